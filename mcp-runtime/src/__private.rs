@@ -16,15 +16,15 @@ pub use crate::handler::handler_error::ShownError;
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{
-    DefaultValue, Implements, ImplementsFallback, Lend, ParameterMeta, fill, referent, source,
-    to_json,
+    DefaultValue, Lend, ParameterMeta, fill, referent, source, to_json,
 };
+pub use crate::handler::probe::{Probe, ProbeFallback};
 pub use crate::handler::prompt::IntoPromptResult;
 pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;
 pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme, Meta, Role};
 pub use inventory;
-pub use mcp_schema::constraint::{Bound, ConstraintFallback, Constraints, Probe};
+pub use mcp_schema::constraint::{Bound, Constraints};
 pub use serde_json;
 
 /// Runs a future to completion on a multi-threaded runtime with at least two workers. `#[main]` expands to a call of

@@ -19,7 +19,6 @@ impl RuleVerdict {
     };
 
     /// Returns `true` if the rule holds.
-    #[must_use]
     pub const fn holds(&self) -> bool {
         self.holds
     }
@@ -101,6 +100,16 @@ impl RuleVerdict {
         }
         self
     }
+}
+
+/// Panics with the message if a rule does not hold. In an expansion of a macro, this is an assertion at compile time.
+///
+/// # Panics
+///
+/// If the rule does not hold.
+#[track_caller]
+pub const fn check(verdict: &RuleVerdict) {
+    assert!(verdict.holds, "{}", verdict.text());
 }
 
 /// Returns the UTF-8 length of the character that starts with this byte.

@@ -1,32 +1,28 @@
-//! The options of a completer, and the check that the completed argument exists.
+//! The argument that a completer names, and the check that it exists.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::handler::reference_name;
-use crate::expand::tokens::{assert_verdict, outside};
+use crate::expand::reference::reference_name;
+use crate::expand::tokens::{check, outside};
 use crate::expand::value::Fields;
-use crate::model::completer::Completer;
+use crate::model::completer::Target;
 
-/// Returns `Options`: the common fields, then the completer's own.
-pub(crate) fn options(completer: &Completer, mut fields: Fields) -> TokenStream {
-    let target = completer.target.as_ref().map(|target| {
+/// Sets the field of `Options` that only completers have.
+pub(crate) fn set(fields: &mut Fields, target: Option<&Target>) {
+    let completes = target.map(|target| {
         let argument = &target.argument;
         quote!(__mcp::Completes {
             target: || __MCP_TARGET.function,
             argument: #argument,
         })
     });
-    fields.set_some("completes", target);
-    fields.finish(&quote!(__mcp::Options))
+    fields.set_some("completes", completes);
 }
 
 /// Returns the constant that refers to the prompt or template, and the check that it has the argument. The user's path occurs
 /// only here, so an error in it is reported once.
-pub(crate) fn checks(completer: &Completer, self_type: Option<&syn::Type>) -> TokenStream {
-    let Some(target) = &completer.target else {
-        return TokenStream::new();
-    };
+pub(crate) fn checks(target: &Target, self_type: Option<&syn::Type>) -> TokenStream {
     let argument = &target.argument;
     let mut reference = target.function.clone();
     let mut name = String::new();
@@ -36,7 +32,7 @@ pub(crate) fn checks(completer: &Completer, self_type: Option<&syn::Type>) -> To
     }
     let reference = outside(reference, self_type, "_");
     let kind = target.kind.noun();
-    let check = assert_verdict(
+    let check = check(
         argument.span(),
         &quote!(__mcp::rules::completed_argument(#kind, #name, __MCP_TARGET.parameters, #argument)),
     );

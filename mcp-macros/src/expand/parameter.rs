@@ -4,11 +4,15 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::tokens::{at, first_span, option, outside};
-use crate::model::default_value::DefaultValue;
-use crate::model::parameter::{Constraints, Parameter};
-use crate::model::{Handler, Kind};
-use crate::parse::argument::{Complete, Number, NumberValue};
+use crate::expand::tokens::{at, check, first_span, outside};
+use crate::expand::value::Fields;
+use crate::model::handler::Handler;
+use crate::model::parameter::Parameter;
+use crate::parse::annotations::ParameterAnnotations;
+use crate::parse::argument::{ArgumentOptions, Constraints, DefaultValue};
+use crate::parse::complete::Complete;
+use crate::parse::kind::Kind;
+use crate::parse::range::{Number, NumberValue};
 
 /// A parameter, with the types that its tokens need.
 pub(crate) struct Expanded<'a> {
@@ -65,41 +69,44 @@ impl<'a> Expanded<'a> {
     /// Returns the element of `__MCP_PARAMETERS`, the only place with the bound on the type.
     pub(crate) fn meta(&self) -> TokenStream {
         let (parameter, owned) = (self.parameter, &self.owned);
+        let ParameterAnnotations {
+            options,
+            description,
+            complete,
+            ..
+        } = &parameter.annotations;
         // The first parameter of a completer takes the text typed so far, which has no name.
-        let name = match self.handler.kind {
-            Kind::Completer if self.index == 0 => "",
-            _ => &parameter.name.value,
+        let name = if self.is_partial_text() {
+            ""
+        } else {
+            &parameter.name.value
         };
-        let doc = parameter.description.as_ref().map_or_else(
+        let doc = description.as_ref().map_or_else(
             || quote!(""),
             |description| outside(description, self.handler.self_type.as_ref(), "static"),
         );
-        let constraints = (!parameter.constraints.is_empty() || parameter.example.is_some())
-            .then(|| constraints(&parameter.constraints, parameter.example.as_deref()))
+        let constraints = constraints(&options.constraints, parameter.example.as_ref())
             .map(|constraints| quote!(.constraints(&#constraints)));
         let default = self.default();
-        let complete = parameter.complete.as_ref().map(|complete| match complete {
+        let complete = complete.as_ref().map(|complete| match &complete.value {
             Complete::Function(function) => {
                 let function = outside(function, self.handler.self_type.as_ref(), "_");
                 quote!(.completer(|| __mcp::named(&#function)))
             }
             Complete::Candidates(texts) => quote!(.candidates(&[#(#texts),*])),
         });
-        let header = parameter
-            .header
-            .as_ref()
-            .map(|header| quote!(.header(#header)));
-        let flatten = parameter.flatten.then(|| quote!(.flatten()));
-        let any_path = parameter.any_path.map(|_| quote!(.any_path()));
-        let implements = quote!(<__mcp::Implements<#owned>>);
-        quote!(__mcp::source(
-            #implements::from_context, #implements::deserialize, #implements::json_schema,
-        ).parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path)
+        let header = options.header.as_ref();
+        let header = header.map(|header| quote!(.header(#header)));
+        let flatten = options.flatten.is_present().then(|| quote!(.flatten()));
+        let any_path = options.any_path.is_present().then(|| quote!(.any_path()));
+        let probe = quote!(<__mcp::Probe<#owned>>);
+        quote!(__mcp::source(#probe::from_context, #probe::deserialize, #probe::json_schema)
+            .parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path)
     }
 
     fn default(&self) -> Option<TokenStream> {
-        match &self.parameter.default.as_ref()?.value {
-            DefaultValue::Json(json) => Some(quote!(.default_json(#json))),
+        match &self.parameter.annotations.options.default.as_ref()?.value {
+            DefaultValue::Json(_, json) => Some(quote!(.default_json(#json))),
             DefaultValue::OfType | DefaultValue::Rust(_) => {
                 let function = self.default_function_name();
                 Some(quote!(.default_value(__mcp::DefaultValue::Rust {
@@ -115,12 +122,10 @@ impl<'a> Expanded<'a> {
     }
 
     /// Returns the default as a function, if it is Rust, so that the user's expression occurs only once.
-    pub(crate) fn default_function(&self) -> TokenStream {
-        let Some(default) = &self.parameter.default else {
-            return TokenStream::new();
-        };
+    pub(crate) fn default_function(&self) -> Option<TokenStream> {
+        let default = self.parameter.annotations.options.default.as_ref()?;
         let expression = match &default.value {
-            DefaultValue::Json(_) => return TokenStream::new(),
+            DefaultValue::Json(..) => return None,
             DefaultValue::OfType => {
                 quote_spanned!(at(default.key)=> ::core::default::Default::default())
             }
@@ -129,176 +134,90 @@ impl<'a> Expanded<'a> {
             }
         };
         let (function, owned) = (self.default_function_name(), &self.owned);
-        quote!(fn #function() -> #owned { #expression })
+        Some(quote!(fn #function() -> #owned { #expression }))
+    }
+
+    /// Returns `true` for the first parameter of a completer, the text typed so far.
+    fn is_partial_text(&self) -> bool {
+        self.handler.kind == Kind::Completer && self.index == 0
     }
 
     /// Returns constants that fail to compile if an option does not suit the type.
     pub(crate) fn checks(&self) -> TokenStream {
-        let mut checks = Checks {
-            owned: &self.owned,
-            tokens: TokenStream::new(),
-        };
-        let Constraints {
-            range,
-            length,
-            pattern,
-            format,
-            items,
-        } = &self.parameter.constraints;
-        if let Some(range) = range {
-            checks.suits(
-                range.key,
-                "RANGE",
-                "`range` applies to numbers; for strings use `length` or `pattern`",
+        let (owned, index) = (&self.owned, self.index);
+        let mut checks = TokenStream::new();
+        let mut suits = |span: Span, check: TokenStream| {
+            checks.extend(
+                quote_spanned!(at(span)=> const _: () = <__mcp::Probe<#owned>>::CONSTRAINTS.#check;),
             );
+        };
+        let ArgumentOptions {
+            header,
+            any_path,
+            constraints,
+            ..
+        } = &self.parameter.annotations.options;
+        if let Some(range) = &constraints.range {
+            suits(range.key, quote!(check_range()));
             for end in [&range.value.start, &range.value.end].into_iter().flatten() {
-                checks.fits(end);
+                if let NumberValue::Integer(number) = end.value {
+                    suits(end.span, quote!(check_number(#number)));
+                }
             }
         }
-        if let Some(length) = length {
-            checks.suits(
-                length.key,
-                "LENGTH",
-                "`length` applies to strings and lists; for numbers use `range`",
-            );
+        if let Some(length) = &constraints.length {
+            suits(length.key, quote!(check_length()));
         }
-        for text in [pattern, format].into_iter().flatten() {
-            checks.suits(
-                text.key,
-                "TEXT",
-                "`pattern` and `format` apply to strings; for numbers use `range`",
-            );
+        for text in [&constraints.pattern, &constraints.format]
+            .into_iter()
+            .flatten()
+        {
+            suits(text.key, quote!(check_text()));
         }
-        if let Some(items) = items {
-            checks.suits(
-                items.key,
-                "ITEMS",
-                "`items` applies to lists; write its options without `items(…)`",
-            );
+        if let Some(items) = &constraints.items {
+            suits(items.key, quote!(check_items()));
         }
-        if let Some(header) = &self.parameter.header {
-            checks.suits(
-                header.span(),
-                "HEADER",
-                "`header` applies to strings, booleans and whole numbers; remove it",
-            );
-            checks.tokens.extend(crate::expand::tokens::assert_verdict(
-                header.span(),
-                &quote!(__mcp::rules::header(#header)),
-            ));
+        if let Some(header) = header {
+            suits(header.span(), quote!(check_header(#header)));
         }
-        if let Some(span) = self.parameter.any_path {
-            checks.suits(
-                span,
-                "TEXT",
-                "`any_path` applies to strings; a number cannot lead out of a directory",
-            );
+        if any_path.is_present() {
+            suits(any_path.span(), quote!(check_any_path()));
         }
-        if self.handler.kind == Kind::Completer && self.index == 0 {
+        if self.is_partial_text() {
             let span = self.parameter.ty.span();
-            checks.suits(
+            suits(span, quote!(check_partial_text()));
+            checks.extend(check(
                 span,
-                "TEXT",
-                "the first parameter of a completer must be a string, the text typed so far: `partial: &str`",
-            );
-            checks.tokens.extend(crate::expand::tokens::assert_verdict(
-                span,
-                &quote!(__mcp::rules::partial_text(&__MCP_PARAMETERS[0])),
+                &quote!(__mcp::rules::partial_text(&__MCP_PARAMETERS[#index])),
             ));
         }
-        checks.tokens
-    }
-}
-
-/// The checks of one type.
-struct Checks<'a> {
-    owned: &'a TokenStream,
-    tokens: TokenStream,
-}
-
-impl Checks<'_> {
-    /// Adds a check that an option suits the type.
-    fn suits(&mut self, span: Span, constant: &str, message: &str) {
-        let constant = Ident::new(constant, Span::call_site());
-        let owned = self.owned;
-        self.tokens.extend(quote_spanned!(at(span)=>
-            const _: () = {
-                use __mcp::ConstraintFallback as _;
-                // Keeps the import in use where the type has the constant itself.
-                ::core::assert!(<__mcp::Probe<()>>::#constant);
-                ::core::assert!(<__mcp::Probe<#owned>>::#constant, #message);
-            };
-        ));
-    }
-
-    /// Adds a check that the type can hold the number.
-    fn fits(&mut self, number: &Number) {
-        let NumberValue::Integer(value) = number.value else {
-            return;
-        };
-        let owned = self.owned;
-        self.tokens.extend(quote_spanned!(at(number.span)=>
-            const _: () = {
-                use __mcp::ConstraintFallback as _;
-                ::core::assert!(<__mcp::Probe<()>>::RANGE);
-                ::core::assert!(
-                    <__mcp::Probe<#owned>>::MIN <= #value && #value <= <__mcp::Probe<#owned>>::MAX,
-                    "the argument's type cannot hold this number"
-                );
-            };
-        ));
-    }
-}
-
-/// Returns an expression of type `Constraints`.
-fn constraints(constraints: &Constraints, example: Option<&str>) -> TokenStream {
-    let Constraints {
-        range,
-        length,
-        pattern,
-        format,
-        items,
-    } = constraints;
-    let mut fields = TokenStream::new();
-    let mut set = |name: &str, value: Option<TokenStream>| {
-        if value.is_some() {
-            let (name, value) = (Ident::new(name, Span::call_site()), option(value));
-            fields.extend(quote!(#name: #value,));
+        if let Some(marker) = self.parameter.annotations.marker {
+            checks.extend(check(
+                marker,
+                &quote!(__mcp::rules::is_argument(&__MCP_PARAMETERS[#index])),
+            ));
         }
-    };
+        checks
+    }
+}
+
+/// Returns an expression of type `Constraints`; `None` if there are none.
+fn constraints(constraints: &Constraints, example: Option<&String>) -> Option<TokenStream> {
+    let mut fields = Fields::default();
+    let range = constraints.range.as_ref().map(|range| &range.value);
     let end = |number: &Option<Number>| number.as_ref().map(bound);
-    set(
-        "minimum",
-        range.as_ref().and_then(|range| end(&range.value.start)),
-    );
-    set(
-        "maximum",
-        range.as_ref().and_then(|range| end(&range.value.end)),
-    );
-    let count = |count: Option<u64>| count.map(|count| quote!(#count));
-    set(
-        "min_length",
-        length.as_ref().and_then(|length| count(length.value.min)),
-    );
-    set(
-        "max_length",
-        length.as_ref().and_then(|length| count(length.value.max)),
-    );
-    let text = |text: &syn::LitStr| quote!(#text);
-    set(
-        "pattern",
-        pattern.as_ref().map(|pattern| text(&pattern.value)),
-    );
-    set("format", format.as_ref().map(|format| text(&format.value)));
-    set("example", example.map(|example| quote!(#example)));
-    set(
-        "items",
-        items.as_ref().map(|items| {
-            let items = self::constraints(&items.value, None);
-            quote!(&#items)
-        }),
-    );
-    quote!(__mcp::Constraints { #fields ..__mcp::Constraints::NONE })
+    fields.set_some("minimum", range.and_then(|range| end(&range.start)));
+    fields.set_some("maximum", range.and_then(|range| end(&range.end)));
+    let length = constraints.length.as_ref().map(|length| &length.value);
+    fields.set_some("min_length", length.and_then(|length| length.min));
+    fields.set_some("max_length", length.and_then(|length| length.max));
+    fields.set_some("pattern", constraints.pattern.as_ref());
+    fields.set_some("format", constraints.format.as_ref());
+    fields.set_some("example", example);
+    let items = constraints.items.as_ref();
+    let items = items.and_then(|items| self::constraints(&items.value, None));
+    fields.set_some("items", items.map(|items| quote!(&#items)));
+    (!fields.is_empty()).then(|| fields.finish(&quote!(__mcp::Constraints)))
 }
 
 fn bound(number: &Number) -> TokenStream {

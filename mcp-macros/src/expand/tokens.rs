@@ -1,7 +1,9 @@
 //! The user's tokens, adapted to their position in the expansion.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
+
+use crate::parse::value::PathValue;
 
 /// Returns a span at the user's source with the hygiene of the macro: carets point there, and lints know that the code is
 /// generated.
@@ -64,19 +66,22 @@ pub(crate) fn first_span(tokens: &TokenStream) -> Span {
 }
 
 /// Returns an anonymous constant that fails to compile, at `span`, with the message of a verdict.
-pub(crate) fn assert_verdict(span: Span, verdict: &TokenStream) -> TokenStream {
-    quote::quote_spanned!(at(span)=>
-        const _: () = {
-            const __MCP_VERDICT: __mcp::rules::RuleVerdict = #verdict;
-            ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-        };
-    )
+pub(crate) fn check(span: Span, verdict: &TokenStream) -> TokenStream {
+    quote_spanned!(at(span)=> const _: () = __mcp::rules::check(&#verdict);)
 }
 
 /// Returns `Some(tokens)` or `None`, with full paths.
-pub(crate) fn option(value: Option<TokenStream>) -> TokenStream {
+pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
     value.map_or_else(
         || quote!(::core::option::Option::None),
         |value| quote!(::core::option::Option::Some(#value)),
+    )
+}
+
+/// Returns the path of the runtime crate.
+pub(crate) fn runtime(path: Option<&PathValue>) -> TokenStream {
+    path.map_or_else(
+        || quote!(::mcp_runtime),
+        |PathValue(path)| path.to_token_stream(),
     )
 }

@@ -1,71 +1,97 @@
 //! Values of options as expressions.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use darling::util::Flag;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote};
 
-use crate::expand::tokens::{assert_verdict, option};
-use crate::parse::value::{Cache, Icon, Theme, Time};
+use crate::parse::doc_comment::Description;
+use crate::parse::guard::Size;
+use crate::parse::value::{Cache, Expression, Icons, Keyed, Theme, Time};
 
-/// Returns an expression of type `Duration`.
-pub(crate) fn duration(time: &Time) -> TokenStream {
-    match time {
-        Time::Milliseconds(milliseconds) => {
-            quote!(::core::time::Duration::from_millis(#milliseconds))
+impl<T: ToTokens> ToTokens for Keyed<T> {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        self.value.to_tokens(tokens);
+    }
+}
+
+impl ToTokens for Expression {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        self.0.to_tokens(tokens);
+    }
+}
+
+/// An expression of type `&'static str`.
+impl ToTokens for Description {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Option(value) => value.to_tokens(tokens),
+            Self::Text(text) => text.to_tokens(tokens),
+            Self::Parts(parts) => tokens.extend(quote!(::core::concat!(#(#parts),*))),
         }
-        Time::Expression(expression) => quote!(#expression),
     }
 }
 
-/// Returns a variant of `CacheScope`.
-pub(crate) fn cache_scope(cache: Cache) -> TokenStream {
-    match cache {
-        Cache::Public => quote!(__mcp::CacheScope::Public),
-        Cache::Private => quote!(__mcp::CacheScope::Private),
+/// An expression of type `Duration`.
+impl ToTokens for Time {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Milliseconds(milliseconds) => {
+                tokens.extend(quote!(::core::time::Duration::from_millis(#milliseconds)));
+            }
+            Self::Expression(expression) => expression.to_tokens(tokens),
+        }
     }
 }
 
-/// Returns a closure that creates the icons; `None` if there are none.
-pub(crate) fn icons(icons: &[Icon]) -> Option<TokenStream> {
-    if icons.is_empty() {
-        return None;
+/// An expression of type `usize`.
+impl ToTokens for Size {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Bytes(bytes) => bytes.to_tokens(tokens),
+            Self::Expression(expression) => expression.to_tokens(tokens),
+        }
     }
-    let icons = icons.iter().map(|icon| {
-        let Icon { src, options } = icon;
-        let mime_type = options
-            .mime_type
-            .as_ref()
-            .map(|mime_type| quote!(.with_mime_type(#mime_type)));
-        let sizes = options
-            .sizes
-            .iter()
-            .flat_map(|sizes| {
-                let span = sizes.span();
-                sizes
-                    .value()
-                    .split_whitespace()
-                    .map(|size| syn::LitStr::new(size, span))
-                    .collect::<Vec<_>>()
-            })
-            .map(|size| quote!(.with_size(#size)));
-        let theme = options.theme.map(|theme| match theme {
-            Theme::Light => quote!(.with_theme(__mcp::IconTheme::Light)),
-            Theme::Dark => quote!(.with_theme(__mcp::IconTheme::Dark)),
+}
+
+/// A variant of `CacheScope`.
+impl ToTokens for Cache {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.extend(match self {
+            Self::Public => quote!(__mcp::CacheScope::Public),
+            Self::Private => quote!(__mcp::CacheScope::Private),
         });
-        quote!(__mcp::Icon::new(#src) #mime_type #(#sizes)* #theme)
-    });
-    Some(quote!(|| ::std::vec![#(#icons),*]))
+    }
 }
 
-/// Returns checks that clients may display these icons.
-pub(crate) fn icon_checks(icons: &[Icon]) -> TokenStream {
-    let check =
-        |Icon { src, .. }: &Icon| assert_verdict(src.span(), &quote!(__mcp::rules::icon(#src)));
-    icons.iter().map(check).collect()
-}
-
-/// Returns a closure that creates the `_meta` object.
-pub(crate) fn meta(expression: &syn::Expr) -> TokenStream {
-    quote!(|| #expression)
+/// A closure that creates the icons.
+impl ToTokens for Icons {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let icons = self.0.iter().map(|icon| {
+            let (src, options) = (&icon.src, &icon.options);
+            let mime_type = options
+                .mime_type
+                .as_ref()
+                .map(|mime_type| quote!(.with_mime_type(#mime_type)));
+            let sizes = options
+                .sizes
+                .iter()
+                .flat_map(|sizes| {
+                    let span = sizes.span();
+                    sizes
+                        .value()
+                        .split_whitespace()
+                        .map(|size| syn::LitStr::new(size, span))
+                        .collect::<Vec<_>>()
+                })
+                .map(|size| quote!(.with_size(#size)));
+            let theme = options.theme.map(|theme| match theme {
+                Theme::Light => quote!(.with_theme(__mcp::IconTheme::Light)),
+                Theme::Dark => quote!(.with_theme(__mcp::IconTheme::Dark)),
+            });
+            quote!(__mcp::Icon::new(#src) #mime_type #(#sizes)* #theme)
+        });
+        tokens.extend(quote!(|| ::std::vec![#(#icons),*]));
+    }
 }
 
 /// The fields of a value that differ from its `NONE`.
@@ -73,17 +99,20 @@ pub(crate) fn meta(expression: &syn::Expr) -> TokenStream {
 pub(crate) struct Fields(TokenStream);
 
 impl Fields {
-    /// Adds `name: value`.
-    pub(crate) fn set(&mut self, name: &str, value: &TokenStream) {
-        let name = syn::Ident::new(name, proc_macro2::Span::call_site());
-        self.0.extend(quote!(#name: #value,));
+    /// Adds `name: value`, if there is a value.
+    pub(crate) fn set(&mut self, name: &str, value: Option<impl ToTokens>) {
+        if let Some(value) = value {
+            let name = Ident::new(name, Span::call_site());
+            self.0.extend(quote!(#name: #value,));
+        }
     }
 
     /// Adds `name: Some(value)`, if there is a value.
-    pub(crate) fn set_some(&mut self, name: &str, value: Option<TokenStream>) {
-        if value.is_some() {
-            self.set(name, &option(value));
-        }
+    pub(crate) fn set_some(&mut self, name: &str, value: Option<impl ToTokens>) {
+        self.set(
+            name,
+            value.map(|value| quote!(::core::option::Option::Some(#value))),
+        );
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -99,4 +128,13 @@ impl Fields {
             quote!(#ty { #fields ..#ty::NONE })
         }
     }
+}
+
+/// Returns the variants of an enum whose flags are set, as a slice.
+pub(crate) fn variants(of: &TokenStream, names: &[(Flag, &str)]) -> TokenStream {
+    let names = names
+        .iter()
+        .filter(|(flag, _)| flag.is_present())
+        .map(|(_, name)| Ident::new(name, Span::call_site()));
+    quote!(&[#(#of::#names),*])
 }

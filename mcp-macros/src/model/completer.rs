@@ -1,17 +1,11 @@
-//! The model of a completer.
+//! The argument that a completer names.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::Span;
 
-use crate::model::handler::{Common, Options};
-use crate::model::{Errors, Kind};
+use crate::errors::Errors;
 use crate::parse::completer::CompleterOptions;
-use crate::parse::item_options::parse_options;
-
-/// The options of a completer.
-pub(crate) struct Completer {
-    /// The completed argument, if the completer names it rather than being named by `#[complete(…)]`.
-    pub(crate) target: Option<Target>,
-}
+use crate::parse::kind::Kind;
+use crate::parse::value::PathValue;
 
 /// An argument of a prompt, or a variable of a resource template.
 pub(crate) struct Target {
@@ -20,18 +14,10 @@ pub(crate) struct Target {
     pub(crate) argument: syn::LitStr,
 }
 
-impl Completer {
-    pub(crate) fn from_tokens(
-        tokens: TokenStream,
-        errors: &mut Errors,
-    ) -> Option<(Common, Options)> {
-        let options: CompleterOptions = errors.take(parse_options(tokens))?;
-        let common = Common {
-            guards: options.guards,
-            runtime: options.runtime,
-            ..Common::default()
-        };
-        let named = match (options.prompt, options.template) {
+impl Target {
+    /// Returns the named argument; `None` if the completer is to be named by `#[complete(…)]`.
+    pub(crate) fn new(options: &CompleterOptions, errors: &mut Errors) -> Option<Self> {
+        let named = match (&options.prompt, &options.template) {
             (Some(_), Some(template)) => {
                 errors.push(syn::Error::new(
                     template.key,
@@ -43,23 +29,22 @@ impl Completer {
             (None, Some(template)) => Some((Kind::ResourceTemplate, template)),
             (None, None) => None,
         };
-        let target = match (named, options.argument) {
-            (Some((kind, function)), Some(argument)) => Some(Target {
-                kind,
-                function: function.value.0,
-                argument,
-            }),
-            (Some((_, function)), None) => {
-                errors.push(half(function.key, "argument = \"…\""));
-                return None;
+        match (named, &options.argument) {
+            (Some((kind, function)), Some(argument)) => {
+                let PathValue(function) = &function.value;
+                return Some(Self {
+                    kind,
+                    function: function.clone(),
+                    argument: argument.clone(),
+                });
             }
+            (Some((_, function)), None) => errors.push(half(function.key, "argument = \"…\"")),
             (None, Some(argument)) => {
                 errors.push(half(argument.span(), "prompt = …` or `template = …"));
-                return None;
             }
-            (None, None) => None,
-        };
-        Some((common, Options::Completer(Self { target })))
+            (None, None) => {}
+        }
+        None
     }
 }
 

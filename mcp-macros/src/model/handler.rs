@@ -1,70 +1,22 @@
 //! The model of an annotated function of any kind.
 
-use proc_macro2::{Span, TokenStream};
-use syn::ext::IdentExt;
-
-use crate::model::access::Access;
-use crate::model::completer::Completer;
+use crate::errors::Errors;
+use crate::model::completer::Target;
+use crate::model::name::Name;
 use crate::model::parameter::Parameter;
-use crate::model::prompt::Prompt;
-use crate::model::resource::Resource;
-use crate::model::tool::Tool;
-use crate::model::{Errors, check};
-use crate::parse::doc_comment;
+use crate::model::{resource, scopes, signature, tool};
+use crate::parse::annotations::Annotations;
+use crate::parse::doc_comment::Description;
 use crate::parse::function::Function;
-use crate::parse::guard::GuardOptions;
-use crate::parse::value::{Expression, PathValue};
-
-/// The kind of a handler, by its attribute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Tool,
-    Prompt,
-    Resource,
-    ResourceTemplate,
-    Completer,
-}
-
-impl Kind {
-    /// Returns the kind of a marker such as `#[tool]` or `#[mcp_runtime::tool(…)]`.
-    pub(crate) fn of_attribute(attribute: &syn::Attribute) -> Option<Self> {
-        let name = &attribute.path().segments.last()?.ident;
-        [
-            Self::Tool,
-            Self::Prompt,
-            Self::Resource,
-            Self::ResourceTemplate,
-            Self::Completer,
-        ]
-        .into_iter()
-        .find(|kind| name == kind.attribute())
-    }
-
-    /// Returns the name of the attribute.
-    pub(crate) fn attribute(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Prompt => "prompt",
-            Self::Resource => "resource",
-            Self::ResourceTemplate => "resource_template",
-            Self::Completer => "completer",
-        }
-    }
-
-    /// Returns the noun for such a function in messages.
-    pub(crate) fn noun(self) -> &'static str {
-        match self {
-            Self::ResourceTemplate => "resource template",
-            other => other.attribute(),
-        }
-    }
-}
+use crate::parse::kind::Kind;
+use crate::parse::options::Options;
+use crate::parse::value::PathValue;
 
 /// An annotated function, ready to be expanded.
 pub(crate) struct Handler {
     pub(crate) kind: Kind,
     /// The path of the runtime crate. Default: `::mcp_runtime`.
-    pub(crate) runtime: Option<syn::Path>,
+    pub(crate) runtime: Option<PathValue>,
     pub(crate) ident: syn::Ident,
     pub(crate) visibility: syn::Visibility,
     pub(crate) cfgs: Vec<syn::Attribute>,
@@ -74,11 +26,10 @@ pub(crate) struct Handler {
     /// `true` if it takes `&self`.
     pub(crate) has_receiver: bool,
     pub(crate) name: Name,
-    /// An expression of type `&'static str`.
-    pub(crate) description: Option<TokenStream>,
-    pub(crate) guards: GuardOptions,
-    pub(crate) access: Access,
+    pub(crate) description: Option<Description>,
     pub(crate) options: Options,
+    /// The argument that a completer completes, if the completer names it.
+    pub(crate) target: Option<Target>,
     pub(crate) parameters: Vec<Parameter>,
     /// The return type; `None` if the function returns nothing.
     pub(crate) output: Option<syn::Type>,
@@ -92,94 +43,46 @@ pub(crate) enum Flavor {
     Blocking,
 }
 
-/// A name on the wire.
-pub(crate) struct Name {
-    pub(crate) value: String,
-    /// The span of the literal or identifier.
-    pub(crate) span: Span,
-    /// `true` if it comes from an option rather than an identifier.
-    pub(crate) chosen: bool,
-}
-
-impl Name {
-    /// Takes the value of the option, or else the identifier.
-    pub(crate) fn new(option: Option<&syn::LitStr>, ident: &syn::Ident) -> Self {
-        match option {
-            Some(name) => Self {
-                value: name.value(),
-                span: name.span(),
-                chosen: true,
-            },
-            None => Self {
-                value: ident.unraw().to_string(),
-                span: ident.span(),
-                chosen: false,
-            },
-        }
-    }
-}
-
-/// The options of one kind of handler.
-pub(crate) enum Options {
-    Tool(Box<Tool>),
-    Prompt(Prompt),
-    Resource(Box<Resource>),
-    Completer(Completer),
-}
-
-/// The options that all kinds have in common.
-#[derive(Default)]
-pub(crate) struct Common {
-    pub(crate) name: Option<syn::LitStr>,
-    pub(crate) description: Option<Expression>,
-    pub(crate) guards: GuardOptions,
-    pub(crate) runtime: Option<PathValue>,
-    pub(crate) access: Access,
-}
-
 impl Handler {
-    /// Builds the model of a function. `markers` are the attributes that were removed from its parameters.
-    pub(crate) fn from_function(
-        kind: Kind,
-        options: TokenStream,
+    /// Builds the model of a function, and checks the rules that need no types.
+    pub(crate) fn new(
         function: &Function,
-        markers: &[Vec<syn::Attribute>],
+        annotations: Annotations,
         self_type: Option<&syn::Type>,
-    ) -> syn::Result<Self> {
-        let mut errors = Errors::default();
-        let signature = &function.signature;
-        let parsed = match kind {
-            Kind::Tool => Tool::from_tokens(options, &mut errors),
-            Kind::Prompt => Prompt::from_tokens(options, &mut errors),
-            Kind::Resource | Kind::ResourceTemplate => {
-                Resource::from_tokens(kind, options, &mut errors)
-            }
-            Kind::Completer => Completer::from_tokens(options, &mut errors),
-        };
-        check::check_signature(kind, signature, self_type, &mut errors);
-        let parameters = Parameter::from_signature(kind, signature, markers, &mut errors);
-        check::check_parameters(kind, signature, &parameters, &mut errors);
-        let flavor = flavor(kind, signature, parsed.as_ref(), &mut errors);
-        let output = match &signature.output {
-            syn::ReturnType::Default => None,
-            syn::ReturnType::Type(_, ty) => {
-                check::check_output(kind, ty, &mut errors);
-                Some((**ty).clone())
-            }
-        };
-        errors.finish()?;
-        // Unreachable: without options there was an error, and `finish` has returned it.
-        let Some((common, options)) = parsed else {
-            return Err(syn::Error::new_spanned(&signature.ident, "no options"));
-        };
-        Ok(Self {
+        errors: &mut Errors,
+    ) -> Self {
+        let Annotations {
             kind,
-            runtime: common.runtime.map(|PathValue(path)| path),
-            name: Name::new(common.name.as_ref(), &signature.ident),
-            description: match common.description {
-                Some(Expression(description)) => Some(quote::quote!(#description)),
-                None => doc_comment::from_attributes(&function.attributes),
-            },
+            options,
+            parameters,
+        } = annotations;
+        let signature = &function.signature;
+        let listed = options.listed();
+        if let Some(listed) = listed {
+            scopes::check(listed, errors);
+        }
+        let mut target = None;
+        match &options {
+            Options::Tool(tool) => tool::check(tool, errors),
+            Options::Resource(_, resource) => resource::check(kind, resource, errors),
+            Options::Completer(completer) => target = Target::new(completer, errors),
+            Options::Prompt(_) => {}
+        }
+        signature::check_signature(kind, signature, self_type, errors);
+        let parameters = Parameter::all(kind, signature, parameters, errors);
+        signature::check_parameters(kind, signature, &parameters, errors);
+        let flavor = flavor(signature, &options, errors);
+        Self {
+            kind,
+            runtime: options.common().runtime.clone(),
+            name: Name::new(
+                listed.and_then(|listed| listed.name.as_ref()),
+                &signature.ident,
+            ),
+            description: Description::new(
+                listed.and_then(|listed| listed.description.as_ref()),
+                &function.attributes,
+            ),
             ident: signature.ident.clone(),
             visibility: function.visibility.clone(),
             cfgs: function
@@ -191,33 +94,24 @@ impl Handler {
             flavor,
             self_type: self_type.cloned(),
             has_receiver: signature.receiver().is_some(),
-            guards: common.guards,
-            access: common.access,
-            options,
+            target,
             parameters,
-            output,
-        })
+            output: signature::output(kind, signature, errors),
+            options,
+        }
     }
 }
 
-fn flavor(
-    kind: Kind,
-    signature: &syn::Signature,
-    options: Option<&(Common, Options)>,
-    errors: &mut Errors,
-) -> Flavor {
+fn flavor(signature: &syn::Signature, options: &Options, errors: &mut Errors) -> Flavor {
     let blocking = match options {
-        Some((_, Options::Tool(tool))) => tool.blocking,
+        Options::Tool(tool) => tool.blocking.as_ref().filter(|blocking| blocking.value),
         _ => None,
     };
     match (signature.asyncness.is_some(), blocking) {
-        (true, Some(key)) => {
+        (true, Some(blocking)) => {
             errors.push(syn::Error::new(
-                key,
-                format!(
-                    "`blocking` cannot be combined with `async`; in an `async` {} use `spawn_blocking`",
-                    kind.noun()
-                ),
+                blocking.key,
+                "`blocking` cannot be combined with `async`; in an `async` tool use `spawn_blocking`",
             ));
             Flavor::Async
         }

@@ -1,17 +1,18 @@
-//! Models of annotated items: plain values with every default decided and every span kept.
+//! Models of annotated items: every default decided, every span kept, every rule checked that needs no types.
 //!
-//! Building a model also checks the rules that need no types. `expand` writes the tokens.
+//! A model is built even of an item with mistakes; the driver then expands nothing.
 
-pub(crate) mod access;
-pub(crate) mod check;
 pub(crate) mod completer;
-pub(crate) mod default_value;
-pub(crate) mod errors;
+pub(crate) mod constraints;
+pub(crate) mod data;
+pub(crate) mod elicit;
+pub(crate) mod expose;
 pub(crate) mod handler;
+pub(crate) mod main;
+pub(crate) mod name;
 pub(crate) mod parameter;
-pub(crate) mod prompt;
 pub(crate) mod resource;
+pub(crate) mod scopes;
+pub(crate) mod server;
+pub(crate) mod signature;
 pub(crate) mod tool;
-
-pub(crate) use errors::Errors;
-pub(crate) use handler::{Handler, Kind};

@@ -2,7 +2,7 @@
 
 use darling::FromMeta;
 
-use crate::parse::guard::GuardOptions;
+use crate::parse::listed::CommonOptions;
 use crate::parse::value::{Keyed, PathValue, text};
 
 /// The options of `#[completer(…)]`.
@@ -16,8 +16,5 @@ pub(crate) struct CompleterOptions {
     #[darling(with = text)]
     pub(crate) argument: Option<syn::LitStr>,
     #[darling(flatten)]
-    pub(crate) guards: GuardOptions,
-    /// The path of the runtime crate.
-    #[darling(rename = "crate")]
-    pub(crate) runtime: Option<PathValue>,
+    pub(crate) common: CommonOptions,
 }

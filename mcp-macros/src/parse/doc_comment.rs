@@ -1,34 +1,44 @@
-//! Doc comments as strings.
+//! Descriptions: doc comments, or options that replace them.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use crate::parse::literal::literal;
+use crate::parse::value::Expression;
 
-/// Returns the text of the doc comments among these attributes, as an expression of type `&'static str`.
-///
-/// `None` if there is no text. Values other than literals, such as `include_str!`, are left to `concat!`.
-pub(crate) fn from_attributes(attributes: &[syn::Attribute]) -> Option<TokenStream> {
-    let mut lines = Vec::new();
-    for attribute in attributes {
-        if let syn::Meta::NameValue(doc) = &attribute.meta
-            && doc.path.is_ident("doc")
-        {
-            lines.push(&doc.value);
+/// A description.
+#[derive(Clone, Debug)]
+pub(crate) enum Description {
+    /// The value of an option.
+    Option(syn::Expr),
+    /// The text of a doc comment.
+    Text(String),
+    /// The values of a doc comment that are not all literals, such as `include_str!`.
+    Parts(Vec<syn::Expr>),
+}
+
+impl Description {
+    /// Returns the value of the option, or else the doc comments among these attributes; `None` if there is no text.
+    pub(crate) fn new(option: Option<&Expression>, attributes: &[syn::Attribute]) -> Option<Self> {
+        if let Some(Expression(option)) = option {
+            return Some(Self::Option(option.clone()));
+        }
+        let mut values = Vec::new();
+        for attribute in attributes {
+            if let syn::Meta::NameValue(doc) = &attribute.meta
+                && doc.path.is_ident("doc")
+            {
+                values.push(doc.value.clone());
+            }
+        }
+        let texts: Option<Vec<String>> = values.iter().map(as_text).collect();
+        match texts.map(|texts| join(&texts)) {
+            Some(text) => (!text.is_empty()).then_some(Self::Text(text)),
+            None => Some(Self::Parts(values)),
         }
     }
-    let texts: Option<Vec<String>> = lines.iter().map(|line| as_text(line)).collect();
-    if let Some(texts) = texts {
-        let text = join(&texts);
-        return (!text.is_empty()).then(|| quote!(#text));
-    }
-    Some(quote!(::core::concat!(#(#lines),*)))
 }
 
 fn as_text(expression: &syn::Expr) -> Option<String> {
-    match expression {
-        syn::Expr::Lit(syn::ExprLit {
-            lit: syn::Lit::Str(text),
-            ..
-        }) => Some(text.value()),
+    match literal(expression)? {
+        syn::Lit::Str(text) => Some(text.value()),
         _ => None,
     }
 }

@@ -1,9 +1,13 @@
-//! The options of `#[elicit(…)]`, on forms, choices and their fields.
+//! `#[derive(Elicit)]`: the options `#[elicit(…)]` on forms, choices and their fields.
 
 use darling::FromAttributes;
+use proc_macro2::TokenStream;
 
-use crate::parse::argument::{Length, Range};
-use crate::parse::value::{Expression, Keyed, PathValue};
+use crate::errors::Errors;
+use crate::parse::doc_comment::Description;
+use crate::parse::range::{Length, Range};
+use crate::parse::reword::reworded;
+use crate::parse::value::{Expression, Keyed, PathValue, keyed_text, text};
 
 /// The options on the type.
 #[derive(Default, FromAttributes)]
@@ -19,18 +23,20 @@ pub(crate) struct FormOptions {
 #[darling(attributes(elicit))]
 pub(crate) struct FieldOptions {
     /// The name in the client's answer. Default: the field's name.
+    #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// The display name.
     pub(crate) title: Option<Expression>,
     /// Instructions for the user, instead of the doc comment.
     pub(crate) description: Option<Expression>,
     /// The value that the form starts with.
-    pub(crate) default: Option<Keyed<Expression>>,
+    pub(crate) default: Option<Expression>,
     /// The allowed numbers.
     pub(crate) range: Option<Keyed<Range>>,
     /// The allowed number of characters or choices.
     pub(crate) length: Option<Keyed<Length>>,
     /// The format of the string.
+    #[darling(with = keyed_text)]
     pub(crate) format: Option<Keyed<syn::LitStr>>,
 }
 
@@ -39,7 +45,107 @@ pub(crate) struct FieldOptions {
 #[darling(attributes(elicit))]
 pub(crate) struct ChoiceOptions {
     /// The value in the client's answer. Default: the variant's name.
+    #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// The display name, instead of the doc comment.
     pub(crate) title: Option<Expression>,
+}
+
+/// A type that derives `Elicit`.
+pub(crate) struct ElicitedType {
+    pub(crate) ident: syn::Ident,
+    pub(crate) generics: syn::Generics,
+    pub(crate) runtime: Option<PathValue>,
+    pub(crate) body: ElicitedBody,
+}
+
+/// The contents of a type that derives `Elicit`.
+pub(crate) enum ElicitedBody {
+    /// The fields of a struct without names.
+    Unnamed(syn::FieldsUnnamed),
+    /// The fields of any other struct.
+    Fields(Vec<ElicitedField>),
+    /// The variants of an enum.
+    Choices(Vec<ElicitedVariant>),
+    Union(syn::Token![union]),
+}
+
+/// A field of a struct that derives `Elicit`.
+pub(crate) struct ElicitedField {
+    pub(crate) ident: syn::Ident,
+    pub(crate) ty: syn::Type,
+    pub(crate) description: Option<Description>,
+    pub(crate) options: FieldOptions,
+}
+
+/// A variant of an enum that derives `Elicit`.
+pub(crate) struct ElicitedVariant {
+    pub(crate) ident: syn::Ident,
+    pub(crate) fields: syn::Fields,
+    pub(crate) name: Option<syn::LitStr>,
+    pub(crate) title: Option<Description>,
+}
+
+/// Parses a type with `#[derive(Elicit)]`.
+pub(crate) fn parse_elicit(item: TokenStream, errors: &mut Errors) -> syn::Result<ElicitedType> {
+    let item: syn::DeriveInput = syn::parse2(item)?;
+    let FormOptions { runtime } = parse_attributes(&item.attrs, errors);
+    let body = match item.data {
+        syn::Data::Struct(data) => match data.fields {
+            syn::Fields::Unnamed(fields) => ElicitedBody::Unnamed(fields),
+            fields => {
+                let fields = fields.into_iter();
+                ElicitedBody::Fields(
+                    fields
+                        .filter_map(|field| parse_field(field, errors))
+                        .collect(),
+                )
+            }
+        },
+        syn::Data::Enum(data) => {
+            let variants = data.variants.into_iter();
+            ElicitedBody::Choices(
+                variants
+                    .map(|variant| parse_variant(variant, errors))
+                    .collect(),
+            )
+        }
+        syn::Data::Union(data) => ElicitedBody::Union(data.union_token),
+    };
+    Ok(ElicitedType {
+        ident: item.ident,
+        generics: item.generics,
+        runtime,
+        body,
+    })
+}
+
+/// Reads a field; `None` if it has no name.
+fn parse_field(field: syn::Field, errors: &mut Errors) -> Option<ElicitedField> {
+    let options: FieldOptions = parse_attributes(&field.attrs, errors);
+    Some(ElicitedField {
+        ident: field.ident?,
+        ty: field.ty,
+        description: Description::new(options.description.as_ref(), &field.attrs),
+        options,
+    })
+}
+
+fn parse_variant(variant: syn::Variant, errors: &mut Errors) -> ElicitedVariant {
+    let ChoiceOptions { name, title } = parse_attributes(&variant.attrs, errors);
+    ElicitedVariant {
+        ident: variant.ident,
+        fields: variant.fields,
+        name,
+        title: Description::new(title.as_ref(), &variant.attrs),
+    }
+}
+
+/// Reads the options `#[elicit(…)]`; after an error, none are set.
+fn parse_attributes<T: Default + FromAttributes>(
+    attributes: &[syn::Attribute],
+    errors: &mut Errors,
+) -> T {
+    let options = T::from_attributes(attributes).map_err(reworded);
+    errors.take(options).unwrap_or_default()
 }

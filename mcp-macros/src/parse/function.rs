@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 
-use crate::model::Kind;
+use crate::parse::kind::Kind;
 
 /// A function or method, as written.
 #[derive(Clone)]

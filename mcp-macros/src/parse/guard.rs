@@ -2,7 +2,8 @@
 
 use darling::{Error, FromMeta, Result};
 
-use crate::parse::value::{Expression, Time, text};
+use crate::parse::literal::literal;
+use crate::parse::value::{Expression, Time, parse_quantity, text};
 
 /// Limits on a handler.
 #[derive(Default, FromMeta)]
@@ -25,13 +26,12 @@ pub(crate) struct Count(pub(crate) syn::Expr);
 impl FromMeta for Count {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(value) = Expression::from_meta(item)?;
-        let is_wrong = match &value {
-            syn::Expr::Lit(syn::ExprLit {
-                lit: syn::Lit::Int(number),
-                ..
-            }) => number.base10_parse().is_ok_and(|number: u64| number == 0),
-            syn::Expr::Lit(_) | syn::Expr::Unary(_) => true,
-            _ => false,
+        let is_wrong = match literal(&value) {
+            Some(syn::Lit::Int(number)) => {
+                number.base10_parse().is_ok_and(|number: u64| number == 0)
+            }
+            Some(_) => true,
+            None => matches!(value, syn::Expr::Unary(_)),
         };
         if is_wrong {
             let said = "`concurrency` must be a whole number above zero: `concurrency = 4`";
@@ -51,11 +51,8 @@ pub(crate) enum Size {
 impl FromMeta for Size {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(value) = Expression::from_meta(item)?;
-        match &value {
-            syn::Expr::Lit(syn::ExprLit {
-                lit: syn::Lit::Str(text),
-                ..
-            }) => match parse_size(&text.value()) {
+        match literal(&value) {
+            Some(syn::Lit::Str(text)) => match parse_size(&text.value()) {
                 Some(bytes) => Ok(Self::Bytes(bytes)),
                 None => Err(Error::custom(format!(
                     "`{}` is not a size; write a whole number above zero and a unit: `512B`, `256KB`, `64KiB`, `1MB` or \
@@ -64,28 +61,25 @@ impl FromMeta for Size {
                 ))
                 .with_span(text)),
             },
-            syn::Expr::Lit(_) | syn::Expr::Unary(_) => Err(Error::custom(
+            None if !matches!(value, syn::Expr::Unary(_)) => Ok(Self::Expression(value)),
+            _ => Err(Error::custom(
                 "a size needs a unit: `\"512B\"`, `\"256KB\"`, `\"64KiB\"`, `\"1MB\"` or `\"1MiB\"`",
             )
             .with_span(&value)),
-            _ => Ok(Self::Expression(value)),
         }
     }
 }
 
 fn parse_size(text: &str) -> Option<usize> {
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(digits);
-    let bytes = match unit.trim_start() {
-        "B" => 1,
-        "KB" => 1_000,
-        "KiB" => 1 << 10,
-        "MB" => 1_000_000,
-        "MiB" => 1 << 20,
-        _ => return None,
-    };
+    let units = [
+        ("B", 1),
+        ("KB", 1_000),
+        ("KiB", 1 << 10),
+        ("MB", 1_000_000),
+        ("MiB", 1 << 20),
+    ];
     // Counted in 32 bits, because the server may be built for a smaller machine than this one.
-    let bytes = number.parse::<u32>().ok()?.checked_mul(bytes)?;
+    let bytes = u32::try_from(parse_quantity(text, &units)?).ok()?;
     usize::try_from(bytes).ok().filter(|bytes| *bytes > 0)
 }
 

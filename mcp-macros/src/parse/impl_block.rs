@@ -5,6 +5,7 @@ use quote::ToTokens;
 use syn::parse::discouraged::Speculative;
 use syn::parse::{Parse, ParseStream};
 
+use crate::parse::annotations::Annotations;
 use crate::parse::function::Function;
 
 /// An `impl` block, as written.
@@ -22,8 +23,8 @@ pub(crate) struct ImplBlock {
 
 /// An item of an `impl` block.
 pub(crate) enum Item {
-    /// A method or associated function.
-    Function(Box<Function>),
+    /// A method or associated function, with its attributes once they are read.
+    Function(Box<Function>, Option<Box<Annotations>>),
     /// Anything else, untouched.
     Other(TokenStream),
 }
@@ -78,7 +79,7 @@ impl Parse for Item {
                 body: parse_body(&fork)?,
             };
             input.advance_to(&fork);
-            return Ok(Self::Function(Box::new(function)));
+            return Ok(Self::Function(Box::new(function), None));
         }
         parse_other(input, &fork)
     }
@@ -149,7 +150,7 @@ impl ToTokens for ImplBlock {
         self.brace.surround(tokens, |tokens| {
             for item in &self.items {
                 match item {
-                    Item::Function(function) => function.to_tokens(tokens),
+                    Item::Function(function, _) => function.to_tokens(tokens),
                     Item::Other(other) => other.to_tokens(tokens),
                 }
             }

@@ -1,45 +1,27 @@
 //! The options of `#[resource("uri", …)]` and `#[resource_template("uri", …)]`.
 
-use darling::FromMeta;
 use darling::util::Flag;
+use darling::{Error, FromMeta, Result};
 
-use crate::parse::access::{Scopes, Tags};
-use crate::parse::guard::GuardOptions;
-use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, text};
+use crate::parse::listed::ListedOptions;
+use crate::parse::literal::literal;
+use crate::parse::value::{Cache, Expression, Keyed, PathValue, Time, text};
 
 /// The options after the URI in `#[resource(…)]` and `#[resource_template(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ResourceOptions {
-    /// The name on the wire. Default: the function's name.
-    #[darling(with = text)]
-    pub(crate) name: Option<syn::LitStr>,
-    /// The display name.
-    #[darling(with = text)]
-    pub(crate) title: Option<syn::LitStr>,
-    /// The description, instead of the doc comment.
-    pub(crate) description: Option<Expression>,
     /// The media type of the contents.
     #[darling(with = text)]
     pub(crate) mime_type: Option<syn::LitStr>,
-    /// Icons for user interfaces.
-    pub(crate) icons: Option<Icons>,
     /// The size in bytes.
     pub(crate) size: Option<Keyed<u64>>,
     /// The intended audience.
     pub(crate) audience: Option<Audience>,
-    /// The importance, from 0.0 to 1.0.
-    pub(crate) priority: Option<Expression>,
+    /// The importance.
+    pub(crate) priority: Option<Priority>,
     /// The time of the last change, in ISO 8601.
     #[darling(with = text)]
     pub(crate) last_modified: Option<syn::LitStr>,
-    /// The `_meta` object, as an expression.
-    pub(crate) meta: Option<Expression>,
-    /// The tags it can be selected with.
-    pub(crate) tags: Option<Tags>,
-    /// The scopes that a caller must have, all of them.
-    pub(crate) scopes: Option<Scopes>,
-    /// The function that decides whether a caller can see it.
-    pub(crate) visible_if: Option<PathValue>,
     /// The time for which a client may cache the contents.
     pub(crate) ttl: Option<Time>,
     /// The scope in which the contents may be cached.
@@ -47,10 +29,7 @@ pub(crate) struct ResourceOptions {
     /// The function that lists the resources of a template.
     pub(crate) list: Option<Keyed<PathValue>>,
     #[darling(flatten)]
-    pub(crate) guards: GuardOptions,
-    /// The path of the runtime crate.
-    #[darling(rename = "crate")]
-    pub(crate) runtime: Option<PathValue>,
+    pub(crate) listed: ListedOptions,
 }
 
 /// The options of `audience(…)`.
@@ -60,4 +39,25 @@ pub(crate) struct Audience {
     pub(crate) user: Flag,
     /// The model.
     pub(crate) assistant: Flag,
+}
+
+/// A number from 0.0 to 1.0.
+pub(crate) struct Priority(pub(crate) f64);
+
+impl FromMeta for Priority {
+    fn from_meta(item: &syn::Meta) -> Result<Self> {
+        let Expression(expression) = Expression::from_meta(item)?;
+        let value = match literal(&expression) {
+            Some(syn::Lit::Float(value)) => value.base10_parse().ok(),
+            Some(syn::Lit::Int(value)) => value.base10_parse().ok(),
+            _ => None,
+        };
+        value
+            .filter(|value| (0.0..=1.0).contains(value))
+            .map(Self)
+            .ok_or_else(|| {
+                Error::custom("`priority` must be a number from 0.0 (optional) to 1.0 (required)")
+                    .with_span(&expression)
+            })
+    }
 }

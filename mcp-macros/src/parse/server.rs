@@ -1,44 +1,35 @@
-//! The options of `#[server(…)]`, `#[main(…)]`, `#[shown(…)]` and `#[data(…)]`.
+//! The `impl` block below `#[server]`, with the attributes of its methods.
 
-use darling::FromMeta;
-use darling::util::Flag;
+use proc_macro2::TokenStream;
 
+use crate::errors::Errors;
+use crate::parse::annotations::parse_method;
+use crate::parse::impl_block::{ImplBlock, Item};
+use crate::parse::options::{CrateOption, parse_attribute};
 use crate::parse::value::PathValue;
 
-/// The options of `#[server(…)]`.
-#[derive(Default, FromMeta)]
-pub(crate) struct ServerOptions {
-    /// The path of the runtime crate, for all methods that do not specify one.
-    #[darling(rename = "crate")]
+/// An `impl` block, with the attributes of its methods.
+pub(crate) struct AnnotatedBlock {
+    pub(crate) block: ImplBlock,
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// The options of `#[main(…)]`.
-#[derive(Default, FromMeta)]
-pub(crate) struct MainOptions {
-    /// The path of the runtime crate.
-    #[darling(rename = "crate")]
-    pub(crate) runtime: Option<PathValue>,
-}
-
-/// The options of `#[shown(…)]`.
-#[derive(Default, FromMeta)]
-pub(crate) struct ShownOptions {
-    /// The path of the runtime crate.
-    #[darling(rename = "crate")]
-    pub(crate) runtime: Option<PathValue>,
-}
-
-/// The options of `#[data(…)]`.
-#[derive(Default, FromMeta)]
-pub(crate) struct DataOptions {
-    /// The type is only received: no `Serialize`.
-    pub(crate) input: Flag,
-    /// The type is only sent: no `Deserialize`.
-    pub(crate) output: Flag,
-    /// Unknown fields are ignored.
-    pub(crate) allow_unknown_fields: Flag,
-    /// The path of the runtime crate.
-    #[darling(rename = "crate")]
-    pub(crate) runtime: Option<PathValue>,
+/// Parses the block below `#[server]`.
+pub(crate) fn parse_server(
+    options: TokenStream,
+    item: TokenStream,
+    errors: &mut Errors,
+) -> syn::Result<AnnotatedBlock> {
+    let expected = "`#[server]` belongs on an `impl` block";
+    let (mut block, options): (ImplBlock, CrateOption) =
+        parse_attribute(options, item, expected, errors)?;
+    for item in &mut block.items {
+        if let Item::Function(function, annotations) = item {
+            *annotations = parse_method(function, errors).map(Box::new);
+        }
+    }
+    Ok(AnnotatedBlock {
+        block,
+        runtime: options.runtime,
+    })
 }

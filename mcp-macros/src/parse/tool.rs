@@ -3,21 +3,12 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
-use crate::parse::access::{Scopes, Tags};
-use crate::parse::guard::GuardOptions;
-use crate::parse::value::{Cache, Expression, Icons, Keyed, PathValue, Time, flag, text};
+use crate::parse::listed::ListedOptions;
+use crate::parse::value::{Cache, Expression, Keyed, Time, flag};
 
 /// The options of `#[tool(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ToolOptions {
-    /// The name on the wire. Default: the function's name.
-    #[darling(with = text)]
-    pub(crate) name: Option<syn::LitStr>,
-    /// The display name.
-    #[darling(with = text)]
-    pub(crate) title: Option<syn::LitStr>,
-    /// The description, instead of the doc comment.
-    pub(crate) description: Option<Expression>,
     /// The tool changes nothing.
     #[darling(with = flag)]
     pub(crate) read_only: Option<Keyed<bool>>,
@@ -30,16 +21,6 @@ pub(crate) struct ToolOptions {
     /// The tool interacts with the world outside the server.
     #[darling(with = flag)]
     pub(crate) open_world: Option<Keyed<bool>>,
-    /// Icons for user interfaces.
-    pub(crate) icons: Option<Icons>,
-    /// The `_meta` object, as an expression.
-    pub(crate) meta: Option<Expression>,
-    /// The tags it can be selected with.
-    pub(crate) tags: Option<Tags>,
-    /// The scopes that a caller must have, all of them.
-    pub(crate) scopes: Option<Scopes>,
-    /// The function that decides whether a caller can see it.
-    pub(crate) visible_if: Option<PathValue>,
     /// The tool blocks its thread.
     #[darling(with = flag)]
     pub(crate) blocking: Option<Keyed<bool>>,
@@ -54,10 +35,7 @@ pub(crate) struct ToolOptions {
     /// The scope in which a result may be cached.
     pub(crate) cache: Option<Cache>,
     #[darling(flatten)]
-    pub(crate) guards: GuardOptions,
-    /// The path of the runtime crate.
-    #[darling(rename = "crate")]
-    pub(crate) runtime: Option<PathValue>,
+    pub(crate) listed: ListedOptions,
 }
 
 /// The options of `requires(…)`.

@@ -1,8 +1,12 @@
 //! Values of options that several attributes share.
 
+use darling::ast::NestedMeta;
 use darling::{Error, FromMeta, Result};
 use proc_macro2::Span;
+use quote::ToTokens;
 use syn::spanned::Spanned;
+
+use crate::parse::literal::literal;
 
 /// A value with the span of its key, for error carets.
 #[derive(Clone, Debug)]
@@ -67,15 +71,6 @@ pub(crate) fn flag(item: &syn::Meta) -> Result<Option<Keyed<bool>>> {
     })
 }
 
-/// Returns the literal, also if it is inside the invisible group that `macro_rules!` makes.
-fn literal(expression: &syn::Expr) -> Option<&syn::Lit> {
-    match expression {
-        syn::Expr::Lit(literal) => Some(&literal.lit),
-        syn::Expr::Group(group) => literal(&group.expr),
-        _ => None,
-    }
-}
-
 fn needs_text(item: &syn::Meta) -> Error {
     let name = name(item);
     Error::custom(format!("`{name}` takes a string: `{name} = \"…\"`"))
@@ -125,11 +120,8 @@ pub(crate) enum Time {
 impl FromMeta for Time {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(value) = Expression::from_meta(item)?;
-        match &value {
-            syn::Expr::Lit(syn::ExprLit {
-                lit: syn::Lit::Str(text),
-                ..
-            }) => match parse_time(&text.value()) {
+        match literal(&value) {
+            Some(syn::Lit::Str(text)) => match parse_time(&text.value()) {
                 Some(milliseconds) => Ok(Self::Milliseconds(milliseconds)),
                 None => Err(Error::custom(format!(
                     "`{}` is not a duration; write a whole number and a unit: `250ms`, `5s`, `2m` or `1h`",
@@ -137,26 +129,28 @@ impl FromMeta for Time {
                 ))
                 .with_span(text)),
             },
-            syn::Expr::Lit(_) => Err(Error::custom(
+            Some(_) => Err(Error::custom(
                 "a duration needs a unit: `\"250ms\"`, `\"5s\"`, `\"2m\"` or `\"1h\"`",
             )
             .with_span(&value)),
-            _ => Ok(Self::Expression(value)),
+            None => Ok(Self::Expression(value)),
         }
     }
 }
 
 fn parse_time(text: &str) -> Option<u64> {
+    parse_quantity(
+        text,
+        &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)],
+    )
+}
+
+/// Reads a whole number and one of these units.
+pub(crate) fn parse_quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
-    let milliseconds = match unit.trim_start() {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(milliseconds)
+    let (_, size) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
+    number.parse::<u64>().ok()?.checked_mul(*size)
 }
 
 /// The scope in which a result may be cached: `"public"` or `"private"`.
@@ -250,17 +244,15 @@ impl FromMeta for Icons {
 }
 
 fn parse_icon(expression: &syn::Expr) -> Result<Icon> {
-    match expression {
-        syn::Expr::Lit(syn::ExprLit {
-            lit: syn::Lit::Str(src),
-            ..
-        }) => Ok(Icon {
+    if let Some(syn::Lit::Str(src)) = literal(expression) {
+        return Ok(Icon {
             src: src.clone(),
             options: IconOptions::default(),
-        }),
+        });
+    }
+    match expression {
         syn::Expr::Call(call) if is_word(&call.func, "icon") => {
-            let tokens = &call.args;
-            let options = darling::ast::NestedMeta::parse_meta_list(quote::quote!(#tokens))?;
+            let options = NestedMeta::parse_meta_list(call.args.to_token_stream())?;
             let options = IconOptions::from_list(&options)?;
             match &options.src {
                 Some(src) => Ok(Icon {

@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 
-use crate::expand;
-use crate::model::Kind;
+use crate::parse::kind::Kind;
+use crate::stages;
 use crate::tests::{check, check_server, tokens};
 
 #[test]
@@ -27,18 +27,9 @@ fn scopes_are_checked_and_handed_in() {
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::scope(
-                        "notes:read",
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::scope(
-                        "notes:write",
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_prompt_review().parameters;
+                const _: () = __mcp::rules::check(&__mcp::rules::scope("notes:read"));
+                const _: () = __mcp::rules::check(&__mcp::rules::scope("notes:write"));
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "review",
@@ -50,7 +41,7 @@ fn scopes_are_checked_and_handed_in() {
                         line: ::core::line!(),
                         column: ::core::column!(),
                     },
-                    parameters: __mcp_prompt_review().parameters,
+                    parameters: &__MCP_PARAMETERS,
                     options: &__mcp::Options {
                         scopes: &["notes:read", "notes:write"],
                         visible_if: __mcp::visible_if(staff::only),
@@ -83,12 +74,7 @@ fn a_method_names_a_function_of_its_type() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::uri(
-                        "notes:///all",
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                const _: () = __mcp::rules::check(&__mcp::rules::uri("notes:///all"));
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Resource,
                     name: "all",
@@ -144,7 +130,7 @@ fn scopes_are_texts_in_parentheses_each_once() {
         (r#"visible_if = "staff""#, "expected a path, without quotes"),
         ("visible_if = |_| true", "expected a path, without quotes"),
     ] {
-        let emitted = expand::function(Kind::Tool, tokens(options), tokens("fn add() {}"));
+        let emitted = stages::function(Kind::Tool, tokens(options), tokens("fn add() {}"));
         let emitted = emitted.to_string();
         assert_eq!(emitted.matches("compile_error").count(), 1, "{emitted}");
         assert!(emitted.contains(message), "{options}: {emitted}");

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::model::Kind;
+use crate::parse::kind::Kind;
 use crate::tests::check;
 
 #[test]
@@ -15,35 +15,26 @@ fn the_first_parameter_has_no_name() {
             fn languages(partial: &str, code: Option<String>) -> Vec<String> {}
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
-                use __mcp::ImplementsFallback as _;
+                use __mcp::ProbeFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
-                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::from_context,
-                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::deserialize,
-                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::json_schema,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
                         .parameter::<<str as __mcp::Lend>::Owned>("", ""),
                     __mcp::source(
-                            <__mcp::Implements<Option<String>>>::from_context,
-                            <__mcp::Implements<Option<String>>>::deserialize,
-                            <__mcp::Implements<Option<String>>>::json_schema,
+                            <__mcp::Probe<Option<String>>>::from_context,
+                            <__mcp::Probe<Option<String>>>::deserialize,
+                            <__mcp::Probe<Option<String>>>::json_schema,
                         )
                         .parameter::<Option<String>>("code", ""),
                 ];
-                const _: () = {
-                    use __mcp::ConstraintFallback as _;
-                    ::core::assert!(< __mcp::Probe < () >> ::TEXT);
-                    ::core::assert!(
-                        < __mcp::Probe < < str as __mcp::Lend > ::Owned >> ::TEXT,
-                        "the first parameter of a completer must be a string, the text typed so far: `partial: &str`"
-                    );
-                };
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::partial_text(
-                        &__MCP_PARAMETERS[0],
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                const _: () = <__mcp::Probe<<str as __mcp::Lend>::Owned>>::CONSTRAINTS
+                    .check_partial_text();
+                const _: () = __mcp::rules::check(
+                    &__mcp::rules::partial_text(&__MCP_PARAMETERS[0usize]),
+                );
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Completer,
                     name: "languages",
@@ -95,39 +86,28 @@ fn what_is_completed_is_named_in_one_place() {
             fn languages(partial: String) -> Vec<String> {}
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
-                use __mcp::ImplementsFallback as _;
+                use __mcp::ProbeFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
                     __mcp::source(
-                            <__mcp::Implements<String>>::from_context,
-                            <__mcp::Implements<String>>::deserialize,
-                            <__mcp::Implements<String>>::json_schema,
+                            <__mcp::Probe<String>>::from_context,
+                            <__mcp::Probe<String>>::deserialize,
+                            <__mcp::Probe<String>>::json_schema,
                         )
                         .parameter::<String>("", ""),
                 ];
-                const _: () = {
-                    use __mcp::ConstraintFallback as _;
-                    ::core::assert!(< __mcp::Probe < () >> ::TEXT);
-                    ::core::assert!(
-                        < __mcp::Probe < String >> ::TEXT,
-                        "the first parameter of a completer must be a string, the text typed so far: `partial: &str`"
-                    );
-                };
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::partial_text(
-                        &__MCP_PARAMETERS[0],
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                const _: () = <__mcp::Probe<String>>::CONSTRAINTS.check_partial_text();
+                const _: () = __mcp::rules::check(
+                    &__mcp::rules::partial_text(&__MCP_PARAMETERS[0usize]),
+                );
                 const __MCP_TARGET: __mcp::CompletionTarget = prompts::__mcp_prompt_review();
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::completed_argument(
+                const _: () = __mcp::rules::check(
+                    &__mcp::rules::completed_argument(
                         "prompt",
                         "review",
                         __MCP_TARGET.parameters,
                         "language",
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                    ),
+                );
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Completer,
                     name: "languages",

@@ -10,14 +10,14 @@ mod tool;
 use expect_test::Expect;
 use proc_macro2::TokenStream;
 
-use crate::expand;
-use crate::model::Kind;
+use crate::parse::kind::Kind;
+use crate::stages;
 
 /// Expands an attribute on a function.
 #[track_caller]
 fn check(kind: Kind, options: &str, item: &str, expected: &Expect) {
     check_tokens(
-        &expand::function(kind, tokens(options), tokens(item)),
+        &stages::function(kind, tokens(options), tokens(item)),
         expected,
     );
 }
@@ -25,7 +25,7 @@ fn check(kind: Kind, options: &str, item: &str, expected: &Expect) {
 /// Expands `#[server]`.
 #[track_caller]
 fn check_server(item: &str, expected: &Expect) {
-    check_tokens(&expand::server(TokenStream::new(), tokens(item)), expected);
+    check_tokens(&stages::server(TokenStream::new(), tokens(item)), expected);
 }
 
 #[track_caller]

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::model::Kind;
+use crate::parse::kind::Kind;
 use crate::tests::check;
 
 #[test]
@@ -16,19 +16,19 @@ fn parameters_can_be_referred_to_from_elsewhere() {
             #[doc(hidden)]
             pub(crate) const fn __mcp_prompt_review() -> ::mcp_runtime::__private::CompletionTarget {
                 use ::mcp_runtime::__private as __mcp;
-                use __mcp::ImplementsFallback as _;
+                use __mcp::ProbeFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
-                            <__mcp::Implements<Option<String>>>::from_context,
-                            <__mcp::Implements<Option<String>>>::deserialize,
-                            <__mcp::Implements<Option<String>>>::json_schema,
+                            <__mcp::Probe<Option<String>>>::from_context,
+                            <__mcp::Probe<Option<String>>>::deserialize,
+                            <__mcp::Probe<Option<String>>>::json_schema,
                         )
                         .parameter::<Option<String>>("language", "")
                         .completer(|| __mcp::named(&languages::all)),
                     __mcp::source(
-                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::from_context,
-                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::deserialize,
-                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::json_schema,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
                         .parameter::<<str as __mcp::Lend>::Owned>("style", "")
                         .candidates(&["short", "long"]),
@@ -40,6 +40,8 @@ fn parameters_can_be_referred_to_from_elsewhere() {
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
+                use __mcp::ProbeFallback as _;
+                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_prompt_review().parameters;
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "review",
@@ -51,7 +53,7 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                         line: ::core::line!(),
                         column: ::core::column!(),
                     },
-                    parameters: __mcp_prompt_review().parameters,
+                    parameters: &__MCP_PARAMETERS,
                     options: &__mcp::Options {
                         title: ::core::option::Option::Some("Review"),
                         ..__mcp::Options::NONE

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::model::Kind;
+use crate::parse::kind::Kind;
 use crate::tests::check;
 
 #[test]
@@ -16,18 +16,8 @@ fn a_resource_has_its_address_checked() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::media_type(
-                        "text/plain",
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::uri(
-                        "config://app",
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                const _: () = __mcp::rules::check(&__mcp::rules::media_type("text/plain"));
+                const _: () = __mcp::rules::check(&__mcp::rules::uri("config://app"));
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Resource,
                     name: "config",
@@ -76,18 +66,18 @@ fn a_template_has_its_variables_checked() {
             #[doc(hidden)]
             const fn __mcp_prompt_note() -> ::mcp_runtime::__private::CompletionTarget {
                 use ::mcp_runtime::__private as __mcp;
-                use __mcp::ImplementsFallback as _;
+                use __mcp::ProbeFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
-                            <__mcp::Implements<u32>>::from_context,
-                            <__mcp::Implements<u32>>::deserialize,
-                            <__mcp::Implements<u32>>::json_schema,
+                            <__mcp::Probe<u32>>::from_context,
+                            <__mcp::Probe<u32>>::deserialize,
+                            <__mcp::Probe<u32>>::json_schema,
                         )
                         .parameter::<u32>("id", ""),
                     __mcp::source(
-                            <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::from_context,
-                            <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::deserialize,
-                            <__mcp::Implements<<Context as __mcp::Lend>::Owned>>::json_schema,
+                            <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::json_schema,
                         )
                         .parameter::<<Context as __mcp::Lend>::Owned>("ctx", ""),
                 ];
@@ -98,27 +88,17 @@ fn a_template_has_its_variables_checked() {
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::template(
-                        "notes:///{id}",
-                        __mcp_prompt_note().parameters,
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::template_parameter(
-                        "notes:///{id}",
-                        &__mcp_prompt_note().parameters[0usize],
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::template_parameter(
-                        "notes:///{id}",
-                        &__mcp_prompt_note().parameters[1usize],
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                use __mcp::ProbeFallback as _;
+                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_prompt_note().parameters;
+                const _: () = __mcp::rules::check(
+                    &__mcp::rules::template("notes:///{id}", &__MCP_PARAMETERS),
+                );
+                const _: () = __mcp::rules::check(
+                    &__mcp::rules::template_parameter("notes:///{id}", &__MCP_PARAMETERS[0usize]),
+                );
+                const _: () = __mcp::rules::check(
+                    &__mcp::rules::template_parameter("notes:///{id}", &__MCP_PARAMETERS[1usize]),
+                );
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::ResourceTemplate,
                     name: "note",
@@ -130,7 +110,7 @@ fn a_template_has_its_variables_checked() {
                         line: ::core::line!(),
                         column: ::core::column!(),
                     },
-                    parameters: __mcp_prompt_note().parameters,
+                    parameters: &__MCP_PARAMETERS,
                     options: &__mcp::Options {
                         uri: "notes:///{id}",
                         list: ::core::option::Option::Some(|| __mcp::lister(notes)),

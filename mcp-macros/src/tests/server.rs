@@ -36,15 +36,15 @@ fn methods_are_called_on_a_shared_value() {
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
-                use __mcp::ImplementsFallback as _;
+                use __mcp::ProbeFallback as _;
                 fn __mcp_default_0() -> u8 {
                     Notes::LIMIT
                 }
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
                     __mcp::source(
-                            <__mcp::Implements<u8>>::from_context,
-                            <__mcp::Implements<u8>>::deserialize,
-                            <__mcp::Implements<u8>>::json_schema,
+                            <__mcp::Probe<u8>>::from_context,
+                            <__mcp::Probe<u8>>::deserialize,
+                            <__mcp::Probe<u8>>::json_schema,
                         )
                         .parameter::<u8>("id", "")
                         .default_value(__mcp::DefaultValue::Rust {
@@ -52,12 +52,9 @@ fn methods_are_called_on_a_shared_value() {
                             json: || __mcp::to_json(&__mcp_default_0()),
                         }),
                 ];
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::is_argument(
-                        &__MCP_PARAMETERS[0usize],
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                const _: () = __mcp::rules::check(
+                    &__mcp::rules::is_argument(&__MCP_PARAMETERS[0usize]),
+                );
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "delete",
@@ -101,6 +98,8 @@ fn methods_are_called_on_a_shared_value() {
             };
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
+                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = <Notes>::__mcp_prompt_show()
+                    .parameters;
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "show",
@@ -115,7 +114,7 @@ fn methods_are_called_on_a_shared_value() {
                         line: ::core::line!(),
                         column: ::core::column!(),
                     },
-                    parameters: <Notes>::__mcp_prompt_show().parameters,
+                    parameters: &__MCP_PARAMETERS,
                     options: &__mcp::Options::NONE,
                     output_schema: ::core::option::Option::None,
                     run: __mcp::Run::Sync(|__mcp_call| {
@@ -144,10 +143,10 @@ fn an_error_leaves_the_block_without_markers() {
                 fn helper() {}
             }
             ::core::compile_error! {
-                "a tool takes `&self`, because calls run concurrently; keep state in a `Mutex`, an atomic or a channel"
+                "`range` takes a range of numbers: `range(1..=100)`, `range(0.5..)` or `range(..=10)`"
             }
             ::core::compile_error! {
-                "`range` takes a range of numbers: `range(1..=100)`, `range(0.5..)` or `range(..=10)`"
+                "a tool takes `&self`, because calls run concurrently; keep state in a `Mutex`, an atomic or a channel"
             }
         "#]],
     );

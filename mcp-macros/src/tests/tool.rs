@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::model::Kind;
+use crate::parse::kind::Kind;
 use crate::tests::check;
 
 #[test]
@@ -18,18 +18,18 @@ fn a_function_is_described_and_handed_in() {
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
-                use __mcp::ImplementsFallback as _;
+                use __mcp::ProbeFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
-                            <__mcp::Implements<i64>>::from_context,
-                            <__mcp::Implements<i64>>::deserialize,
-                            <__mcp::Implements<i64>>::json_schema,
+                            <__mcp::Probe<i64>>::from_context,
+                            <__mcp::Probe<i64>>::deserialize,
+                            <__mcp::Probe<i64>>::json_schema,
                         )
                         .parameter::<i64>("a", "Left"),
                     __mcp::source(
-                            <__mcp::Implements<i64>>::from_context,
-                            <__mcp::Implements<i64>>::deserialize,
-                            <__mcp::Implements<i64>>::json_schema,
+                            <__mcp::Probe<i64>>::from_context,
+                            <__mcp::Probe<i64>>::deserialize,
+                            <__mcp::Probe<i64>>::json_schema,
                         )
                         .parameter::<i64>("b", "")
                         .constraints(
@@ -41,36 +41,12 @@ fn a_function_is_described_and_handed_in() {
                         )
                         .default_json("1"),
                 ];
-                const _: () = {
-                    use __mcp::ConstraintFallback as _;
-                    ::core::assert!(< __mcp::Probe < () >> ::RANGE);
-                    ::core::assert!(
-                        < __mcp::Probe < i64 >> ::RANGE,
-                        "`range` applies to numbers; for strings use `length` or `pattern`"
-                    );
-                };
-                const _: () = {
-                    use __mcp::ConstraintFallback as _;
-                    ::core::assert!(< __mcp::Probe < () >> ::RANGE);
-                    ::core::assert!(
-                        < __mcp::Probe < i64 >> ::MIN <= 0i128 && 0i128 <= < __mcp::Probe < i64 >>
-                        ::MAX, "the argument's type cannot hold this number"
-                    );
-                };
-                const _: () = {
-                    use __mcp::ConstraintFallback as _;
-                    ::core::assert!(< __mcp::Probe < () >> ::RANGE);
-                    ::core::assert!(
-                        < __mcp::Probe < i64 >> ::MIN <= 5i128 && 5i128 <= < __mcp::Probe < i64 >>
-                        ::MAX, "the argument's type cannot hold this number"
-                    );
-                };
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::is_argument(
-                        &__MCP_PARAMETERS[1usize],
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                const _: () = <__mcp::Probe<i64>>::CONSTRAINTS.check_range();
+                const _: () = <__mcp::Probe<i64>>::CONSTRAINTS.check_number(0i128);
+                const _: () = <__mcp::Probe<i64>>::CONSTRAINTS.check_number(5i128);
+                const _: () = __mcp::rules::check(
+                    &__mcp::rules::is_argument(&__MCP_PARAMETERS[1usize]),
+                );
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "add",
@@ -121,22 +97,9 @@ fn options_are_fields_and_text_is_checked() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::tool_name(
-                        "notes.add",
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::rate("10/min");
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::icon(
-                        "https://example.com/a.png",
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                const _: () = __mcp::rules::check(&__mcp::rules::tool_name("notes.add"));
+                const _: () = __mcp::rules::check(&__mcp::rules::icon("https://example.com/a.png"));
+                const _: () = __mcp::rules::check(&__mcp::rules::rate("10/min"));
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "notes.add",
@@ -150,6 +113,10 @@ fn options_are_fields_and_text_is_checked() {
                     },
                     parameters: &__MCP_PARAMETERS,
                     options: &__mcp::Options {
+                        title: ::core::option::Option::Some("Add"),
+                        icons: ::core::option::Option::Some(|| {
+                            ::std::vec![__mcp::Icon::new("https://example.com/a.png")]
+                        }),
                         guards: __mcp::GuardOptions {
                             timeout: ::core::option::Option::Some(
                                 ::core::time::Duration::from_millis(5000u64),
@@ -159,10 +126,6 @@ fn options_are_fields_and_text_is_checked() {
                             max_output: ::core::option::Option::Some(65536usize),
                             ..__mcp::GuardOptions::NONE
                         },
-                        title: ::core::option::Option::Some("Add"),
-                        icons: ::core::option::Option::Some(|| {
-                            ::std::vec![__mcp::Icon::new("https://example.com/a.png")]
-                        }),
                         read_only: ::core::option::Option::Some(true),
                         destructive: ::core::option::Option::Some(false),
                         requires: &[__mcp::ClientFeature::Sampling],
@@ -199,18 +162,18 @@ fn what_is_lent_is_owned_by_the_future() {
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
-                use __mcp::ImplementsFallback as _;
+                use __mcp::ProbeFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
-                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::from_context,
-                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::deserialize,
-                            <__mcp::Implements<<str as __mcp::Lend>::Owned>>::json_schema,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
                         .parameter::<<str as __mcp::Lend>::Owned>("text", ""),
                     __mcp::source(
-                            <__mcp::Implements<Cow<'static, str>>>::from_context,
-                            <__mcp::Implements<Cow<'static, str>>>::deserialize,
-                            <__mcp::Implements<Cow<'static, str>>>::json_schema,
+                            <__mcp::Probe<Cow<'static, str>>>::from_context,
+                            <__mcp::Probe<Cow<'static, str>>>::deserialize,
+                            <__mcp::Probe<Cow<'static, str>>>::json_schema,
                         )
                         .parameter::<Cow<'static, str>>("other", ""),
                 ];
@@ -261,7 +224,7 @@ fn what_is_lent_is_owned_by_the_future() {
 
 #[test]
 fn a_half_typed_body_still_expands() {
-    let emitted = crate::expand::function(
+    let emitted = crate::stages::function(
         Kind::Tool,
         crate::tests::tokens(""),
         crate::tests::tokens("fn add(a: i64) -> i64 { a. }"),
@@ -286,15 +249,15 @@ fn a_default_in_rust_stands_in_one_place() {
             #[cfg(unix)]
             const _: () = {
                 use ::mcp::__private as __mcp;
-                use __mcp::ImplementsFallback as _;
+                use __mcp::ProbeFallback as _;
                 fn __mcp_default_0() -> Option<u8> {
                     Some(limit())
                 }
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
                     __mcp::source(
-                            <__mcp::Implements<Option<u8>>>::from_context,
-                            <__mcp::Implements<Option<u8>>>::deserialize,
-                            <__mcp::Implements<Option<u8>>>::json_schema,
+                            <__mcp::Probe<Option<u8>>>::from_context,
+                            <__mcp::Probe<Option<u8>>>::deserialize,
+                            <__mcp::Probe<Option<u8>>>::json_schema,
                         )
                         .parameter::<Option<u8>>("type", "")
                         .default_value(__mcp::DefaultValue::Rust {
@@ -302,12 +265,9 @@ fn a_default_in_rust_stands_in_one_place() {
                             json: || __mcp::to_json(&__mcp_default_0()),
                         }),
                 ];
-                const _: () = {
-                    const __MCP_VERDICT: __mcp::rules::RuleVerdict = __mcp::rules::is_argument(
-                        &__MCP_PARAMETERS[0usize],
-                    );
-                    ::core::assert!(__MCP_VERDICT.holds(), "{}", __MCP_VERDICT.text());
-                };
+                const _: () = __mcp::rules::check(
+                    &__mcp::rules::is_argument(&__MCP_PARAMETERS[0usize]),
+                );
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "add",

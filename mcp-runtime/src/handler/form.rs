@@ -79,44 +79,48 @@ impl<T> FieldMeta<T> {
     }
 }
 
-/// Returns the compile error for a range on this kind of field; empty if it is allowed.
-#[must_use]
-pub const fn range_problem(kind: FieldKind) -> &'static str {
-    match kind {
-        FieldKind::Number => "",
-        _ => "`range` applies to numbers; for strings and lists use `length`",
-    }
+/// Fails at the caller if a range does not apply to this kind of field.
+#[track_caller]
+pub const fn check_range(kind: FieldKind) {
+    assert!(
+        matches!(kind, FieldKind::Number),
+        "`range` applies to numbers; for strings and lists use `length`"
+    );
 }
 
-/// Returns the compile error for a length on this kind of field; empty if it is allowed.
-#[must_use]
-pub const fn length_problem(kind: FieldKind) -> &'static str {
-    match kind {
-        FieldKind::Text | FieldKind::Many => "",
-        _ => "`length` applies to strings and lists; for numbers use `range`",
-    }
+/// Fails at the caller if a length does not apply to this kind of field.
+#[track_caller]
+pub const fn check_length(kind: FieldKind) {
+    assert!(
+        matches!(kind, FieldKind::Text | FieldKind::Many),
+        "`length` applies to strings and lists; for numbers use `range`"
+    );
 }
 
-/// Returns the compile error for a format on this kind of field; empty if it is allowed.
-#[must_use]
-pub const fn format_problem(kind: FieldKind) -> &'static str {
-    match kind {
-        FieldKind::Text => "",
-        _ => "`format` applies to strings",
-    }
+/// Fails at the caller if a format does not apply to this kind of field.
+#[track_caller]
+pub const fn check_format(kind: FieldKind) {
+    assert!(
+        matches!(kind, FieldKind::Text),
+        "`format` applies to strings"
+    );
 }
 
-/// Returns the compile error for this kind of default on this kind of field; empty if it is allowed.
-#[must_use]
-pub const fn default_problem(kind: FieldKind, literal: Literal) -> &'static str {
+/// Panics at the caller if this kind of field cannot have this kind of default.
+#[track_caller]
+pub const fn check_default(kind: FieldKind, literal: Literal) {
     match (kind, literal) {
         (FieldKind::Text | FieldKind::One, Literal::Text)
         | (FieldKind::Number, Literal::Number)
-        | (FieldKind::Boolean, Literal::Boolean) => "",
-        (FieldKind::Text, _) => "the default of a string field must be a string",
-        (FieldKind::Number, _) => "the default of a number field must be a number",
-        (FieldKind::Boolean, _) => "the default of a boolean field must be `true` or `false`",
-        (FieldKind::One, _) => "the default of a choice must be one of its values, as a string",
-        (FieldKind::Many, _) => "a list cannot have a default",
+        | (FieldKind::Boolean, Literal::Boolean) => {}
+        (FieldKind::Text, _) => panic!("the default of a string field must be a string"),
+        (FieldKind::Number, _) => panic!("the default of a number field must be a number"),
+        (FieldKind::Boolean, _) => {
+            panic!("the default of a boolean field must be `true` or `false`")
+        }
+        (FieldKind::One, _) => {
+            panic!("the default of a choice must be one of its values, as a string")
+        }
+        (FieldKind::Many, _) => panic!("a list cannot have a default"),
     }
 }

@@ -17,6 +17,7 @@ pub(crate) mod listing;
 pub(crate) mod middleware;
 pub(crate) mod output;
 pub(crate) mod parameter;
+pub(crate) mod probe;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub mod rules;

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use crate::context::{Context, FromContext, States};
 use crate::handler::exact::is_exact;
 use crate::handler::handler_error::HandlerError;
+use crate::handler::probe::{No, Yes};
 
 /// Marks a parameter whose value is sent by the client.
 #[derive(Debug)]
@@ -105,64 +106,6 @@ impl<T: Parameter<Neither>> Parameter<Neither> for Box<T> {}
 impl<T: Parameter<Neither>, const N: usize> Parameter<Neither> for [T; N] {}
 impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
 impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
-
-/// The type-level equivalent of `true`.
-#[derive(Debug)]
-#[must_use]
-pub enum Yes {}
-
-/// The type-level equivalent of `false`.
-#[derive(Debug)]
-#[must_use]
-pub enum No {}
-
-/// Finds out which traits `T` implements. The inherent functions, each of which exists only if `T` implements the
-/// trait, take precedence over the functions of [`ImplementsFallback`].
-///
-/// The functions are never called; only their return types matter.
-#[derive(Debug)]
-pub struct Implements<T>(PhantomData<T>);
-
-/// Functions for types that do not implement a trait.
-pub trait ImplementsFallback {
-    /// `T` is not `FromContext`.
-    fn from_context() -> No {
-        unreachable!("only its return type is used")
-    }
-
-    /// `T` is not `Deserialize`.
-    fn deserialize() -> No {
-        unreachable!("only its return type is used")
-    }
-
-    /// `T` is not `JsonSchema`.
-    fn json_schema() -> No {
-        unreachable!("only its return type is used")
-    }
-}
-
-impl<T> ImplementsFallback for Implements<T> {}
-
-impl<T: FromContext> Implements<T> {
-    /// `T` is `FromContext`.
-    pub fn from_context() -> Yes {
-        unreachable!("only its return type is used")
-    }
-}
-
-impl<T: DeserializeOwned> Implements<T> {
-    /// `T` is `Deserialize`.
-    pub fn deserialize() -> Yes {
-        unreachable!("only its return type is used")
-    }
-}
-
-impl<T: JsonSchema> Implements<T> {
-    /// `T` is `JsonSchema`.
-    pub fn json_schema() -> Yes {
-        unreachable!("only its return type is used")
-    }
-}
 
 /// Maps the traits that a type implements (`FromContext`, `Deserialize`, `JsonSchema`) to the kind of its parameters.
 ///
@@ -273,7 +216,8 @@ pub struct ImplementedTraits<C, D, J>(PhantomData<TypeTriple<C, D, J>>);
 /// This is a function type because the three types have no values.
 type TypeTriple<C, D, J> = fn() -> (C, D, J);
 
-/// Returns the traits that a type implements, given its three functions from [`Implements`].
+/// Returns the traits that a type implements, given its three functions from
+/// [`Probe`](crate::handler::probe::Probe).
 #[must_use]
 pub const fn source<C, D, J>(
     _: fn() -> C,

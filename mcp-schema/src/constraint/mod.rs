@@ -6,7 +6,6 @@
 
 mod number;
 mod pattern;
-mod probe;
 mod range;
 mod size;
 #[cfg(test)]
@@ -16,7 +15,6 @@ mod text;
 pub use number::Bound;
 pub(crate) use number::{count, is_multiple, whole};
 pub(crate) use pattern::{PATTERN, compile, mismatch};
-pub use probe::{ConstraintFallback, Probe};
 pub(crate) use range::{RangeKeyword, not_a_multiple};
 pub(crate) use size::{Counted, Size};
 pub use text::TextConstraints;

@@ -1,4 +1,4 @@
-//! Rules about the sources that no compiler checks: names, comments, words, and sizes of files.
+//! Rules about the sources that no compiler checks: names, comments, words, sizes of files, and stages of the macros.
 //!
 //! Each rule reads the tracked sources and lists what breaks it. `tests/tidy/exceptions.txt` holds the exceptions, each with
 //! its reason; an exception that nothing needs any more fails too. `tests/tidy/public.txt` is a snapshot of the public
@@ -13,5 +13,6 @@ mod names;
 mod public;
 mod sizes;
 mod sources;
+mod stages;
 mod versions;
 mod words;

@@ -5,6 +5,7 @@
 //!
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
 
+mod applicable;
 mod icon;
 mod names;
 mod parameters;
@@ -14,9 +15,10 @@ mod tests;
 
 use crate::types::Icon;
 
+pub use applicable::ApplicableConstraints;
 pub use icon::icon;
 pub use mcp_schema::template::{template_has_variable, template_syntax, uri};
-pub use mcp_schema::verdict::RuleVerdict;
+pub use mcp_schema::verdict::{RuleVerdict, check};
 pub use names::{header, media_type, scope, timestamp, tool_name};
 pub use parameters::{
     completed_argument, is_argument, partial_text, resource_parameter, template, template_parameter,

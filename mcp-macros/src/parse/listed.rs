@@ -1,4 +1,4 @@
-//! The options of `#[prompt(…)]`.
+//! The options that several kinds of handlers share.
 
 use darling::FromMeta;
 
@@ -6,9 +6,19 @@ use crate::parse::access::{Scopes, Tags};
 use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Expression, Icons, PathValue, text};
 
-/// The options of `#[prompt(…)]`.
+/// The options of every attribute on a function.
 #[derive(Default, FromMeta)]
-pub(crate) struct PromptOptions {
+pub(crate) struct CommonOptions {
+    #[darling(flatten)]
+    pub(crate) guards: GuardOptions,
+    /// The path of the runtime crate.
+    #[darling(rename = "crate")]
+    pub(crate) runtime: Option<PathValue>,
+}
+
+/// The options of everything that clients list: tools, prompts, resources and resource templates.
+#[derive(Default, FromMeta)]
+pub(crate) struct ListedOptions {
     /// The name on the wire. Default: the function's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
@@ -28,8 +38,5 @@ pub(crate) struct PromptOptions {
     /// The function that decides whether a caller can see it.
     pub(crate) visible_if: Option<PathValue>,
     #[darling(flatten)]
-    pub(crate) guards: GuardOptions,
-    /// The path of the runtime crate.
-    #[darling(rename = "crate")]
-    pub(crate) runtime: Option<PathValue>,
+    pub(crate) common: CommonOptions,
 }

@@ -1,4 +1,4 @@
-//! Collects errors, so that the author sees all of them in one run.
+//! Collects errors across the stages, so that the author sees all of them in one run.
 
 /// The errors found so far.
 #[derive(Default)]

@@ -1,11 +1,11 @@
-//! Rules over a whole signature or several items.
+//! Rules over a whole signature.
 
-use quote::ToTokens;
 use syn::spanned::Spanned;
 
-use crate::model::parameter::{Parameter, find_impl};
-use crate::model::{Errors, Handler, Kind};
-use crate::parse::impl_block::ImplBlock;
+use crate::errors::Errors;
+use crate::model::parameter::Parameter;
+use crate::parse::kind::Kind;
+use crate::parse::types::find_impl;
 
 /// Maximum number of parameters: the runtime marks the arguments it has seen in the bits of a `u64`.
 const MAX_PARAMETERS: usize = 64;
@@ -114,7 +114,7 @@ pub(crate) fn check_parameters(
     }
     for (index, parameter) in parameters.iter().enumerate() {
         let earlier = parameters.iter().take(index);
-        if !parameter.flatten
+        if !parameter.annotations.options.flatten.is_present()
             && let Some(first) = earlier
                 .clone()
                 .find(|other| other.name.value == parameter.name.value)
@@ -125,9 +125,9 @@ pub(crate) fn check_parameters(
             ));
             errors.push(syn::Error::new(first.name.span, "first used here"));
         }
-        if let Some(header) = &parameter.header
+        if let Some(header) = &parameter.annotations.options.header
             && let Some(first) = earlier
-                .filter_map(|other| other.header.as_ref())
+                .filter_map(|other| other.annotations.options.header.as_ref())
                 .find(|other| other.value().eq_ignore_ascii_case(&header.value()))
         {
             errors.push(syn::Error::new(
@@ -142,9 +142,16 @@ pub(crate) fn check_parameters(
     }
 }
 
-/// Checks that the return type can be named, because the definition names it.
-pub(crate) fn check_output(kind: Kind, ty: &syn::Type, errors: &mut Errors) {
-    if let Some(span) = find_impl(ty.to_token_stream()) {
+/// Returns the return type, and checks that it can be named, because the definition names it.
+pub(crate) fn output(
+    kind: Kind,
+    signature: &syn::Signature,
+    errors: &mut Errors,
+) -> Option<syn::Type> {
+    let syn::ReturnType::Type(_, ty) = &signature.output else {
+        return None;
+    };
+    if let Some(span) = find_impl(ty) {
         errors.push(syn::Error::new(
             span,
             format!(
@@ -153,41 +160,5 @@ pub(crate) fn check_output(kind: Kind, ty: &syn::Type, errors: &mut Errors) {
             ),
         ));
     }
-}
-
-/// Checks that the names of tools and of prompts are unique in a block. Resources are identified by their URI.
-pub(crate) fn check_block(handlers: &[Handler], errors: &mut Errors) {
-    for (index, handler) in handlers.iter().enumerate() {
-        let mut earlier = handlers.iter().take(index);
-        if matches!(handler.kind, Kind::Tool | Kind::Prompt)
-            && let Some(first) = earlier
-                .find(|other| other.kind == handler.kind && other.name.value == handler.name.value)
-        {
-            errors.push(syn::Error::new(
-                handler.name.span,
-                format!(
-                    "{} name `{}` is used twice",
-                    handler.kind.noun(),
-                    handler.name.value
-                ),
-            ));
-            errors.push(syn::Error::new(first.name.span, "first used here"));
-        }
-    }
-}
-
-/// Checks that the block belongs to one concrete type, because methods are registered for one.
-pub(crate) fn check_impl(block: &ImplBlock, errors: &mut Errors) {
-    if let Some((path, _)) = &block.of_trait {
-        errors.push(syn::Error::new_spanned(
-            path,
-            "`#[server]` belongs on `impl Type { … }`, not on a trait implementation",
-        ));
-    }
-    for parameter in &block.generics.params {
-        errors.push(syn::Error::new(
-            parameter.span(),
-            "a `#[server]` block cannot be generic; write one for each concrete type",
-        ));
-    }
+    Some((**ty).clone())
 }

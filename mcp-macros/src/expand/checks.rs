@@ -1,0 +1,36 @@
+//! The checks that the compiler makes of a handler: constants that fail to evaluate.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::expand::parameter::Expanded;
+use crate::expand::tokens::check;
+use crate::expand::{completer, options, resource};
+use crate::model::handler::Handler;
+use crate::parse::kind::Kind;
+use crate::parse::options::Options;
+
+/// Returns the checks made at compile time.
+pub(crate) fn checks(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
+    let mut checks = TokenStream::new();
+    let name = &handler.name;
+    // ASCII identifiers of usual length are valid names; only other names need a check.
+    if handler.kind == Kind::Tool
+        && (name.chosen || !name.value.is_ascii() || name.value.len() > 128)
+    {
+        let value = &name.value;
+        checks.extend(check(name.span, &quote!(__mcp::rules::tool_name(#value))));
+    }
+    checks.extend(options::checks(handler));
+    checks.extend(parameters.iter().map(Expanded::checks));
+    match (&handler.options, &handler.target) {
+        (Options::Resource(uri, resource), _) => {
+            checks.extend(resource::checks(handler, uri, resource));
+        }
+        (_, Some(target)) => {
+            checks.extend(completer::checks(target, handler.self_type.as_ref()));
+        }
+        _ => {}
+    }
+    checks
+}

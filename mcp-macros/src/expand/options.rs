@@ -1,0 +1,73 @@
+//! The options that several kinds of handlers share, as fields of `Options`, and their checks.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::expand::tokens::{check, outside};
+use crate::expand::value::Fields;
+use crate::expand::{completer, resource, tool};
+use crate::model::handler::Handler;
+use crate::parse::access::{Scopes, Tags};
+use crate::parse::guard::{Count, GuardOptions};
+use crate::parse::options::Options;
+use crate::parse::value::{Expression, PathValue};
+
+/// Returns `Options`.
+pub(crate) fn options(handler: &Handler) -> TokenStream {
+    let mut fields = Fields::default();
+    if let Some(listed) = handler.options.listed() {
+        let scopes = listed.scopes.as_ref();
+        fields.set(
+            "scopes",
+            scopes.map(|Scopes(scopes)| quote!(&[#(#scopes),*])),
+        );
+        let visible_if = listed.visible_if.as_ref().map(|PathValue(path)| {
+            let path = outside(path, handler.self_type.as_ref(), "_");
+            quote!(__mcp::visible_if(#path))
+        });
+        fields.set("visible_if", visible_if);
+        fields.set_some("title", listed.title.as_ref());
+        let tags = listed.tags.as_ref();
+        fields.set("tags", tags.map(|Tags(tags)| quote!(&[#(#tags),*])));
+        fields.set_some("icons", listed.icons.as_ref());
+        let meta = listed.meta.as_ref();
+        fields.set_some("meta", meta.map(|Expression(meta)| quote!(|| #meta)));
+    }
+    fields.set("guards", guards(&handler.options.common().guards));
+    match &handler.options {
+        Options::Tool(tool) => tool::set(&mut fields, tool),
+        Options::Resource(uri, resource) => resource::set(&mut fields, uri, resource),
+        Options::Completer(_) => completer::set(&mut fields, handler.target.as_ref()),
+        Options::Prompt(_) => {}
+    }
+    fields.finish(&quote!(__mcp::Options))
+}
+
+/// Returns the limits, if there are any.
+fn guards(guards: &GuardOptions) -> Option<TokenStream> {
+    let mut fields = Fields::default();
+    fields.set_some("timeout", guards.timeout.as_ref());
+    fields.set_some("rate", guards.rate.as_ref());
+    let concurrency = guards.concurrency.as_ref();
+    fields.set_some("concurrency", concurrency.map(|Count(calls)| calls));
+    fields.set_some("max_output", guards.max_output.as_ref());
+    (!fields.is_empty()).then(|| fields.finish(&quote!(__mcp::GuardOptions)))
+}
+
+/// Returns the checks made at compile time: the syntax of the scopes, the rate and the icons.
+pub(crate) fn checks(handler: &Handler) -> TokenStream {
+    let mut checks = TokenStream::new();
+    if let Some(listed) = handler.options.listed() {
+        for scope in listed.scopes.iter().flat_map(|Scopes(scopes)| scopes) {
+            checks.extend(check(scope.span(), &quote!(__mcp::rules::scope(#scope))));
+        }
+        for icon in listed.icons.iter().flat_map(|icons| &icons.0) {
+            let src = &icon.src;
+            checks.extend(check(src.span(), &quote!(__mcp::rules::icon(#src))));
+        }
+    }
+    if let Some(rate) = &handler.options.common().guards.rate {
+        checks.extend(check(rate.span(), &quote!(__mcp::rules::rate(#rate))));
+    }
+    checks
+}

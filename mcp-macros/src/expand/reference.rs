@@ -1,0 +1,95 @@
+//! The parameters of a handler as statics, and the hidden function by which a completer refers to them.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+
+use crate::expand::parameter::Expanded;
+use crate::expand::tokens::{at, runtime};
+use crate::model::handler::Handler;
+use crate::parse::kind::Kind;
+
+/// Returns `true` if a completer may refer to the handler's parameters.
+fn has_reference(handler: &Handler) -> bool {
+    matches!(handler.kind, Kind::Prompt | Kind::ResourceTemplate)
+}
+
+/// Returns the name of the hidden function that `#[completer(prompt = …)]` calls for the parameters of a prompt or template.
+pub(crate) fn reference_name(function: &Ident) -> Ident {
+    format_ident!("__mcp_prompt_{}", function.unraw(), span = function.span())
+}
+
+/// Returns that function, to be placed next to the handler, if it has one.
+pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
+    if !has_reference(handler) {
+        return None;
+    }
+    let cfgs = &handler.cfgs;
+    let runtime = runtime(handler.runtime.as_ref());
+    let visibility = &handler.visibility;
+    let mut name = reference_name(&handler.ident);
+    name.set_span(at(handler.ident.span()));
+    let statics = statics(handler);
+    let function = function_path(handler);
+    Some(quote!(
+        #(#cfgs)*
+        #[doc(hidden)]
+        #visibility const fn #name() -> #runtime::__private::CompletionTarget {
+            use #runtime::__private as __mcp;
+            #statics
+            __mcp::CompletionTarget {
+                function: __mcp::type_id_of(&#function),
+                parameters: &__MCP_PARAMETERS,
+            }
+        }
+    ))
+}
+
+/// Returns the items that describe the parameters, to be placed where `__mcp` is in scope.
+fn statics(handler: &Handler) -> TokenStream {
+    let parameters = Expanded::all(handler);
+    let count = parameters.len();
+    let metas = parameters.iter().map(Expanded::meta);
+    let defaults = parameters.iter().map(Expanded::default_function);
+    let fallback = probe_fallback(handler);
+    quote!(
+        #fallback
+        #(#defaults)*
+        static __MCP_PARAMETERS: [__mcp::ParameterMeta; #count] = [#(#metas),*];
+    )
+}
+
+/// Returns the import that lets [`Expanded`] probe the types of the parameters.
+fn probe_fallback(handler: &Handler) -> Option<TokenStream> {
+    (!handler.parameters.is_empty()).then(|| {
+        quote!(
+            use __mcp::ProbeFallback as _;
+        )
+    })
+}
+
+/// Returns `__MCP_PARAMETERS` for the anonymous constant of a handler: the statics themselves, or those in the hidden function.
+pub(crate) fn parameters(handler: &Handler) -> TokenStream {
+    if !has_reference(handler) {
+        return statics(handler);
+    }
+    let function = path_to(handler, &reference_name(&handler.ident));
+    let fallback = probe_fallback(handler);
+    quote!(
+        #fallback
+        const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = #function().parameters;
+    )
+}
+
+/// Returns the function as an expression.
+pub(crate) fn function_path(handler: &Handler) -> TokenStream {
+    path_to(handler, &handler.ident)
+}
+
+/// Returns the path to a function next to the handler, valid outside the `impl` block.
+fn path_to(handler: &Handler, name: &Ident) -> TokenStream {
+    handler
+        .self_type
+        .as_ref()
+        .map_or_else(|| quote!(#name), |ty| quote!(<#ty>::#name))
+}

@@ -1,0 +1,94 @@
+//! The function that starts a call of a handler.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+use crate::expand::parameter::Expanded;
+use crate::expand::reference::function_path;
+use crate::model::handler::{Flavor, Handler};
+use crate::parse::kind::Kind;
+
+/// Returns the `Run` that starts a call.
+pub(crate) fn run(
+    handler: &Handler,
+    parameters: &[Expanded<'_>],
+    output: &TokenStream,
+) -> TokenStream {
+    let module = Ident::new(
+        match handler.kind {
+            Kind::Tool => "tool",
+            Kind::Prompt => "prompt",
+            Kind::Resource | Kind::ResourceTemplate => "resource",
+            Kind::Completer => "completer",
+        },
+        Span::call_site(),
+    );
+    let decode = decode(parameters);
+    let receiver = handler
+        .self_type
+        .as_ref()
+        .filter(|_| handler.has_receiver)
+        .map(|ty| quote!(let __mcp_receiver = __mcp_call.receiver::<#ty>()?;));
+    let call = call(handler, parameters);
+    let reply = |value: TokenStream| quote!(__mcp::#module::reply::<#output>(#value));
+    // Futures are spanned at the name of the function, so that rustc reports a future that is not `Send` there.
+    let span = handler.ident.span();
+    let (variant, finish) = match handler.flavor {
+        Flavor::Sync => ("Sync", reply(call)),
+        Flavor::Blocking => {
+            let reply = reply(call);
+            ("Blocking", quote!(__mcp::blocking(move || #reply)))
+        }
+        Flavor::Async if borrows(handler) => {
+            let reply = reply(quote_spanned!(span=> #call.await));
+            (
+                "Async",
+                quote_spanned!(span=> __mcp::running(async move { #reply })),
+            )
+        }
+        Flavor::Async => ("Async", {
+            // Quoted separately, so that the error for an invalid return type is reported at the type.
+            let reply = quote!(__mcp::#module::reply::<#output>);
+            quote_spanned!(span=> __mcp::boxed::<#output, _>(#call, #reply))
+        }),
+    };
+    let variant = Ident::new(variant, Span::call_site());
+    quote!(__mcp::Run::#variant(|__mcp_call| {
+        #decode
+        #receiver
+        ::core::result::Result::Ok(#finish)
+    }))
+}
+
+/// Returns the statements that decode each argument into a variable.
+fn decode(parameters: &[Expanded<'_>]) -> TokenStream {
+    if parameters.is_empty() {
+        return quote!(__mcp_call.decode(&mut [])?;);
+    }
+    let types = parameters.iter().map(Expanded::owned);
+    let nothing = parameters
+        .iter()
+        .map(|_| quote!(::core::option::Option::None));
+    let slots = (0..parameters.len()).map(syn::Index::from);
+    let values = parameters.iter().map(Expanded::value);
+    quote!(
+        let mut __mcp_slots: (#(::core::option::Option<#types>,)*) = (#(#nothing,)*);
+        __mcp_call.decode(&mut [#(&mut __mcp_slots.#slots),*])?;
+        let (#(::core::option::Option::Some(#values),)*) = __mcp_slots else {
+            return ::core::result::Result::Err(__mcp_call.lost());
+        };
+    )
+}
+
+/// Returns the call itself.
+fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
+    let function = function_path(handler);
+    let receiver = handler.has_receiver.then(|| quote!(&__mcp_receiver,));
+    let arguments = parameters.iter().map(Expanded::argument);
+    quote_spanned!(handler.ident.span()=> #function(#receiver #(#arguments),*))
+}
+
+/// Returns `true` if the future borrows, so that a block around it must own the borrowed values.
+fn borrows(handler: &Handler) -> bool {
+    handler.has_receiver || handler.parameters.iter().any(|parameter| parameter.lent)
+}

@@ -1,0 +1,116 @@
+//! The model of a type for arguments and results.
+
+use proc_macro2::Span;
+
+use crate::errors::Errors;
+use crate::parse::data::{DataOptions, decides_about_unknown_fields};
+use crate::parse::value::PathValue;
+
+/// A type for arguments and results, ready to be expanded.
+pub(crate) struct Data {
+    pub(crate) runtime: Option<PathValue>,
+    pub(crate) ty: syn::DeriveInput,
+    pub(crate) serialize: bool,
+    pub(crate) deserialize: bool,
+    /// `true` if unknown fields are rejected, so that a misspelt field is not mistaken for an omitted one: not where serde cannot
+    /// tell which fields are unknown, nor where the author has decided already.
+    pub(crate) closed: bool,
+}
+
+impl Data {
+    pub(crate) fn new(mut ty: syn::DeriveInput, options: DataOptions, errors: &mut Errors) -> Self {
+        if let Some(above) = helper_above(&ty) {
+            errors.push(syn::Error::new_spanned(
+                above.path(),
+                "this attribute has no meaning above `#[data]`; move it below",
+            ));
+        }
+        check(&options, errors);
+        take_markers(&mut ty, errors);
+        let (input, output) = (options.input.is_present(), options.output.is_present());
+        Self {
+            runtime: options.runtime,
+            serialize: !input,
+            deserialize: !output,
+            closed: !output
+                && !options.allow_unknown_fields.is_present()
+                && !decides_about_unknown_fields(&ty),
+            ty,
+        }
+    }
+}
+
+/// Removes parameter attributes from the fields; the errors say what to write instead.
+fn take_markers(ty: &mut syn::DeriveInput, errors: &mut Errors) {
+    let fields: Box<dyn Iterator<Item = &mut syn::Field>> = match &mut ty.data {
+        syn::Data::Struct(data) => Box::new(data.fields.iter_mut()),
+        syn::Data::Enum(data) => {
+            let variants = data.variants.iter_mut();
+            Box::new(variants.flat_map(|variant| variant.fields.iter_mut()))
+        }
+        syn::Data::Union(_) => return,
+    };
+    for field in fields {
+        for (marker, instead) in MARKERS {
+            let at = field
+                .attrs
+                .iter()
+                .position(|found| found.path().is_ident(marker));
+            if let Some(at) = at {
+                let found = field.attrs.remove(at);
+                errors.push(syn::Error::new_spanned(found.path(), instead));
+            }
+        }
+    }
+}
+
+/// Attributes of parameters, each with the error that names its replacement on fields.
+const MARKERS: [(&str, &str); 2] = [
+    (
+        "arg",
+        "`#[arg(…)]` is for parameters; on a field write `#[schemars(range(min = 1, max = 9))]`, `#[schemars(length(…))]` or \
+         `#[schemars(regex(pattern = \"…\"))]` to constrain it, `#[serde(default)]` to make it optional, \
+         `#[serde(rename = \"…\")]` to rename it, and a doc comment to describe it",
+    ),
+    (
+        "complete",
+        "`#[complete(…)]` is for parameters of prompts and resource templates; for a field, use an enum: its values are in the \
+         schema",
+    ),
+];
+
+fn check(options: &DataOptions, errors: &mut Errors) {
+    if !options.output.is_present() {
+        return;
+    }
+    if options.input.is_present() {
+        errors.push(syn::Error::new(
+            options.output.span(),
+            "`input` and `output` together are the default; remove both",
+        ));
+    } else if options.allow_unknown_fields.is_present() {
+        errors.push(syn::Error::new(
+            options.allow_unknown_fields.span(),
+            "`allow_unknown_fields` has no effect with `output`; remove it",
+        ));
+    }
+}
+
+/// Finds an attribute of serde or schemars above `#[data]`, where Rust does not know it, even though the derive follows.
+fn helper_above(ty: &syn::DeriveInput) -> Option<&syn::Attribute> {
+    // Outside the compiler, as in unit tests, spans have no positions to compare.
+    if !proc_macro::is_available() {
+        return None;
+    }
+    let here = Span::call_site().unwrap();
+    let above = |attribute: &&syn::Attribute| {
+        let there = attribute.pound_token.span.unwrap();
+        there.file() == here.file() && (there.line(), there.column()) < (here.line(), here.column())
+    };
+    ty.attrs
+        .iter()
+        .filter(|attribute| {
+            attribute.path().is_ident("serde") || attribute.path().is_ident("schemars")
+        })
+        .find(above)
+}

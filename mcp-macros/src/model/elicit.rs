@@ -1,0 +1,162 @@
+//! The models of forms and choices.
+
+use syn::spanned::Spanned;
+
+use crate::errors::Errors;
+use crate::model::name::Name;
+use crate::parse::doc_comment::Description;
+use crate::parse::elicit::{ElicitedBody, ElicitedField, ElicitedType, ElicitedVariant};
+use crate::parse::literal::signed;
+use crate::parse::value::{Expression, PathValue};
+
+/// A type that derives `Elicit`, ready to be expanded.
+pub(crate) struct Elicited {
+    pub(crate) runtime: Option<PathValue>,
+    pub(crate) ident: syn::Ident,
+    pub(crate) contents: Contents,
+}
+
+/// The contents of a form or choice.
+pub(crate) enum Contents {
+    Form(Vec<FormField>),
+    Choices(Vec<Choice>),
+}
+
+/// A field of a form.
+pub(crate) struct FormField {
+    pub(crate) name: Name,
+    pub(crate) parsed: ElicitedField,
+    /// The variant of `Format`.
+    pub(crate) format: Option<&'static str>,
+    /// The variant of `Literal` for the default.
+    pub(crate) default: Option<&'static str>,
+}
+
+/// A choice in a form.
+pub(crate) struct Choice {
+    pub(crate) ident: syn::Ident,
+    pub(crate) name: Name,
+    pub(crate) title: Option<Description>,
+}
+
+impl Elicited {
+    pub(crate) fn new(item: ElicitedType, errors: &mut Errors) -> Self {
+        if !item.generics.params.is_empty() {
+            errors.push(syn::Error::new_spanned(
+                &item.generics,
+                "a form cannot be generic, because its fields are known when the server is built; name the types",
+            ));
+        }
+        let contents = match item.body {
+            ElicitedBody::Fields(fields) => Contents::Form(form(fields, errors)),
+            ElicitedBody::Choices(variants) => {
+                Contents::Choices(choices(&item.ident, variants, errors))
+            }
+            ElicitedBody::Unnamed(fields) => {
+                errors.push(syn::Error::new_spanned(
+                    fields,
+                    "the fields of a form need names, because they become JSON properties",
+                ));
+                Contents::Form(Vec::new())
+            }
+            ElicitedBody::Union(union) => {
+                errors.push(syn::Error::new(
+                    union.span(),
+                    "`#[derive(Elicit)]` belongs on a struct or an enum",
+                ));
+                Contents::Form(Vec::new())
+            }
+        };
+        Self {
+            runtime: item.runtime,
+            ident: item.ident,
+            contents,
+        }
+    }
+}
+
+fn form(fields: Vec<ElicitedField>, errors: &mut Errors) -> Vec<FormField> {
+    let mut form: Vec<FormField> = Vec::new();
+    for field in fields {
+        let field = FormField::new(field, errors);
+        if form
+            .iter()
+            .any(|other| other.name.value == field.name.value)
+        {
+            errors.push(syn::Error::new(
+                field.parsed.ident.span(),
+                format!("field name `{}` is used twice", field.name.value),
+            ));
+        }
+        form.push(field);
+    }
+    form
+}
+
+impl FormField {
+    fn new(parsed: ElicitedField, errors: &mut Errors) -> Self {
+        let options = &parsed.options;
+        let default = options.default.as_ref().map(|Expression(value)| {
+            literal_kind(value).ok_or_else(|| {
+                syn::Error::new_spanned(
+                    value,
+                    "the default of a field must be a literal: a string, a number, `true` or `false`",
+                )
+            })
+        });
+        let format = options.format.as_ref().map(|name| format(&name.value));
+        Self {
+            name: Name::new(options.name.as_ref(), &parsed.ident),
+            default: default.and_then(|default| errors.take(default)),
+            format: format.and_then(|format| errors.take(format)),
+            parsed,
+        }
+    }
+}
+
+/// Returns the variant of `Format` with this name.
+fn format(name: &syn::LitStr) -> syn::Result<&'static str> {
+    match name.value().as_str() {
+        "email" => Ok("Email"),
+        "uri" => Ok("Uri"),
+        "date" => Ok("Date"),
+        "date-time" => Ok("DateTime"),
+        other => Err(syn::Error::new(
+            name.span(),
+            format!("unknown format `{other}`; write `email`, `uri`, `date` or `date-time`"),
+        )),
+    }
+}
+
+/// Returns the variant of `Literal` for a literal or a negative number.
+fn literal_kind(value: &syn::Expr) -> Option<&'static str> {
+    match signed(value)? {
+        (_, syn::Lit::Int(_) | syn::Lit::Float(_)) => Some("Number"),
+        (_, syn::Lit::Str(_)) => Some("Text"),
+        (_, syn::Lit::Bool(_)) => Some("Boolean"),
+        _ => None,
+    }
+}
+
+fn choices(name: &syn::Ident, variants: Vec<ElicitedVariant>, errors: &mut Errors) -> Vec<Choice> {
+    if variants.is_empty() {
+        errors.push(syn::Error::new_spanned(
+            name,
+            "a choice needs at least one variant",
+        ));
+    }
+    let choice = |variant: ElicitedVariant| {
+        if !matches!(variant.fields, syn::Fields::Unit) {
+            errors.push(syn::Error::new_spanned(
+                &variant.fields,
+                "a choice cannot hold data, because forms are flat; remove the fields",
+            ));
+        }
+        Choice {
+            name: Name::new(variant.name.as_ref(), &variant.ident),
+            ident: variant.ident,
+            title: variant.title,
+        }
+    };
+    variants.into_iter().map(choice).collect()
+}

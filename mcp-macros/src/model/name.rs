@@ -1,0 +1,31 @@
+//! The names that clients see.
+
+use proc_macro2::Span;
+use syn::ext::IdentExt;
+
+/// A name on the wire.
+pub(crate) struct Name {
+    pub(crate) value: String,
+    /// The span of the literal or identifier.
+    pub(crate) span: Span,
+    /// `true` if it comes from an option rather than an identifier.
+    pub(crate) chosen: bool,
+}
+
+impl Name {
+    /// Takes the value of the option, or else the identifier.
+    pub(crate) fn new(option: Option<&syn::LitStr>, ident: &syn::Ident) -> Self {
+        match option {
+            Some(name) => Self {
+                value: name.value(),
+                span: name.span(),
+                chosen: true,
+            },
+            None => Self {
+                value: ident.unraw().to_string(),
+                span: ident.span(),
+                chosen: false,
+            },
+        }
+    }
+}

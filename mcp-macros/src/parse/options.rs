@@ -1,0 +1,117 @@
+//! The options in the parentheses of an attribute.
+
+use darling::FromMeta;
+use darling::ast::NestedMeta;
+use proc_macro2::{Span, TokenStream};
+use syn::parse::Parse;
+use syn::spanned::Spanned;
+
+use crate::errors::Errors;
+use crate::parse::completer::CompleterOptions;
+use crate::parse::kind::Kind;
+use crate::parse::listed::{CommonOptions, ListedOptions};
+use crate::parse::resource::ResourceOptions;
+use crate::parse::reword::reworded;
+use crate::parse::tool::ToolOptions;
+use crate::parse::value::PathValue;
+
+/// The options of one kind of handler.
+pub(crate) enum Options {
+    Tool(Box<ToolOptions>),
+    Prompt(Box<ListedOptions>),
+    /// The URI of a resource or the URI template of a resource template, and the options after it.
+    Resource(syn::LitStr, Box<ResourceOptions>),
+    Completer(Box<CompleterOptions>),
+}
+
+impl Options {
+    /// Reads the options of an attribute; after an error, none are set.
+    pub(crate) fn parse(kind: Kind, tokens: TokenStream, errors: &mut Errors) -> Self {
+        let example = match kind {
+            Kind::Tool => return Self::Tool(parse_options(tokens, errors)),
+            Kind::Prompt => return Self::Prompt(parse_options(tokens, errors)),
+            Kind::Completer => return Self::Completer(parse_options(tokens, errors)),
+            Kind::Resource => "config://app",
+            Kind::ResourceTemplate => "notes:///{id}",
+        };
+        let resource = parse_resource(tokens, kind.attribute(), example);
+        let (uri, options) = errors.take(resource).unwrap_or_else(|| {
+            let none = syn::LitStr::new("", Span::call_site());
+            (none, Box::default())
+        });
+        Self::Resource(uri, options)
+    }
+
+    /// Returns the options that every kind takes.
+    pub(crate) fn common(&self) -> &CommonOptions {
+        match self {
+            Self::Completer(completer) => &completer.common,
+            Self::Tool(tool) => &tool.listed.common,
+            Self::Prompt(prompt) => &prompt.common,
+            Self::Resource(_, resource) => &resource.listed.common,
+        }
+    }
+
+    /// Returns the options of everything that clients list.
+    pub(crate) fn listed(&self) -> Option<&ListedOptions> {
+        match self {
+            Self::Completer(_) => None,
+            Self::Tool(tool) => Some(&tool.listed),
+            Self::Prompt(prompt) => Some(prompt),
+            Self::Resource(_, resource) => Some(&resource.listed),
+        }
+    }
+}
+
+/// The options of attributes that take no other: `#[server(…)]`, `#[main(…)]` and `#[expose(…)]`.
+#[derive(Default, FromMeta)]
+pub(crate) struct CrateOption {
+    /// The path of the runtime crate; in `#[server(…)]`, for all methods that do not specify one.
+    #[darling(rename = "crate")]
+    pub(crate) runtime: Option<PathValue>,
+}
+
+/// Parses an item and the options of the attribute above it.
+pub(crate) fn parse_attribute<Item: Parse, O: Default + FromMeta>(
+    options: TokenStream,
+    item: TokenStream,
+    expected: &str,
+    errors: &mut Errors,
+) -> syn::Result<(Item, O)> {
+    let item = parse_item(item, expected)?;
+    Ok((item, parse_options(options, errors)))
+}
+
+/// Parses an item; the error for a complete item of another kind is `expected`.
+pub(crate) fn parse_item<Item: Parse>(item: TokenStream, expected: &str) -> syn::Result<Item> {
+    syn::parse2(item.clone()).map_err(|error| match syn::parse2::<syn::Item>(item) {
+        Ok(_) => syn::Error::new(error.span(), expected),
+        Err(_) => error,
+    })
+}
+
+/// Reads a list of options; after an error, none are set.
+fn parse_options<T: Default + FromMeta>(tokens: TokenStream, errors: &mut Errors) -> T {
+    let options = NestedMeta::parse_meta_list(tokens)
+        .and_then(|options| T::from_list(&options).map_err(reworded));
+    errors.take(options).unwrap_or_default()
+}
+
+/// Reads a leading URI, then a list of options.
+fn parse_resource(
+    tokens: TokenStream,
+    attribute: &str,
+    example: &str,
+) -> syn::Result<(syn::LitStr, Box<ResourceOptions>)> {
+    let missing =
+        format!("`{attribute}` needs a URI as its first argument: `#[{attribute}(\"{example}\")]`");
+    let options = NestedMeta::parse_meta_list(tokens)?;
+    match options.split_first() {
+        Some((NestedMeta::Lit(syn::Lit::Str(uri)), options)) => {
+            let options = FromMeta::from_list(options).map_err(reworded)?;
+            Ok((uri.clone(), options))
+        }
+        Some((other, _)) => Err(syn::Error::new(other.span(), missing)),
+        None => Err(syn::Error::new(Span::call_site(), missing)),
+    }
+}

@@ -1,0 +1,64 @@
+//! Searches the tokens of a type.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens;
+
+/// Finds a reference nested inside a type; returns its span and the owned type to write instead.
+pub(crate) fn find_nested_reference(ty: &syn::Type) -> Option<(Span, String)> {
+    nested_reference(ty.to_token_stream())
+}
+
+fn nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(tree) = tokens.next() {
+        match tree {
+            TokenTree::Punct(and) if and.as_char() == '&' => {
+                let mut lifetime = None;
+                if tokens
+                    .next_if(
+                        |tree| matches!(tree, TokenTree::Punct(quote) if quote.as_char() == '\''),
+                    )
+                    .is_some()
+                {
+                    lifetime = tokens.next();
+                }
+                // A `'static` reference outlives the call, so shared state may hold it.
+                if matches!(lifetime, Some(TokenTree::Ident(name)) if name == "static") {
+                    continue;
+                }
+                let referent = match tokens
+                    .find(|tree| !matches!(tree, TokenTree::Ident(word) if word == "mut"))
+                {
+                    Some(TokenTree::Ident(name)) if name == "str" => "String".to_owned(),
+                    Some(TokenTree::Ident(name)) if name == "Path" => "PathBuf".to_owned(),
+                    Some(TokenTree::Ident(name)) => name.to_string(),
+                    Some(TokenTree::Group(items)) => format!("Vec<{}>", items.stream()),
+                    _ => "an owned type".to_owned(),
+                };
+                return Some((and.span(), referent));
+            }
+            // References in the parameters of a function pointer are allowed.
+            TokenTree::Ident(word) if word == "fn" => return None,
+            TokenTree::Group(group) => {
+                if let Some(found) = nested_reference(group.stream()) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns the span of the word `impl` in a type.
+pub(crate) fn find_impl(ty: &syn::Type) -> Option<Span> {
+    impl_in(ty.to_token_stream())
+}
+
+fn impl_in(tokens: TokenStream) -> Option<Span> {
+    tokens.into_iter().find_map(|tree| match tree {
+        TokenTree::Ident(ident) if ident == "impl" => Some(ident.span()),
+        TokenTree::Group(group) => impl_in(group.stream()),
+        _ => None,
+    })
+}

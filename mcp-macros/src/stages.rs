@@ -1,0 +1,125 @@
+//! Runs the three stages of each macro.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+
+use crate::errors::Errors;
+use crate::expand;
+use crate::model;
+use crate::model::data::Data;
+use crate::model::elicit::Elicited;
+use crate::model::handler::Handler;
+use crate::model::server::Server;
+use crate::parse::annotations::parse_function;
+use crate::parse::elicit::parse_elicit;
+use crate::parse::function::Function;
+use crate::parse::kind::Kind;
+use crate::parse::options::{CrateOption, parse_attribute};
+use crate::parse::server::parse_server;
+
+/// Runs the stages of one macro, and collects the mistakes that they find.
+///
+/// An `item` that cannot be parsed stays as it is; one with other mistakes is replaced by what `recover` keeps of it. Either is
+/// followed by `compile_error!`s.
+fn run<Parsed, Model>(
+    item: TokenStream,
+    parse: impl FnOnce(TokenStream, &mut Errors) -> syn::Result<Parsed>,
+    model: impl FnOnce(Parsed, &mut Errors) -> Model,
+    expand: impl FnOnce(Model) -> TokenStream,
+    recover: impl FnOnce(Model) -> TokenStream,
+) -> TokenStream {
+    let mut errors = Errors::default();
+    let parsed = match parse(item.clone(), &mut errors) {
+        Ok(parsed) => parsed,
+        Err(error) => return expand::with_error(item, &error),
+    };
+    let model = model(parsed, &mut errors);
+    match errors.finish() {
+        Ok(()) => expand(model),
+        Err(error) => expand::with_error(recover(model), &error),
+    }
+}
+
+/// Expands the attribute of a handler of this kind.
+pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
+    run(
+        item,
+        |item, errors| parse_function(kind, options, item, errors),
+        |(function, annotations), errors| {
+            let handler = Handler::new(&function, annotations, None, errors);
+            (function, handler)
+        },
+        |(function, handler)| expand::function(&function, &handler),
+        |(function, _)| function.into_token_stream(),
+    )
+}
+
+/// Expands `#[server]`.
+pub(crate) fn server(options: TokenStream, item: TokenStream) -> TokenStream {
+    run(
+        item,
+        |item, errors| parse_server(options, item, errors),
+        Server::new,
+        expand::server,
+        |server| server.block.into_token_stream(),
+    )
+}
+
+/// Expands `#[main]`.
+pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
+    run(
+        item,
+        |item, errors| {
+            let expected = "`#[main]` belongs on an `async fn`";
+            parse_attribute::<Function, CrateOption>(options, item, expected, errors)
+        },
+        |(function, options), errors| {
+            model::main::check(&function.signature, errors);
+            (function, options)
+        },
+        |(function, options)| expand::main(function, &options),
+        |(function, _)| expand::without_async(function),
+    )
+}
+
+/// Expands `#[derive(Elicit)]`, which keeps the item anyway.
+pub(crate) fn elicit(item: TokenStream) -> TokenStream {
+    run(
+        TokenStream::new(),
+        |_, errors| parse_elicit(item, errors),
+        Elicited::new,
+        |elicited| expand::elicit(&elicited),
+        |_| TokenStream::new(),
+    )
+}
+
+/// Expands `#[expose]`.
+pub(crate) fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
+    run(
+        item,
+        |item, errors| {
+            let expected = "`#[expose]` belongs on an error type, a struct or an enum";
+            parse_attribute::<syn::DeriveInput, CrateOption>(options, item, expected, errors)
+        },
+        |(ty, options), errors| {
+            model::expose::check(&ty, errors);
+            (ty, options)
+        },
+        |(ty, options)| expand::expose(&ty, &options),
+        |(ty, _)| ty.into_token_stream(),
+    )
+}
+
+/// Expands `#[data]`, which derives even with mistakes, so that they do not cause others.
+pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
+    run(
+        item,
+        |item, errors| {
+            let expected = "`#[data]` belongs on a struct or an enum";
+            parse_attribute(options, item, expected, errors)
+        },
+        |(ty, options), errors| Data::new(ty, options, errors),
+        |data| expand::data(&data),
+        |data| expand::data(&data),
+    )
+}

@@ -1,0 +1,117 @@
+//! Asks the compiler about the type of a parameter: the traits it implements, and the constraints that apply to it.
+
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::context::FromContext;
+use crate::handler::rules::ApplicableConstraints;
+
+/// Yes, as a type.
+#[derive(Debug)]
+#[must_use]
+pub enum Yes {}
+
+/// No, as a type.
+#[derive(Debug)]
+#[must_use]
+pub enum No {}
+
+/// Finds out about `T`: inherent items, which exist for some types only, take precedence over those of [`ProbeFallback`].
+///
+/// The functions are never called; their return types say whether `T` implements a trait.
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<T>);
+
+/// The items for types that do not implement the trait, and that are not known here.
+pub trait ProbeFallback {
+    /// The constraints that apply to `T`: any, because they are checked against its schema at start-up.
+    const CONSTRAINTS: ApplicableConstraints = ApplicableConstraints::ALL;
+
+    /// `T` is not `FromContext`.
+    fn from_context() -> No {
+        unreachable!("only its return type is used")
+    }
+
+    /// `T` is not `Deserialize`.
+    fn deserialize() -> No {
+        unreachable!("only its return type is used")
+    }
+
+    /// `T` is not `JsonSchema`.
+    fn json_schema() -> No {
+        unreachable!("only its return type is used")
+    }
+}
+
+impl<T> ProbeFallback for Probe<T> {}
+
+impl<T: FromContext> Probe<T> {
+    /// `T` is `FromContext`.
+    pub fn from_context() -> Yes {
+        unreachable!("only its return type is used")
+    }
+}
+
+impl<T: DeserializeOwned> Probe<T> {
+    /// `T` is `Deserialize`.
+    pub fn deserialize() -> Yes {
+        unreachable!("only its return type is used")
+    }
+}
+
+impl<T: JsonSchema> Probe<T> {
+    /// `T` is `JsonSchema`.
+    pub fn json_schema() -> Yes {
+        unreachable!("only its return type is used")
+    }
+}
+
+/// Defines the constraints that apply to a type and to its `Option`.
+macro_rules! constraints {
+    ($($type:ty)* => $constraints:expr) => {$(
+        impl Probe<$type> {
+            /// The constraints that apply to this type.
+            pub const CONSTRAINTS: ApplicableConstraints = $constraints;
+        }
+        impl Probe<Option<$type>> {
+            /// The constraints that apply to this type.
+            pub const CONSTRAINTS: ApplicableConstraints = <Probe<$type>>::CONSTRAINTS;
+        }
+    )*};
+}
+
+/// Defines the constraints that apply to whole numbers.
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        constraints!($type => {
+            #[allow(clippy::cast_possible_wrap, clippy::cast_lossless, reason = "every type listed fits into i128")]
+            ApplicableConstraints {
+                min: <$type>::MIN as i128,
+                max: <$type>::MAX as i128,
+                ..NUMBER
+            }
+        });
+    )*};
+}
+
+const NUMBER: ApplicableConstraints = ApplicableConstraints {
+    length: false,
+    text: false,
+    items: false,
+    ..ApplicableConstraints::ALL
+};
+
+integers!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+constraints!(f32 f64 => ApplicableConstraints { header: false, ..NUMBER });
+constraints!(bool => ApplicableConstraints { range: false, ..NUMBER });
+constraints!(String => ApplicableConstraints {
+    range: false,
+    items: false,
+    ..ApplicableConstraints::ALL
+});
+constraints!(char => ApplicableConstraints {
+    length: false,
+    ..<Probe<String>>::CONSTRAINTS
+});

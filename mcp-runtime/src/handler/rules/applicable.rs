@@ -1,0 +1,110 @@
+//! The constraints that apply to the type of an argument.
+//!
+//! Each check fails at its caller, an assertion in the expansion of a macro.
+
+use super::{check, header};
+
+/// The constraints that apply to a type.
+#[derive(Clone, Copy, Debug)]
+pub struct ApplicableConstraints {
+    /// `true` if `range` applies.
+    pub(crate) range: bool,
+    /// `true` if `length` applies.
+    pub(crate) length: bool,
+    /// `true` if `pattern` and `format` apply.
+    pub(crate) text: bool,
+    /// `true` if `items` applies.
+    pub(crate) items: bool,
+    /// `true` if a header can mirror it: a string, a boolean or an integer.
+    pub(crate) header: bool,
+    /// The smallest whole number the type can hold.
+    pub(crate) min: i128,
+    /// The largest whole number the type can hold.
+    pub(crate) max: i128,
+}
+
+impl ApplicableConstraints {
+    /// Every constraint.
+    pub(crate) const ALL: Self = Self {
+        range: true,
+        length: true,
+        text: true,
+        items: true,
+        header: true,
+        min: i128::MIN,
+        max: i128::MAX,
+    };
+
+    /// Checks that `range` applies.
+    #[track_caller]
+    pub const fn check_range(self) {
+        assert!(
+            self.range,
+            "`range` applies to numbers; for strings use `length` or `pattern`"
+        );
+    }
+
+    /// Checks that the type can hold a whole number, an end of a range.
+    #[track_caller]
+    pub const fn check_number(self, number: i128) {
+        assert!(
+            self.min <= number && number <= self.max,
+            "the argument's type cannot hold this number"
+        );
+    }
+
+    /// Checks that `length` applies.
+    #[track_caller]
+    pub const fn check_length(self) {
+        assert!(
+            self.length,
+            "`length` applies to strings and lists; for numbers use `range`"
+        );
+    }
+
+    /// Checks that `pattern` and `format` apply.
+    #[track_caller]
+    pub const fn check_text(self) {
+        assert!(
+            self.text,
+            "`pattern` and `format` apply to strings; for numbers use `range`"
+        );
+    }
+
+    /// Checks that `items` applies.
+    #[track_caller]
+    pub const fn check_items(self) {
+        assert!(
+            self.items,
+            "`items` applies to lists; write its options without `items(…)`"
+        );
+    }
+
+    /// Checks that `header` applies, and that the name of the header is a token.
+    #[track_caller]
+    pub const fn check_header(self, name: &str) {
+        assert!(
+            self.header,
+            "`header` applies to strings, booleans and whole numbers; remove it"
+        );
+        check(&header(name));
+    }
+
+    /// Checks that `any_path` applies.
+    #[track_caller]
+    pub const fn check_any_path(self) {
+        assert!(
+            self.text,
+            "`any_path` applies to strings; a number cannot lead out of a directory"
+        );
+    }
+
+    /// Checks that the first parameter of a completer can take the text typed so far.
+    #[track_caller]
+    pub const fn check_partial_text(self) {
+        assert!(
+            self.text,
+            "the first parameter of a completer must be a string, the text typed so far: `partial: &str`"
+        );
+    }
+}

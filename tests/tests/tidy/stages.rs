@@ -1,0 +1,113 @@
+//! The macros work in three stages, each of which uses only those before it; only the last makes tokens.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use crate::exceptions;
+use crate::sources::product;
+
+const FOLDER: &str = "mcp-macros/src/";
+
+/// The modules of the macros, each with those below it that it must not use.
+const LATER: [(&str, &[&str]); 4] = [
+    ("errors", &["parse", "model", "expand", "stages"]),
+    ("parse", &["model", "expand", "stages"]),
+    ("model", &["expand", "stages"]),
+    ("expand", &["stages"]),
+];
+
+/// The macros that make tokens.
+const QUOTING: [&str; 5] = [
+    "quote!",
+    "quote_spanned!",
+    "parse_quote!",
+    "parse_quote_spanned!",
+    "format_ident!",
+];
+
+/// The sources of one module, with their tokens outside of tests.
+fn sources(module: &str) -> impl Iterator<Item = (String, TokenStream)> {
+    let file = format!("{FOLDER}{module}.rs");
+    let folder = format!("{FOLDER}{module}/");
+    product()
+        .into_iter()
+        .filter(move |source| source.path == file || source.path.starts_with(&folder))
+        .map(|source| {
+            let product = source.text.split("\n#[cfg(test)]").next();
+            (source.path.clone(), product.unwrap().parse().unwrap())
+        })
+}
+
+/// The modules of the crate that these tokens name, in imports and in paths.
+fn modules(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    let mut trees = tokens.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        match tree {
+            TokenTree::Ident(word) if word == "crate" => {
+                while matches!(trees.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == ':')
+                {
+                    trees.next();
+                }
+                match trees.next() {
+                    Some(TokenTree::Ident(module)) => _ = found.insert(module.to_string()),
+                    Some(TokenTree::Group(list)) => found.extend(words(list.stream())),
+                    _ => {}
+                }
+            }
+            TokenTree::Group(group) => modules(group.stream(), found),
+            _ => {}
+        }
+    }
+}
+
+/// The words among these tokens; the name of a macro that is called ends in `!`.
+fn words(tokens: TokenStream) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut trees = tokens.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        match tree {
+            TokenTree::Ident(word) => found.push(match trees.peek() {
+                Some(TokenTree::Punct(punct)) if punct.as_char() == '!' => format!("{word}!"),
+                _ => word.to_string(),
+            }),
+            TokenTree::Group(group) => found.extend(words(group.stream())),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn a_stage_uses_only_those_before_it() {
+    let mut broken = Vec::new();
+    for (module, later) in LATER {
+        for (path, tokens) in sources(module) {
+            let mut used = BTreeSet::new();
+            modules(tokens, &mut used);
+            for name in later.iter().filter(|name| used.contains(**name)) {
+                broken.push((format!("{path} `{name}`"), "comes later".to_owned()));
+            }
+        }
+    }
+    exceptions::check(
+        "stage",
+        "move what both need to the earlier stage, or call it from `stages`",
+        broken,
+    );
+}
+
+#[test]
+fn only_the_last_stage_makes_tokens() {
+    let mut broken = Vec::new();
+    for module in ["errors", "parse", "model", "stages"] {
+        for (path, tokens) in sources(module) {
+            for word in words(tokens) {
+                if QUOTING.contains(&&*word) || (module == "model" && word == "TokenStream") {
+                    broken.push((format!("{path} `{word}`"), "makes tokens".to_owned()));
+                }
+            }
+        }
+    }
+    exceptions::check("quote", "make tokens in `expand`", broken);
+}
