@@ -17,11 +17,8 @@ pub mod link;
 pub mod process;
 pub mod revision;
 pub mod schema;
-pub mod tamper;
-pub mod test_client;
 
 pub use client::{Answer, Client, Failure, Question};
 pub use link::{Link, Served};
 pub use process::{Process, binary};
 pub use revision::Revision;
-pub use test_client::TestClient;

@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 use tests::asking::{Ledger, Name, Setup};
-use tests::test_client::Outcomes;
-use tests::{Answer, Link, Revision, Served, TestClient};
+use tests::{Answer, Link, Revision, Served};
+
+use super::across_versions::{AcrossVersions, Outcomes};
 
 /// A call, what is answered on the way, and what it comes to.
 #[derive(Clone)]
@@ -217,7 +218,7 @@ async fn play(flow: &Flow, link: Link, revision: Revision, hostile: bool) -> (Ou
         ..Setup::default()
     };
     let mut served = Served::start(link, &setup).await;
-    let mut client = TestClient::of([served.client(revision)]);
+    let mut client = AcrossVersions::of([served.client(revision)]);
     for answer in &flow.answers {
         client = client.reply(answer.clone());
     }
@@ -277,7 +278,7 @@ async fn spoilt_and_repeated_rounds_change_nothing_in_any_flow_over_any_link() {
 async fn answers_are_types_and_both_eras_one_test() {
     let setup = Setup::default();
     let name = "Ada".to_owned();
-    TestClient::both(tests::asking::server(&setup))
+    AcrossVersions::both(tests::asking::server(&setup))
         .answer(Name { name })
         .call("one", json!({}))
         .await

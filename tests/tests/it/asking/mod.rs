@@ -4,6 +4,7 @@
 //! itself stands in `legacy` and `rounds`.
 
 mod able;
+mod across_versions;
 mod early;
 mod forms;
 mod gone;
@@ -13,6 +14,7 @@ mod matrix;
 mod misuse;
 mod once;
 mod rounds;
+mod tamper;
 mod unusable;
 
 use mcp_runtime::Server;
