@@ -6,7 +6,7 @@ use mcp_runtime::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
 use tests::link::Hub;
-use tests::{Answer, Client, Failure, Question, Revision};
+use tests::{Answer, Client, Failure, Question, Version};
 
 use super::tamper::spoilt;
 
@@ -23,7 +23,7 @@ impl AcrossVersions {
     /// Creates a client in memory, with the newest protocol version of each era. It supports all questions.
     pub(super) fn both(server: Server) -> Self {
         let hub = Hub::serve(server);
-        Self::of(Revision::ERAS.map(|revision| hub.client(revision)))
+        Self::of(Version::ERAS.map(|version| hub.client(version)))
     }
 
     /// Uses these clients, which have sent nothing yet. Each supports all questions.
@@ -77,7 +77,7 @@ impl AcrossVersions {
             let result = play(&mut client, method, &params, self.decoy.as_deref()).await;
             outcomes.push(Outcome {
                 result,
-                revision: client.revision(),
+                version: client.version(),
                 questions: std::mem::take(&mut client.asked),
                 rounds: client.rounds,
             });
@@ -93,7 +93,7 @@ async fn play(
     params: &Value,
     decoy: Option<&str>,
 ) -> std::result::Result<Value, Failure> {
-    let Some(decoy) = decoy.filter(|_| client.revision().is_modern()) else {
+    let Some(decoy) = decoy.filter(|_| client.version().is_modern()) else {
         return client.ask(method, params.clone()).await;
     };
     let state = |result: &Value| result["requestState"].as_str().map(str::to_owned);
@@ -129,7 +129,7 @@ pub(super) struct Outcome {
     /// The result of the call.
     pub(super) result: std::result::Result<Value, Failure>,
     /// The protocol version.
-    pub(super) revision: Revision,
+    pub(super) version: Version,
     /// The questions that the server asked.
     pub(super) questions: Vec<Question>,
     /// Number of results that asked for input.
@@ -182,7 +182,7 @@ impl Outcomes {
     /// Asserts the number of results that asked for input, in the modern era.
     pub(super) fn rounds(self, rounds: usize) -> Self {
         self.each(|outcome| {
-            let rounds = if outcome.revision.is_modern() {
+            let rounds = if outcome.version.is_modern() {
                 rounds
             } else {
                 0
