@@ -1,6 +1,6 @@
 //! The same tools without a framework: no other tool, no other method, no limits, nothing checked that is not needed.
 //!
-//! What this costs is what the framework is measured against.
+//! The framework is measured against the cost of this.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -18,7 +18,7 @@ pub struct Request<'a> {
     work: Work,
 }
 
-/// What a request asks for.
+/// The kind of a request.
 #[derive(Debug)]
 pub enum Work {
     /// The sum of two integers.
@@ -107,7 +107,7 @@ pub fn read(message: &[u8]) -> Option<Request<'_>> {
     })
 }
 
-/// What a tool came to.
+/// The outcome of a tool.
 pub type Handler = Pin<Box<dyn Future<Output = String> + Send>>;
 
 impl Request<'_> {

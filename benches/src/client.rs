@@ -1,6 +1,6 @@
 //! The messages of a client, and what it expects back.
 
-/// Which generation of the protocol a client speaks.
+/// The era that a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
     /// With a handshake: revision 2025-11-25.
@@ -44,7 +44,7 @@ impl Era {
         }
     }
 
-    /// What every request carries in its `params`, with a comma before it or not.
+    /// The members that every request carries in its `params`, with a comma before them or not.
     fn meta(self, comma: &str) -> String {
         match self {
             Self::Legacy => String::new(),
@@ -60,7 +60,7 @@ impl Era {
     }
 }
 
-/// What a client asks, again and again.
+/// The request that a client repeats.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// A tool of two integers for their sum.
@@ -158,10 +158,10 @@ pub fn name(number: usize) -> String {
     format!("tool_{number:04}")
 }
 
-/// What one of many tools is for.
+/// The description of one of many tools.
 pub const DESCRIPTION: &str = "Looks up what is stored under a key, and says when it was stored";
 
-/// What one of many tools takes.
+/// The arguments of one of many tools.
 pub const SCHEMA: &str = concat!(
     r#"{"type":"object","properties":{"key":{"type":"string","description":"Under which it is stored"},"#,
     r#""limit":{"type":"integer","description":"Most entries","minimum":0}},"required":["key"]}"#

@@ -33,7 +33,7 @@ pub fn with_server(
 #[derive(Debug)]
 pub struct Connection(BufReader<TcpStream>);
 
-/// What a server answers.
+/// The response of a server.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// The status.
@@ -50,7 +50,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// If nobody listens at the address.
+    /// If no server listens at the address.
     pub fn open(address: &str) -> Result<Self, Error> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;

@@ -1,4 +1,4 @@
-//! What the measurements share: what a client sends and how it checks answers, and servers written by hand for the same
+//! Code shared by the measurements: the requests of a client and its check of answers, and servers written by hand for the same
 //! tools.
 
 pub mod by_hand;

@@ -1,4 +1,4 @@
-//! What a process has used, as `/proc` says.
+//! Memory and time of a process, as `/proc` has them.
 
 use std::io::Error;
 use std::time::Duration;

@@ -35,7 +35,7 @@ enum Shape {
     Square { side: u16 },
 }
 
-/// What a derive makes of the same arguments.
+/// The same arguments, as a derive reads them.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Derived {
@@ -153,7 +153,7 @@ fn decode(decoder: &Arguments, arguments: &str) -> Result<Derived, String> {
     Ok(slots.into_derived().expect("every slot is filled"))
 }
 
-/// Whether structs are objects, and variants without data strings: a derive takes lists and objects for them as well, the schema
+/// Returns `true` if structs are objects, and variants without data strings: a derive takes lists and objects for them as well, the schema
 /// does not say so.
 fn is_typed(text: &str) -> bool {
     let Ok(arguments) = serde_json::from_str::<Value>(text) else {
@@ -167,7 +167,7 @@ fn is_typed(text: &str) -> bool {
         && is_text(&arguments["filter"]["language"])
 }
 
-/// Whether the demands of the parameters hold.
+/// Returns `true` if the constraints of the parameters hold.
 fn holds(found: &Derived) -> bool {
     (1..=20).contains(&found.text.chars().count())
         && !found.text.contains('!')

@@ -18,11 +18,11 @@ const INNER: usize = 512;
 
 fuzz_target!(|data: (u8, Option<u32>, &str, Option<&str>, u16, u8)| {
     let (list, rank, name, inner, at, byte) = data;
-    // What a client makes up. It may get the checksum right, which keeps no secret, but there is one spelling only.
+    // A cursor that a client makes up may have the right checksum, which keeps no secret, but there is one spelling only.
     for list in LISTS {
         assert!(read_cursor(list, name).is_none_or(|read| read == name));
     }
-    // What was given out.
+    // A cursor that was given out.
     let list = LISTS[usize::from(list) % LISTS.len()];
     let inner = inner.filter(|inner| list == Capability::Resources && inner.len() <= INNER);
     // The greatest rank stands for names.
@@ -33,7 +33,7 @@ fuzz_target!(|data: (u8, Option<u32>, &str, Option<&str>, u16, u8)| {
         let read = read_cursor(other, &text);
         assert_eq!(read, (other == list).then(|| text.clone()));
     }
-    // What was given out, and changed.
+    // A cursor that was given out, and changed.
     let mut changed = text.clone().into_bytes();
     let at = usize::from(at) % changed.len();
     changed[at] = byte & 0x7F;

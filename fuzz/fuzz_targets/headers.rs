@@ -70,7 +70,7 @@ fn mirroring(field: &[u8], text: &str) {
     }
 }
 
-/// What a client takes does not depend on how its wishes are spread over fields, nor on case.
+/// The media types a client accepts do not depend on how they are spread over headers, nor on case.
 fn accepting(field: &[u8]) {
     let Some(found) = accepts(&[field]) else {
         return;
@@ -84,7 +84,7 @@ fn accepting(field: &[u8]) {
     assert_eq!(accepts(&[]), Some((true, true)));
 }
 
-/// Nobody is let in but by the names of this machine and those that were listed.
+/// Requests are accepted only under the names of this machine and those that were listed.
 fn letting_in(field: &[u8]) {
     let listed = HttpOptions::new().allow_host(LISTED);
     let text = String::from_utf8_lossy(field).to_ascii_lowercase();
@@ -103,7 +103,7 @@ fn letting_in(field: &[u8]) {
     );
 }
 
-/// Whether a host is this name, with any port or none.
+/// Returns `true` if a host is this name, with any port or none.
 fn is_at(host: &str, name: &str) -> bool {
     host.strip_prefix(name).is_some_and(|rest| {
         let port = rest.strip_prefix(':').unwrap_or_default();

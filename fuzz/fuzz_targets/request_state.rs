@@ -119,7 +119,7 @@ fn shift(number: &str, by: u8) -> String {
     }
 }
 
-/// Where the numbers stand, and how many members there are.
+/// Returns the positions of the numbers, and the number of members.
 fn tokens(json: &str) -> (Vec<Range<usize>>, usize) {
     let bytes = json.as_bytes();
     let (mut numbers, mut members, mut at) = (Vec::new(), 0, 0);

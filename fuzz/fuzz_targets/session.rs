@@ -1,24 +1,24 @@
 //! A whole session over memory, in each era: whatever lines arrive, every message of the server is what the official schema of
-//! its revision says, no request is answered twice, and the last one is answered. Input: lines, sent as they are; but `method {…}` becomes a request with these
+//! its protocol version says, no request is answered twice, and the last one is answered. Input: lines, sent as they are; but `method {…}` becomes a request with these
 //! parameters, as the era writes it.
 #![no_main]
 
 #[path = "session/judge.rs"]
 mod judge;
-#[allow(dead_code, reason = "the tests use more of it")]
-#[path = "../../tests/src/revision.rs"]
-mod revision;
 #[path = "../../tests/src/schema.rs"]
 mod schema;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../tests/src/version.rs"]
+mod version;
 
 use judge::Sent;
 use libfuzzer_sys::fuzz_target;
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::memory;
-use revision::Revision;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Builder, Runtime};
+use version::Version;
 
 /// Adds.
 #[tool]
@@ -91,7 +91,7 @@ fn item(group: &str, id: u32, page: Option<u8>) -> String {
     format!("{group} {id} {page:?}")
 }
 
-/// What small inputs reach.
+/// Limits that small inputs reach.
 fn limits() -> Limits {
     Limits::default().with(|limits| {
         limits.message.max_line_bytes = 4 << 10;
@@ -115,7 +115,7 @@ enum Era {
 }
 
 impl Era {
-    /// What a client says first.
+    /// The first messages of a client.
     fn greeting(self, date: &str) -> String {
         match self {
             Self::Modern => String::new(),
@@ -175,10 +175,10 @@ thread_local! {
 
 fuzz_target!(|data: &[u8]| {
     let session = match data.first() {
-        Some(b' ') => Revision::V2025_03_26,
-        Some(b'\t') => Revision::V2024_11_05,
-        Some(b'\r') => Revision::V2025_06_18,
-        _ => Revision::V2025_11_25,
+        Some(b' ') => Version::V2025_03_26,
+        Some(b'\t') => Version::V2024_11_05,
+        Some(b'\r') => Version::V2025_06_18,
+        _ => Version::V2025_11_25,
     };
     for era in [Era::Legacy, Era::Modern] {
         let mut sent = era.greeting(session.date()).into_bytes();

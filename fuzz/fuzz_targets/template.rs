@@ -50,7 +50,7 @@ fn is_safe(value: &str) -> bool {
     !value.is_empty() && stays_below(value)
 }
 
-/// Whether a value that is joined to a directory stays below it, as the standard library and Windows read paths.
+/// Returns `true` if a value that is joined to a directory stays below it, as the standard library and Windows read paths.
 fn stays_below(value: &str) -> bool {
     let path = value.replace('\\', "/");
     let has_drive = matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
@@ -58,8 +58,8 @@ fn stays_below(value: &str) -> bool {
     !has_drive && !path.contains('\0') && Path::new(&path).components().all(is_below)
 }
 
-/// Whether each expression ends where something stands that none of its values is written with, so that there is one way
-/// only to read an address.
+/// Returns `true` if each expression is followed by text that none of its values is written with, so that there is one way
+/// only to read a URI.
 fn is_plain(template: &str) -> bool {
     let mut rest = template;
     while let Some((_, after)) = rest.split_once('{') {
@@ -77,7 +77,7 @@ fn is_plain(template: &str) -> bool {
             return false;
         }
         let next = match after.strip_prefix('{') {
-            // What an expression begins with; one without an operator begins with its value.
+            // The beginning of an expression; one without an operator begins with its value.
             Some(expression) => expression
                 .chars()
                 .next()

@@ -55,7 +55,7 @@ fuzz_target!(|data: &str| ISSUER.with(|issuer| {
         let said = ["sub", "client_id", "azp"].map(|name| claims.get(name));
         assert!(said.contains(&Some(&Value::from(principal.subject()))));
     }
-    // By the keys of somebody else; which keys there are is for others to say.
+    // With the keys of another issuer.
     if let Ok(set) = serde_json::from_str(set) {
         let _ = let_in(&set, &token, NOW);
         let _ = let_in(&set, made_up, NOW);

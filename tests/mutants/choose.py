@@ -11,7 +11,7 @@ ENOUGH = 0.90
 
 
 def essence(name):
-    """What a mutant changes, without the line and column it stands at."""
+    """Returns the change of a mutant, without its line and column."""
     return re.sub(r"^(.*?):\d+:\d+: ", r"\1: ", name)
 
 

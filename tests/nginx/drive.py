@@ -152,8 +152,8 @@ def others_are_refused(way):
     call = {"name": "echo", "arguments": {"text": "x"}}
     response = way.modern("tools/call", call, Origin="http://evil.example.com")
     assert response.status == 403 and b"allow-origin" in response.read(), response.status
-    stranger = Way(way.port, "evil.example.com", way.tls)
-    assert stranger.modern("tools/call", call).status == 403
+    foreign = Way(way.port, "evil.example.com", way.tls)
+    assert foreign.modern("tools/call", call).status == 403
 
 
 def a_body_is_bounded(way):

@@ -9,20 +9,20 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::Revision;
+use crate::Version;
 use crate::http::{Request, Response, send};
 
 /// Returns the client's side of a bridge to a server over HTTP.
 ///
 /// Dropping it closes every connection; a session is deleted.
 #[must_use]
-pub fn streamable(address: SocketAddr, revision: Revision) -> DuplexStream {
+pub fn streamable(address: SocketAddr, version: Version) -> DuplexStream {
     let (client, own) = tokio::io::duplex(64 << 10);
     tokio::spawn(async move {
         let (lines, said) = split(own);
         let mut bridge = Bridge {
             address,
-            revision,
+            version,
             session: None,
             said,
             exchanges: JoinSet::new(),
@@ -35,11 +35,11 @@ pub fn streamable(address: SocketAddr, revision: Revision) -> DuplexStream {
 
 /// Returns the client's side of a bridge to a server over the transport of 2024-11-05.
 #[must_use]
-pub fn sse_2024(address: SocketAddr, revision: Revision) -> DuplexStream {
+pub fn sse_2024(address: SocketAddr, version: Version) -> DuplexStream {
     let (client, own) = tokio::io::duplex(64 << 10);
     tokio::spawn(async move {
         let (mut lines, said) = split(own);
-        let mut stream = send(address, &Request::new("GET", revision).to("/sse")).await;
+        let mut stream = send(address, &Request::new("GET", version).to("/sse")).await;
         let endpoint = stream.event().await.expect("the first event").data;
         let mut following = JoinSet::new();
         following.spawn(async move {
@@ -49,7 +49,7 @@ pub fn sse_2024(address: SocketAddr, revision: Revision) -> DuplexStream {
         });
         while let Ok(Some(line)) = lines.next_line().await {
             let message = serde_json::from_str(&line).expect("a client sends JSON");
-            let request = Request::bare(&message, revision).to(&endpoint);
+            let request = Request::bare(&message, version).to(&endpoint);
             assert_eq!(send(address, &request).await.status, 202, "{line}");
         }
     });
@@ -78,7 +78,7 @@ fn split(own: DuplexStream) -> (Lines, UnboundedSender<String>) {
 
 struct Bridge {
     address: SocketAddr,
-    revision: Revision,
+    version: Version,
     session: Option<String>,
     said: UnboundedSender<String>,
     exchanges: JoinSet<()>,
@@ -93,7 +93,7 @@ impl Bridge {
             self.take(message).await;
         }
         if let Some(session) = &self.session {
-            let end = Request::new("DELETE", self.revision).header("Mcp-Session-Id", session);
+            let end = Request::new("DELETE", self.version).header("Mcp-Session-Id", session);
             send(self.address, &end).await;
         }
     }
@@ -101,7 +101,7 @@ impl Bridge {
     async fn take(&mut self, message: Value) {
         let method = message["method"].as_str().unwrap_or_default();
         if method == "initialize" {
-            let response = send(self.address, &Request::bare(&message, self.revision)).await;
+            let response = send(self.address, &Request::bare(&message, self.version)).await;
             self.session = response.header("mcp-session-id").map(str::to_owned);
             return forward(response, self.said.clone()).await;
         }
@@ -114,7 +114,7 @@ impl Bridge {
             return;
         }
         let request = match &self.session {
-            Some(session) => Request::legacy(session, &message, self.revision),
+            Some(session) => Request::legacy(session, &message, self.version),
             None => Request::modern(message["id"].clone(), method, message["params"].clone()),
         };
         if message.get("id").is_some() && !method.is_empty() {
@@ -126,9 +126,9 @@ impl Bridge {
         }
         assert_eq!(send(self.address, &request).await.status, 202, "{message}");
         if let (Some(session), "notifications/initialized") = (&self.session, method) {
-            let open = Request::new("GET", self.revision)
+            let open = Request::new("GET", self.version)
                 .header("Mcp-Session-Id", session)
-                .header("MCP-Protocol-Version", self.revision.date());
+                .header("MCP-Protocol-Version", self.version.date());
             let (stream, said) = (send(self.address, &open).await, self.said.clone());
             self.exchanges.spawn(forward(stream, said));
         }

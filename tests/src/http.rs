@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::client::PATIENCE;
 pub use crate::events::Event;
 use crate::events::Events;
-use crate::{Revision, schema};
+use crate::{Version, schema};
 
 const META: &str = "io.modelcontextprotocol";
 
@@ -30,13 +30,13 @@ pub struct Request {
     pub body: Vec<u8>,
     /// The method of the message, to check its answer.
     method: Option<String>,
-    revision: Revision,
+    version: Version,
 }
 
 impl Request {
     /// Creates a request without a body.
     #[must_use]
-    pub fn new(verb: &'static str, revision: Revision) -> Self {
+    pub fn new(verb: &'static str, version: Version) -> Self {
         let accept = if verb == "GET" {
             "text/event-stream"
         } else {
@@ -48,14 +48,14 @@ impl Request {
             headers: vec![("Accept".into(), accept.into())],
             body: Vec::new(),
             method: None,
-            revision,
+            version,
         }
     }
 
     /// Creates a POST of this message, with only the headers that every POST has.
     #[must_use]
-    pub fn bare(message: &Value, revision: Revision) -> Self {
-        let mut request = Self::new("POST", revision).header("Content-Type", "application/json");
+    pub fn bare(message: &Value, version: Version) -> Self {
+        let mut request = Self::new("POST", version).header("Content-Type", "application/json");
         request.body = message.to_string().into_bytes();
         request.method = message["method"].as_str().map(str::to_owned);
         request
@@ -72,7 +72,7 @@ impl Request {
         let name = name.map(str::to_owned);
         let message =
             json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params});
-        let mut request = Self::bare(&message, Revision::V2026_07_28)
+        let mut request = Self::bare(&message, Version::V2026_07_28)
             .header("MCP-Protocol-Version", "2026-07-28")
             .header("Mcp-Method", method);
         if let Some(name) = name {
@@ -97,10 +97,10 @@ impl Request {
 
     /// Creates a request of a session.
     #[must_use]
-    pub fn legacy(session: &str, message: &Value, revision: Revision) -> Self {
-        Self::bare(message, revision)
+    pub fn legacy(session: &str, message: &Value, version: Version) -> Self {
+        Self::bare(message, version)
             .header("Mcp-Session-Id", session)
-            .header("MCP-Protocol-Version", revision.date())
+            .header("MCP-Protocol-Version", version.date())
     }
 
     /// Adds a header, even if it exists already.
@@ -180,7 +180,7 @@ pub struct Response<S = TcpStream> {
     buffer: Vec<u8>,
     events: Events,
     method: Option<String>,
-    revision: Revision,
+    version: Version,
 }
 
 /// Connects to the server.
@@ -189,7 +189,7 @@ pub struct Response<S = TcpStream> {
 ///
 /// Panics if no server listens there.
 pub async fn connect(address: SocketAddr) -> TcpStream {
-    TcpStream::connect(address).await.expect("somebody listens")
+    TcpStream::connect(address).await.expect("a server listens")
 }
 
 /// Sends a request over a new connection, and reads the headers of the response.
@@ -257,7 +257,7 @@ pub async fn response_on<S: AsyncRead + Unpin>(
         buffer: Vec::new(),
         events: Events::default(),
         method: request.method.clone(),
-        revision: request.revision,
+        version: request.version,
     })
 }
 
@@ -385,7 +385,7 @@ impl<S: AsyncRead + Unpin> Response<S> {
                 );
                 continue;
             }
-            if let Err(faults) = schema::check(self.revision, message, self.method.as_deref()) {
+            if let Err(faults) = schema::check(self.version, message, self.method.as_deref()) {
                 panic!("{faults}");
             }
         }

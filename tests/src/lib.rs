@@ -15,13 +15,10 @@ pub mod events;
 pub mod http;
 pub mod link;
 pub mod process;
-pub mod revision;
 pub mod schema;
-pub mod tamper;
-pub mod test_client;
+pub mod version;
 
 pub use client::{Answer, Client, Failure, Question};
 pub use link::{Link, Served};
 pub use process::{Process, binary};
-pub use revision::Revision;
-pub use test_client::TestClient;
+pub use version::Version;

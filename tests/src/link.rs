@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::asking::{SETUP, Setup, server};
 use crate::client::PATIENCE;
-use crate::{Client, Process, Revision, bridge};
+use crate::{Client, Process, Version, bridge};
 
 /// A link between a client and the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,12 @@ impl Link {
     pub const ALL: [Self; 4] = [Self::Memory, Self::Stdio, Self::Http, Self::Sse];
 
     /// Returns each link with each protocol version that it supports.
-    pub fn visits(revisions: &[Revision]) -> impl Iterator<Item = (Self, Revision)> {
+    pub fn visits(versions: &[Version]) -> impl Iterator<Item = (Self, Version)> {
         let visits = Self::ALL.into_iter().flat_map(move |link| {
-            let revisions = revisions.iter().copied();
-            revisions.map(move |revision| (link, revision))
+            let versions = versions.iter().copied();
+            versions.map(move |version| (link, version))
         });
-        visits.filter(|(link, revision)| *link != Self::Sse || !revision.is_modern())
+        visits.filter(|(link, version)| *link != Self::Sse || !version.is_modern())
     }
 }
 
@@ -82,21 +82,21 @@ impl Served {
     }
 
     /// Creates a client that has sent nothing yet. Over stdio, each client has a separate process.
-    pub fn client(&mut self, revision: Revision) -> Client {
+    pub fn client(&mut self, version: Version) -> Client {
         let stream = match &mut self.way {
-            Way::Memory(hub) => return hub.client(revision),
+            Way::Memory(hub) => return hub.client(version),
             Way::Stdio(children) => {
                 let program = own_program("asking");
                 let setup = serde_json::to_string(&self.setup).expect("a setup is JSON");
-                let process = Process::spawn(&program, &[], &[(SETUP, &setup)], revision);
+                let process = Process::spawn(&program, &[], &[(SETUP, &setup)], version);
                 children.push(process.child);
                 return process.client;
             }
-            Way::Http(address, true, _) => bridge::sse_2024(*address, revision),
-            Way::Http(address, false, _) => bridge::streamable(*address, revision),
+            Way::Http(address, true, _) => bridge::sse_2024(*address, version),
+            Way::Http(address, false, _) => bridge::streamable(*address, version),
         };
         let (reader, writer) = tokio::io::split(stream);
-        Client::new(reader, writer, revision)
+        Client::new(reader, writer, version)
     }
 
     /// Waits for the end of every process whose client is gone.
@@ -145,22 +145,22 @@ impl Hub {
 
     /// Creates a client that has sent nothing yet.
     #[must_use]
-    pub fn client(&self, revision: Revision) -> Client {
-        self.client_as(revision, |connection| connection)
+    pub fn client(&self, version: Version) -> Client {
+        self.client_as(version, |connection| connection)
     }
 
     /// Creates a client that has sent nothing yet, after `who` has modified the server's side of the connection.
     #[must_use]
     pub fn client_as(
         &self,
-        revision: Revision,
+        version: Version,
         who: impl FnOnce(Connection) -> Connection,
     ) -> Client {
         let (client, server) = tokio::io::duplex(64 << 10);
         let connection = who(Connection::from_stream(server));
         self.0.send(connection).expect("the server is still there");
         let (reader, writer) = tokio::io::split(client);
-        Client::new(reader, writer, revision)
+        Client::new(reader, writer, version)
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::client::PATIENCE;
-use crate::{Client, Revision};
+use crate::{Client, Version};
 
 /// A server in a separate process, which is killed when this is dropped.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ pub struct Process {
 
 impl Process {
     /// Starts an example or a fixture and completes the handshake.
-    pub async fn start(name: &str, arguments: &[&str], revision: Revision) -> Self {
-        let mut process = Self::raw(name, arguments, revision);
+    pub async fn start(name: &str, arguments: &[&str], version: Version) -> Self {
+        let mut process = Self::raw(name, arguments, version);
         process.client = process.client.connect().await;
         process
     }
@@ -33,8 +33,8 @@ impl Process {
     ///
     /// Panics if the program cannot be started.
     #[must_use]
-    pub fn raw(name: &str, arguments: &[&str], revision: Revision) -> Self {
-        Self::with_environment(name, arguments, &[], revision)
+    pub fn raw(name: &str, arguments: &[&str], version: Version) -> Self {
+        Self::with_environment(name, arguments, &[], version)
     }
 
     /// Starts an example or a fixture with these variables in its environment.
@@ -47,9 +47,9 @@ impl Process {
         name: &str,
         arguments: &[&str],
         variables: &[(&str, &str)],
-        revision: Revision,
+        version: Version,
     ) -> Self {
-        Self::spawn(&binary(name), arguments, variables, revision)
+        Self::spawn(&binary(name), arguments, variables, version)
     }
 
     /// Starts a program with these variables in its environment.
@@ -62,7 +62,7 @@ impl Process {
         program: &Path,
         arguments: &[&str],
         variables: &[(&str, &str)],
-        revision: Revision,
+        version: Version,
     ) -> Self {
         let mut child = Command::new(program)
             .args(arguments)
@@ -74,7 +74,7 @@ impl Process {
             .spawn()
             .expect("the program starts");
         let (output, input) = (child.stdout.take(), child.stdin.take());
-        let client = Client::new(output.expect("a pipe"), input.expect("a pipe"), revision);
+        let client = Client::new(output.expect("a pipe"), input.expect("a pipe"), version);
         Self { child, client }
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::Revision;
+use crate::Version;
 
 /// Checks one message from the server.
 ///
@@ -18,37 +18,37 @@ use crate::Revision;
 /// # Errors
 ///
 /// Returns the faults, one per line, and the message.
-pub fn check(revision: Revision, message: &Value, method: Option<&str>) -> Result<(), String> {
+pub fn check(version: Version, message: &Value, method: Option<&str>) -> Result<(), String> {
     let Some(members) = message.as_object() else {
         return Err(format!("not an object: {message}"));
     };
     if members.contains_key("method") && members.contains_key("id") {
-        return request(revision, message);
+        return request(version, message);
     }
     if members.contains_key("method") {
-        return notification(revision, message);
+        return notification(version, message);
     }
     if members.contains_key("error") {
-        return error(revision, message);
+        return error(version, message);
     }
     let Some(result) = members.get("result") else {
         return Err(format!("neither result nor error: {message}"));
     };
-    against(revision, envelope(revision), message)?;
+    against(version, envelope(version), message)?;
     let Some(method) = method else {
-        return Err(format!("a result nobody asked for: {message}"));
+        return Err(format!("a result without a request: {message}"));
     };
     if result.get("resultType") == Some(&json!("input_required")) {
-        return input_required(revision, method, result);
+        return input_required(version, method, result);
     }
-    let definition = result_of(revision, method)
-        .ok_or_else(|| format!("{method} has no result in {}", revision.date()))?;
-    against(revision, definition, result)?;
-    if definition == "EmptyResult" && !revision.is_modern() && result != &json!({}) {
+    let definition = result_of(version, method)
+        .ok_or_else(|| format!("{method} has no result in {}", version.date()))?;
+    against(version, definition, result)?;
+    if definition == "EmptyResult" && !version.is_modern() && result != &json!({}) {
         return Err(format!("the result of {method} is not empty: {result}"));
     }
     let typed = result.get("resultType").is_some();
-    if typed != revision.is_modern() {
+    if typed != version.is_modern() {
         return Err(format!(
             "`resultType` belongs to 2026-07-28 and to nothing older: {message}"
         ));
@@ -57,28 +57,28 @@ pub fn check(revision: Revision, message: &Value, method: Option<&str>) -> Resul
 }
 
 /// Checks a request of the server, which only the legacy era has.
-fn request(revision: Revision, message: &Value) -> Result<(), String> {
-    if revision.is_modern() {
+fn request(version: Version, message: &Value) -> Result<(), String> {
+    if version.is_modern() {
         return Err(format!("no request of the server in 2026-07-28: {message}"));
     }
-    against(revision, "JSONRPCRequest", message)?;
-    against(revision, "ServerRequest", message)?;
+    against(version, "JSONRPCRequest", message)?;
+    against(version, "ServerRequest", message)?;
     let definition = match message["method"].as_str().unwrap_or_default() {
         "elicitation/create" => "ElicitRequest",
         "sampling/createMessage" => "CreateMessageRequest",
         "roots/list" => "ListRootsRequest",
         method => return Err(format!("a server does not call {method}: {message}")),
     };
-    against(revision, definition, message)
+    against(version, definition, message)
 }
 
 /// Checks a result that asks for input, which only three methods may return, and only in the modern era.
-fn input_required(revision: Revision, method: &str, result: &Value) -> Result<(), String> {
+fn input_required(version: Version, method: &str, result: &Value) -> Result<(), String> {
     let may_ask = matches!(method, "tools/call" | "prompts/get" | "resources/read");
-    if !revision.is_modern() || !may_ask {
+    if !version.is_modern() || !may_ask {
         return Err(format!("{method} asks for input: {result}"));
     }
-    against(revision, "InputRequiredResult", result)?;
+    against(version, "InputRequiredResult", result)?;
     let members = result.as_object().into_iter().flatten();
     for (member, _) in members {
         if !matches!(
@@ -97,7 +97,7 @@ fn input_required(revision: Revision, method: &str, result: &Value) -> Result<()
         .flatten()
         .map(|(_, request)| request)
     {
-        against(revision, "InputRequest", request)?;
+        against(version, "InputRequest", request)?;
         for member in ["jsonrpc", "id"] {
             if request.get(member).is_some() {
                 return Err(format!("`{member}` in a question: {request}"));
@@ -114,30 +114,30 @@ fn input_required(revision: Revision, method: &str, result: &Value) -> Result<()
     Ok(())
 }
 
-fn notification(revision: Revision, message: &Value) -> Result<(), String> {
-    against(revision, "JSONRPCNotification", message)?;
-    against(revision, "ServerNotification", message)?;
+fn notification(version: Version, message: &Value) -> Result<(), String> {
+    against(version, "JSONRPCNotification", message)?;
+    against(version, "ServerNotification", message)?;
     let method = message["method"].as_str().unwrap_or_default();
-    let definition = SCHEMAS[&revision]
+    let definition = SCHEMAS[&version]
         .by_method
         .get(method)
-        .ok_or_else(|| format!("{} knows no {method}", revision.date()))?;
-    against(revision, definition, message)
+        .ok_or_else(|| format!("{} knows no {method}", version.date()))?;
+    against(version, definition, message)
 }
 
-fn error(revision: Revision, message: &Value) -> Result<(), String> {
+fn error(version: Version, message: &Value) -> Result<(), String> {
     let code = message["error"]["code"].as_i64().unwrap_or_default();
     let permitted = match code {
         -32700 | -32600 | -32601 | -32602 | -32603 => true,
-        -32002 => !revision.is_modern(),
-        -32042 => revision == Revision::V2025_11_25,
-        -32022..=-32020 => revision.is_modern(),
+        -32002 => !version.is_modern(),
+        -32042 => version == Version::V2025_11_25,
+        -32022..=-32020 => version.is_modern(),
         code => !(-32768..=-32000).contains(&code),
     };
     if !permitted {
         return Err(format!(
             "code {code} is not for {}: {message}",
-            revision.date()
+            version.date()
         ));
     }
     if message.get("id") == Some(&Value::Null) {
@@ -153,21 +153,21 @@ fn error(revision: Revision, message: &Value) -> Result<(), String> {
         }
         let mut whole = message.clone();
         whole["id"] = json!(0);
-        return against(revision, "JSONRPCMessage", &whole);
+        return against(version, "JSONRPCMessage", &whole);
     }
-    against(revision, "JSONRPCMessage", message)?;
+    against(version, "JSONRPCMessage", message)?;
     if code == -32042 {
-        against(revision, "URLElicitationRequiredError", message)?;
+        against(version, "URLElicitationRequiredError", message)?;
     }
-    if revision >= Revision::V2025_11_25 {
-        against(revision, "JSONRPCErrorResponse", message)
+    if version >= Version::V2025_11_25 {
+        against(version, "JSONRPCErrorResponse", message)
     } else {
-        against(revision, "JSONRPCError", message)
+        against(version, "JSONRPCError", message)
     }
 }
 
-fn envelope(revision: Revision) -> &'static str {
-    if revision >= Revision::V2025_11_25 {
+fn envelope(version: Version) -> &'static str {
+    if version >= Version::V2025_11_25 {
         "JSONRPCResultResponse"
     } else {
         "JSONRPCResponse"
@@ -175,8 +175,8 @@ fn envelope(revision: Revision) -> &'static str {
 }
 
 /// Returns the definition of a method's result.
-fn result_of(revision: Revision, method: &str) -> Option<&'static str> {
-    let modern = revision.is_modern();
+fn result_of(version: Version, method: &str) -> Option<&'static str> {
+    let modern = version.is_modern();
     Some(match method {
         "server/discover" if modern => "DiscoverResult",
         "subscriptions/listen" if modern => "SubscriptionsListenResult",
@@ -203,8 +203,8 @@ fn result_of(revision: Revision, method: &str) -> Option<&'static str> {
 /// # Errors
 ///
 /// Returns the faults.
-pub fn against(revision: Revision, definition: &str, value: &Value) -> Result<(), String> {
-    let validator = SCHEMAS[&revision].validator(definition)?;
+pub fn against(version: Version, definition: &str, value: &Value) -> Result<(), String> {
+    let validator = SCHEMAS[&version].validator(definition)?;
     let faults: Vec<String> = validator
         .iter_errors(value)
         .map(|fault| format!("{}: {fault}", fault.instance_path()))
@@ -214,7 +214,7 @@ pub fn against(revision: Revision, definition: &str, value: &Value) -> Result<()
     } else {
         Err(format!(
             "not a {definition} of {}:\n{}\nin {value}",
-            revision.date(),
+            version.date(),
             faults.join("\n")
         ))
     }
@@ -227,21 +227,21 @@ struct Schema {
     compiled: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
-static SCHEMAS: LazyLock<HashMap<Revision, Schema>> = LazyLock::new(|| {
-    Revision::ALL
+static SCHEMAS: LazyLock<HashMap<Version, Schema>> = LazyLock::new(|| {
+    Version::ALL
         .into_iter()
-        .map(|revision| (revision, Schema::of(revision)))
+        .map(|version| (version, Schema::of(version)))
         .collect()
 });
 
 impl Schema {
-    fn of(revision: Revision) -> Self {
-        let text = match revision {
-            Revision::V2024_11_05 => include_str!("../schema/2024-11-05.json"),
-            Revision::V2025_03_26 => include_str!("../schema/2025-03-26.json"),
-            Revision::V2025_06_18 => include_str!("../schema/2025-06-18.json"),
-            Revision::V2025_11_25 => include_str!("../schema/2025-11-25.json"),
-            Revision::V2026_07_28 => include_str!("../schema/2026-07-28.json"),
+    fn of(version: Version) -> Self {
+        let text = match version {
+            Version::V2024_11_05 => include_str!("../schema/2024-11-05.json"),
+            Version::V2025_03_26 => include_str!("../schema/2025-03-26.json"),
+            Version::V2025_06_18 => include_str!("../schema/2025-06-18.json"),
+            Version::V2025_11_25 => include_str!("../schema/2025-11-25.json"),
+            Version::V2026_07_28 => include_str!("../schema/2026-07-28.json"),
         };
         let document: Value = serde_json::from_str(text).expect("the schemas are JSON");
         let by_method = document["definitions"]
@@ -295,79 +295,79 @@ mod tests {
     fn good_messages_pass() {
         let call =
             json!({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"3"}]}});
-        for revision in Revision::LEGACY {
-            check(revision, &call, Some("tools/call")).unwrap();
+        for version in Version::LEGACY {
+            check(version, &call, Some("tools/call")).unwrap();
         }
         let mut modern = call;
         modern["result"]["resultType"] = json!("complete");
-        check(Revision::V2026_07_28, &modern, Some("tools/call")).unwrap();
-        for revision in Revision::ALL {
+        check(Version::V2026_07_28, &modern, Some("tools/call")).unwrap();
+        for version in Version::ALL {
             let error = json!({"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no"}});
-            check(revision, &error, None).unwrap();
+            check(version, &error, None).unwrap();
             let error = json!({"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}});
-            check(revision, &error, None).unwrap();
+            check(version, &error, None).unwrap();
         }
         let changed = json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"});
-        check(Revision::V2024_11_05, &changed, None).unwrap();
+        check(Version::V2024_11_05, &changed, None).unwrap();
     }
 
     #[test]
     fn bad_messages_are_found() {
-        for (revision, method, message) in [
+        for (version, method, message) in [
             // `content` is required.
             (
-                Revision::V2025_11_25,
+                Version::V2025_11_25,
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"result":{}}),
             ),
             // Audio is newer than this protocol version.
             (
-                Revision::V2024_11_05,
+                Version::V2024_11_05,
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"audio","data":"AA==","mimeType":"a/b"}]}}),
             ),
             // A newer field.
             (
-                Revision::V2025_11_25,
+                Version::V2025_11_25,
                 "ping",
                 json!({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}),
             ),
             // Caching fields are required.
             (
-                Revision::V2026_07_28,
+                Version::V2026_07_28,
                 "tools/list",
                 json!({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[]}}),
             ),
             // An error code of another era.
             (
-                Revision::V2026_07_28,
+                Version::V2026_07_28,
                 "resources/read",
                 json!({"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"m"}}),
             ),
             (
-                Revision::V2025_11_25,
+                Version::V2025_11_25,
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"m"}}),
             ),
             // An id that could be read must be echoed.
             (
-                Revision::V2025_11_25,
+                Version::V2025_11_25,
                 "ping",
                 json!({"jsonrpc":"2.0","error":{"code":-32601,"message":"m"}}),
             ),
             (
-                Revision::V2025_11_25,
+                Version::V2025_11_25,
                 "ping",
                 json!({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}),
             ),
             // Progress without a token.
             (
-                Revision::V2025_11_25,
+                Version::V2025_11_25,
                 "",
                 json!({"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}),
             ),
         ] {
-            check(revision, &message, Some(method)).unwrap_err();
+            check(version, &message, Some(method)).unwrap_err();
         }
     }
 }

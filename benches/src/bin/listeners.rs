@@ -1,9 +1,9 @@
 //! Opens `subscriptions/listen` streams over HTTP, changes the list of tools, and says how long it takes until the last of
-//! them has its notice.
+//! them has its notification.
 //!
 //! `listeners [NUMBER…]`, 1,000, 5,000 and 10,000 if not said; each on a server of one thread, then on one of as many as there
 //! are processors. The server is this program again. A round begins before the call is sent that makes the change; this client
-//! then reads the notices one after the other, which takes it the least time. Fails if a notice is missing or not its
+//! then reads the notifications one after the other, which takes it the least time. Fails if a notification is missing or not its
 //! listener's.
 
 use std::io::{Error, Write as _};
@@ -16,7 +16,7 @@ use mcp_runtime::prelude::*;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 
-/// How often the list is changed.
+/// The number of changes of the list.
 const ROUNDS: u32 = 11;
 
 const META: &str = concat!(
@@ -97,11 +97,11 @@ fn measure(number: u32, threads: &str, address: &str, server: u32) -> Result<(),
             return Err(Error::other(format!("not an answer: {}", answer.body)));
         }
         for (id, listener) in listeners.iter_mut().enumerate() {
-            let notice = listener.event()?;
-            check(&notice, "notifications/tools/list_changed", id)?;
+            let notification = listener.event()?;
+            check(&notification, "notifications/tools/list_changed", id)?;
         }
         taken.push(begun.elapsed());
-        // What the last round left to do is not this one's.
+        // Work left by the last round does not count for this one.
         std::thread::sleep(Duration::from_millis(200));
     }
     let used = processor_time(server)?.saturating_sub(before);
@@ -111,7 +111,7 @@ fn measure(number: u32, threads: &str, address: &str, server: u32) -> Result<(),
     let taken: Vec<_> = milliseconds.collect();
     writeln!(
         std::io::stdout(),
-        "{number} listeners, {threads}: {:.1} ms in the middle, {:.1} ms at least, {each:.1} µs of processor a notice",
+        "{number} listeners, {threads}: {:.1} ms in the middle, {:.1} ms at least, {each:.1} µs of processor a notification",
         taken[taken.len() / 2],
         taken[0],
     )
@@ -145,7 +145,7 @@ fn fields<'f>(method: &'f str, more: &[(&'f str, &'f str)]) -> Vec<(&'f str, &'f
     fields
 }
 
-/// Whether a notification is what it should be, for the listener of this id.
+/// Returns `true` if a notification is right for the listener of this id.
 fn check(message: &str, method: &str, id: usize) -> Result<(), Error> {
     let subscription = format!(r#""io.modelcontextprotocol/subscriptionId":{id}}}"#);
     if message.contains(method) && message.contains(&subscription) {

@@ -90,7 +90,7 @@ fn read_arguments() -> Option<(Options, Command)> {
     Some((options, command))
 }
 
-/// What a number of requests took.
+/// The cost of a number of requests.
 fn used(
     options: &Options,
     server: &Child,

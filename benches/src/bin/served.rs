@@ -98,7 +98,7 @@ fn main() -> Result<(), Error> {
             ended
         });
         server.serve_http_listener(listener).await?;
-        // What its handle holds is dropped in every run: a thousand tools, which would count as much as a hundred lists of them.
+        // The contents of its handle are dropped in every run: a thousand tools, which would count as much as a hundred lists of them.
         stopping.join().expect("it does not panic")?;
         Ok(())
     })

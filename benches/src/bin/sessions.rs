@@ -86,7 +86,7 @@ fn measure(number: u32) -> Result<(), Error> {
 /// Opens sessions; gives the memory before that too.
 fn open(number: u32, address: &str, server: u32) -> Result<(u32, Vec<String>), Error> {
     let mut connection = Connection::open(address)?;
-    // What the server needs once and for all is none of a session's.
+    // Memory that the server needs only once does not belong to a session.
     for _ in 0..100 {
         let session = shake_hands(&mut connection)?;
         connection.post(&[(SESSION, &session)], CALL)?;

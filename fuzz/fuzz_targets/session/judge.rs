@@ -1,14 +1,14 @@
-//! Judges what the server says in a session: each message by the official schema of its revision, no request is answered
+//! Judges what the server says in a session: each message by the official schema of its protocol version, no request is answered
 //! twice, and the last one is answered.
 //!
-//! Which revision a message belongs to follows from what was sent. Where bytes can be read in more than one way, every
+//! The protocol version of a message follows from the request. If bytes can be read in more than one way, every
 //! reading is tried, and one must fit.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::Revision;
+use crate::Version;
 use crate::schema;
 
 /// Methods that have a result, whichever of them a request turns out to name.
@@ -30,10 +30,10 @@ const METHODS: [&str; 15] = [
     "logging/setLevel",
 ];
 
-/// What was sent, as far as it is needed to judge what comes back.
+/// The sent messages, as far as they are needed to judge the answers.
 pub struct Sent {
-    /// The revision of the session, if its handshake is known.
-    session: Option<Revision>,
+    /// The protocol version of the session, if its handshake is known.
+    session: Option<Version>,
     /// By id: the lines that ask something under it.
     requests: HashMap<String, Vec<String>>,
     /// There are lines that only the server can read, if anybody: whose ids they have is not known.
@@ -41,7 +41,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    pub fn new(bytes: &[u8], session: Option<Revision>) -> Self {
+    pub fn new(bytes: &[u8], session: Option<Version>) -> Self {
         let mut sent = Self {
             session,
             requests: HashMap::new(),
@@ -76,7 +76,7 @@ impl Sent {
                         assert!(asked.insert(id), "asked twice under one id: {message}");
                         self.judge_question(message);
                     }
-                    (true, None) => self.fits(message, self.revisions(""), &[""]),
+                    (true, None) => self.fits(message, self.versions(""), &[""]),
                     (false, id) => {
                         let id = id.unwrap_or_default();
                         *answers.entry(id.clone()).or_default() += 1;
@@ -103,17 +103,20 @@ impl Sent {
         let shakes = |texts: &Vec<String>| texts.iter().any(|text| text.contains("initialize"));
         let has_session = self.session.is_some() || self.requests.values().any(shakes);
         assert!(has_session || self.has_riddles, "no session: {message}");
-        let revisions = self
+        let versions = self
             .session
-            .map_or(Revision::LEGACY.to_vec(), |one| vec![one]);
-        self.fits(message, revisions, &[""]);
+            .map_or(Version::LEGACY.to_vec(), |one| vec![one]);
+        self.fits(message, versions, &[""]);
     }
 
     fn judge_answer(&self, message: &Value, id: &str) {
         let Some(texts) = self.requests.get(id) else {
             // An error without an id, or an answer to what cannot be read here.
-            assert!(id.is_empty() || self.has_riddles, "nobody asked: {message}");
-            return self.fits(message, Revision::ALL.to_vec(), &METHODS);
+            assert!(
+                id.is_empty() || self.has_riddles,
+                "unexpected response: {message}"
+            );
+            return self.fits(message, Version::ALL.to_vec(), &METHODS);
         };
         let text = texts.concat();
         let mut methods: Vec<&str> = METHODS
@@ -123,24 +126,24 @@ impl Sent {
         if self.has_riddles || methods.is_empty() {
             methods = METHODS.to_vec();
         }
-        self.fits(message, self.revisions(&text), &methods);
+        self.fits(message, self.versions(&text), &methods);
     }
 
-    /// The revisions in which a message may be that has to do with this text.
-    fn revisions(&self, text: &str) -> Vec<Revision> {
+    /// The protocol versions in which a message may be that has to do with this text.
+    fn versions(&self, text: &str) -> Vec<Version> {
         let claims = text.contains("io.modelcontextprotocol/") || text.is_empty();
         match self.session {
-            Some(session) if claims || self.has_riddles => vec![session, Revision::V2026_07_28],
+            Some(session) if claims || self.has_riddles => vec![session, Version::V2026_07_28],
             Some(session) => vec![session],
-            None => Revision::ALL.to_vec(),
+            None => Version::ALL.to_vec(),
         }
     }
 
-    fn fits(&self, message: &Value, revisions: Vec<Revision>, methods: &[&str]) {
+    fn fits(&self, message: &Value, versions: Vec<Version>, methods: &[&str]) {
         let mut faults = String::new();
-        for revision in revisions {
+        for version in versions {
             for method in methods {
-                match schema::check(revision, message, Some(method)) {
+                match schema::check(version, message, Some(method)) {
                     Ok(()) => return,
                     Err(fault) => faults = fault,
                 }

@@ -1,4 +1,4 @@
-// An authorization server for tests: whoever comes is alice, and agrees to everything.
+// An authorization server for tests: every user is alice, and agrees to everything.
 //
 // Usage: authorization.mjs. Prints its issuer on a line. It knows one client, without a secret; tokens are JSON Web Tokens for
 // whichever server they are asked for.
@@ -39,7 +39,7 @@ const provider = new Provider(issuer, {
   },
 });
 
-// What a person would be asked.
+// The page on which a user would consent.
 async function decide({ prompt, grantId, session, params }) {
   if (prompt.name === 'login') return { login: { accountId: 'alice' } };
   const before = grantId && (await provider.Grant.find(grantId));

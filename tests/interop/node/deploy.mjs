@@ -67,7 +67,7 @@ async function says_that_it_cannot_ask({ call, revision }) {
   else assert.ok((await asked).isError);
 }
 
-// What is asked of `deploy`, and who is there to answer.
+// Checks of `deploy`, and the answers to its questions.
 export const scenes = {
   approved: [deploys, () => new Person('accept', true)],
   approved_without_a_model: [deploys, () => new Person('accept', true, false)],
@@ -75,5 +75,5 @@ export const scenes = {
   declined: [does_not_deploy, () => new Person('decline')],
   cancelled: [does_not_deploy, () => new Person('cancel')],
   approved_before: [deploys_at_the_word_of_the_model, () => new Person()],
-  nobody_to_ask: [says_that_it_cannot_ask, () => undefined],
+  cannot_be_asked: [says_that_it_cannot_ask, () => undefined],
 };

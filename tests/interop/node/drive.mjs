@@ -66,7 +66,7 @@ async function visit(client, transport, revision, mode, connect, extra = {}) {
   if (revision < '2025-06-18') skip(`${who} deploy asks a person`, 'elicitation came with 2025-06-18');
 }
 
-// What needs access tokens.
+// Checks that need access tokens.
 async function behindTokens(who, connect, Kind) {
   for (const [name, check] of Object.entries({ getsIn, staysOut })) {
     let server;

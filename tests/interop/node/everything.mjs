@@ -1,4 +1,4 @@
-// What is asked of the fixture `everything`.
+// Checks of the fixture `everything`.
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,7 +37,7 @@ export const checks = {
     const weather = await call('weather', { city: 'Paris' });
     if (revision >= '2025-06-18') assert.equal(weather.structuredContent.temperature, 3);
     assert.match(weather.content[0].text, /clear/);
-    for (const name of ['picture', 'sound', 'mixed']) {
+    for (const name of ['image', 'audio', 'mixed']) {
       const result = await call(name);
       assert.ok(result.content.length > 0 && !result.isError);
     }

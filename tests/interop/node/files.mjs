@@ -1,4 +1,4 @@
-// What is asked of the example `files`, and what changes in its directory meanwhile.
+// Checks of the example `files`, while its directory changes.
 
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';

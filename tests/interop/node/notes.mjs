@@ -1,4 +1,4 @@
-// What is asked of the example `notes`.
+// Checks of the example `notes`.
 
 import assert from 'node:assert/strict';
 

@@ -41,7 +41,7 @@ export async function guarded(example) {
   const url = new URL(`http://${address}/mcp`);
   const server = spawn(example, [authorization.line, url.href, address], { stdio: 'ignore' });
   const deadline = Date.now() + PATIENCE;
-  // Who comes without a token is answered as soon as there is anybody.
+  // Requests without a token are answered as soon as the server runs.
   while (!(await fetch(url, { method: 'POST' }).catch(() => undefined))) {
     if (Date.now() > deadline) throw new Error('the example does not listen');
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -56,7 +56,7 @@ export async function guarded(example) {
   };
 }
 
-// Somebody with a browser, and a client that keeps its credentials in memory.
+// A user with a browser, and a client that keeps its credentials in memory.
 class Person {
   constructor(issuer) {
     this.issuer = issuer;
@@ -121,7 +121,7 @@ async function withPerson(person, transport, act) {
   }
 }
 
-// What a client does at a server that is guarded.
+// The requests of a client at a protected server.
 export async function getsIn({ url, issuer }, connect, Kind) {
   const person = new Person(issuer);
   let transport;

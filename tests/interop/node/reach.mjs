@@ -1,6 +1,6 @@
-// How a client comes to an example: over which transport, and through what.
+// The way of a client to a program: its transport, and a relay.
 //
-// What is said then is the business of drive.mjs.
+// The checks themselves are in drive.mjs.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,14 +9,14 @@ import { createInterface } from 'node:readline';
 
 export const PATIENCE = 20_000;
 
-// Where a client reaches an example: how its transport is made, and how to stop. `relay` stands between the two, if given.
+// Starts a program; returns a function that makes a transport to it, and one that stops it. `relay` is between the two, if given.
 export async function reach(command, transport, relay, environment) {
   const env = { ...process.env, ...environment };
   if (transport === 'stdio') return { make: (Kind) => new Kind({ command, env }), stop() {} };
   const server = spawn(command, ['--http', '127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'], env });
   const lines = createInterface(server.stderr);
   const [address] = await once(lines, 'line', { signal: AbortSignal.timeout(PATIENCE) });
-  lines.on('line', () => {}); // so that it never blocks on what nobody reads
+  lines.on('line', () => {}); // so that it never blocks on unread output
   const url = new URL(address);
   if (relay) url.port = await relay.to(url);
   return {

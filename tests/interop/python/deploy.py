@@ -75,5 +75,5 @@ def scenes():
         ("declined", does_not_deploy, Person("decline"), True, True),
         ("cancelled", does_not_deploy, Person("cancel"), True, True),
         ("approved_before", deploys_at_the_word_of_the_model, Person("none"), False, True),
-        ("nobody_to_ask", says_that_it_cannot_ask, None, False, False),
+        ("cannot_be_asked", says_that_it_cannot_ask, None, False, False),
     ]

@@ -99,7 +99,7 @@ async def visit(transport, revision, mode):
 
 
 async def behind_tokens():
-    """What needs access tokens, once for each way of beginning."""
+    """Checks that need access tokens, once for each way of beginning."""
     ways = [(revision, "legacy") for revision in HANDSHAKE_PROTOCOL_VERSIONS if revision >= "2025-03-26"]
     ways += [(revision, mode) for revision in MODERN_PROTOCOL_VERSIONS for mode in (revision, "auto")]
     for revision, mode in ways:

@@ -1,4 +1,4 @@
-"""What is asked of the fixture `everything`."""
+"""Checks of the fixture `everything`."""
 
 import anyio
 import mcp_types as types
@@ -44,7 +44,7 @@ async def calls(session):
     if session.revision >= "2025-06-18":
         assert result.structured_content["temperature"] == 3.0, result
     assert "clear" in result.content[0].text, result
-    for name in ("picture", "sound", "mixed", "echo"):
+    for name in ("image", "audio", "mixed", "echo"):
         result = await session.client.call_tool(name, {"text": "x"} if name == "echo" else {})
         assert result.content and not result.is_error, result
 

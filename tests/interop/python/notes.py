@@ -1,4 +1,4 @@
-"""What is asked of the example `notes`."""
+"""Checks of the example `notes`."""
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError

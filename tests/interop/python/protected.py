@@ -83,7 +83,7 @@ class Kept:
 
 
 class Person:
-    """Somebody with a browser."""
+    """A user with a browser."""
 
     def __init__(self):
         self.asked = []
@@ -137,7 +137,7 @@ async def stays_out(url, _, mode):
                 await client.list_tools()
         except Exception:
             return
-        raise AssertionError("nobody has that token")
+        raise AssertionError("no client has that token")
 
 
 CHECKS = [gets_in, stays_out]

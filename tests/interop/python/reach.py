@@ -1,4 +1,4 @@
-"""How a client comes to an example: over which transport, and through what.
+"""The way of a client to a program: its transport, and a relay.
 
 What is said then is the business of drive.py.
 """
@@ -81,7 +81,7 @@ class Relay:
 
 @asynccontextmanager
 async def reached(example, transport, relay, environment):
-    """Where a client reaches an example: what `Client` takes as its first argument."""
+    """Returns the first argument of `Client` for a client of a program."""
     if transport == "stdio":
         yield StdioServerParameters(command=str(example), env=environment)
     elif relay:

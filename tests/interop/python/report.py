@@ -1,4 +1,4 @@
-"""What came of each check, and how many went well."""
+"""The outcome of each check, and the number of those that passed."""
 
 import sys
 

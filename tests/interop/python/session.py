@@ -1,4 +1,4 @@
-"""What a client hears from a server by itself, and lists that come in pages. Each check gets one of these."""
+"""A client with the notifications of its server, and lists that come in pages. Each check gets one of these."""
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from reach import PATIENCE
 
 
 class Inbox:
-    """What the server sends by itself."""
+    """Keeps the notifications of the server."""
 
     def __init__(self):
         self.seen = []

@@ -9,7 +9,7 @@ impl Client {
     pub async fn ok(&mut self, method: &str, params: Value) -> Value {
         match self.request(method, params).await {
             Ok(result) => result,
-            Err(failure) => panic!("{method} in {}: {failure:?}", self.revision.date()),
+            Err(failure) => panic!("{method} in {}: {failure:?}", self.version.date()),
         }
     }
 
@@ -21,13 +21,13 @@ impl Client {
                     failure.code,
                     code,
                     "{method} {params} in {}: {failure:?}",
-                    self.revision.date()
+                    self.version.date()
                 );
                 failure
             }
             Ok(result) => panic!(
                 "{method} {params} in {} went well: {result}",
-                self.revision.date()
+                self.version.date()
             ),
         }
     }
@@ -84,7 +84,7 @@ impl Client {
 
     /// Makes a harmless request, to see that the server still works and has read everything sent before.
     pub async fn pass(&mut self) {
-        if self.revision.is_modern() {
+        if self.version.is_modern() {
             self.ok("server/discover", json!({})).await;
         } else {
             self.ok("ping", json!({})).await;

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::time::timeout;
 
-use crate::Revision;
+use crate::Version;
 use crate::client::asked::Answerer;
 pub use crate::client::asked::{Answer, Question};
 use crate::client::outputs::Outputs;
@@ -38,7 +38,7 @@ pub struct Failure {
 /// An open request.
 struct Pending {
     method: String,
-    revision: Revision,
+    version: Version,
     /// The name of the called tool.
     tool: Option<String>,
 }
@@ -47,7 +47,7 @@ struct Pending {
 pub struct Client {
     reader: BufReader<Pin<Box<dyn AsyncRead + Send>>>,
     writer: Option<Pin<Box<dyn AsyncWrite + Send>>>,
-    revision: Revision,
+    version: Version,
     /// The client capabilities that modern requests declare.
     pub capabilities: Value,
     /// Additional members for `_meta` of every request, such as a log level.
@@ -74,7 +74,7 @@ pub struct Client {
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client")
-            .field("revision", &self.revision)
+            .field("revision", &self.version)
             .finish_non_exhaustive()
     }
 }
@@ -84,12 +84,12 @@ impl Client {
     pub fn new(
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
-        revision: Revision,
+        version: Version,
     ) -> Self {
         Self {
             reader: BufReader::new(Box::pin(reader)),
             writer: Some(Box::pin(writer)),
-            revision,
+            version,
             capabilities: json!({}),
             meta: Map::new(),
             next_id: 0,
@@ -107,14 +107,14 @@ impl Client {
     /// Completes the handshake of a legacy protocol version; does nothing in the modern era.
     #[must_use]
     pub async fn connect(mut self) -> Self {
-        if !self.revision.is_modern() {
+        if !self.version.is_modern() {
             let params = json!({
-                "protocolVersion": self.revision.date(),
+                "protocolVersion": self.version.date(),
                 "capabilities": self.capabilities,
                 "clientInfo": {"name": "tests", "version": "1"},
             });
             self.initialized = self.ok("initialize", params).await;
-            assert_eq!(self.initialized["protocolVersion"], self.revision.date());
+            assert_eq!(self.initialized["protocolVersion"], self.version.date());
             self.notify("notifications/initialized", json!({})).await;
         }
         self
@@ -122,13 +122,13 @@ impl Client {
 
     /// Returns the protocol version of this client.
     #[must_use]
-    pub fn revision(&self) -> Revision {
-        self.revision
+    pub fn version(&self) -> Version {
+        self.version
     }
 
     /// Checks messages against another protocol version from now on.
-    pub fn speak(&mut self, revision: Revision) {
-        self.revision = revision;
+    pub fn speak(&mut self, version: Version) {
+        self.version = version;
     }
 
     /// Sends unmodified bytes.
@@ -170,17 +170,17 @@ impl Client {
             }
         } else if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
             let claim = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
-            let revision = match claim.is_null() {
-                false => Revision::V2026_07_28,
+            let version = match claim.is_null() {
+                false => Version::V2026_07_28,
                 // A request without its own protocol version is a legacy request, whichever client sends it.
-                true if self.revision.is_modern() => Revision::V2025_11_25,
-                true => self.revision,
+                true if self.version.is_modern() => Version::V2025_11_25,
+                true => self.version,
             };
             let name = message["params"]["name"].as_str();
             let tool = name.filter(|_| method == "tools/call");
             let pending = Pending {
                 method: method.to_owned(),
-                revision,
+                version,
                 tool: tool.map(str::to_owned),
             };
             self.pending.insert(id.to_string(), pending);
@@ -191,10 +191,10 @@ impl Client {
     #[must_use]
     pub fn dress(&self, mut params: Value) -> Value {
         let mut meta = self.meta.clone();
-        if self.revision.is_modern() {
+        if self.version.is_modern() {
             meta.insert(
                 "io.modelcontextprotocol/protocolVersion".into(),
-                json!(self.revision.date()),
+                json!(self.version.date()),
             );
             meta.insert(
                 "io.modelcontextprotocol/clientCapabilities".into(),

@@ -4,29 +4,29 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use crate::Revision;
+use crate::Version;
 use crate::client::{Client, Pending};
 
 /// The output schemas of tools, and results that are still to be checked.
 #[derive(Default)]
 pub(super) struct Outputs {
     /// The output schemas of the tools that were listed.
-    schemas: HashMap<(Revision, String), Value>,
+    schemas: HashMap<(Version, String), Value>,
     /// Protocol versions in which all pages of tools were listed.
-    listed: HashSet<Revision>,
+    listed: HashSet<Version>,
     /// Results of tools whose schema is not known yet.
-    open: Vec<(Revision, String, Value)>,
+    open: Vec<(Version, String, Value)>,
 }
 
 impl Outputs {
     /// Checks a result that was just received, or keeps it until the schema is known.
     pub(super) fn judge(&mut self, request: &Pending, result: &Value) {
-        let revision = request.revision;
+        let version = request.version;
         if request.method == "tools/list" {
             for tool in result["tools"].as_array().into_iter().flatten() {
                 let name = tool["name"].as_str().unwrap_or_default().to_owned();
                 self.schemas
-                    .insert((revision, name), tool["outputSchema"].clone());
+                    .insert((version, name), tool["outputSchema"].clone());
             }
         }
         let Some(tool) = &request.tool else { return };
@@ -34,10 +34,10 @@ impl Outputs {
         if is_question || result["isError"] == true {
             return;
         }
-        match self.schemas.get(&(revision, tool.clone())) {
+        match self.schemas.get(&(version, tool.clone())) {
             Some(schema) => check(tool, schema, result),
             None if result.get("structuredContent").is_none() => {}
-            None => self.open.push((revision, tool.clone(), result.clone())),
+            None => self.open.push((version, tool.clone(), result.clone())),
         }
     }
 }
@@ -67,15 +67,15 @@ fn check(tool: &str, schema: &Value, result: &Value) {
 impl Client {
     /// Checks the results kept so far, after listing the tools if a schema is not known.
     pub(super) async fn judge_outputs(&mut self) {
-        for (revision, tool, result) in std::mem::take(&mut self.outputs.open) {
+        for (version, tool, result) in std::mem::take(&mut self.outputs.open) {
             // The client has switched to another protocol version.
-            if revision != self.revision {
+            if version != self.version {
                 continue;
             }
-            if self.outputs.listed.insert(revision) {
+            if self.outputs.listed.insert(version) {
                 self.list_tools().await;
             }
-            if let Some(schema) = self.outputs.schemas.get(&(revision, tool.clone())) {
+            if let Some(schema) = self.outputs.schemas.get(&(version, tool.clone())) {
                 check(&tool, schema, &result);
             }
         }

@@ -5,7 +5,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use crate::client::{Client, Failure, PATIENCE};
-use crate::{Revision, schema};
+use crate::{Version, schema};
 
 impl Client {
     /// Waits for the answer to a request.
@@ -139,18 +139,18 @@ impl Client {
         let modern = message["params"]["_meta"]
             .get("io.modelcontextprotocol/subscriptionId")
             .is_some();
-        let revision = match &request {
-            Some(pending) => pending.revision,
-            None if modern => Revision::V2026_07_28,
-            None => self.revision,
+        let version = match &request {
+            Some(pending) => pending.version,
+            None if modern => Version::V2026_07_28,
+            None => self.version,
         };
         let method = request.as_ref().map(|pending| pending.method.as_str());
         let is_result = message.get("result").is_some();
         assert!(
             !is_result || method.is_some(),
-            "an answer nobody awaits: {message}"
+            "an unexpected response: {message}"
         );
-        if let Err(faults) = schema::check(revision, message, method) {
+        if let Err(faults) = schema::check(version, message, method) {
             panic!("{faults}");
         }
         if let (Some(request), Some(result)) = (&request, message.get("result")) {

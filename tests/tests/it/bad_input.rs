@@ -3,7 +3,7 @@
 use mcp_runtime::Limits;
 use mcp_runtime::transport::memory;
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::fixture;
 use crate::support::{client, client_and_state, limited};
@@ -19,8 +19,8 @@ async fn refused(client: &mut Client, line: &[u8]) -> i64 {
 // Covers: STDIO-06, BASE-03, BASE-05
 #[tokio::test]
 async fn what_is_not_json_is_a_parse_error() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for line in [
             &b"nonsense"[..],
             b"{",
@@ -51,8 +51,8 @@ async fn what_is_not_json_is_a_parse_error() {
 // Covers: BASE-01, BASE-02, STDIO-06
 #[tokio::test]
 async fn what_is_json_but_no_message_is_an_invalid_request() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for message in [
             json!(1),
             json!("x"),
@@ -86,8 +86,8 @@ async fn what_is_json_but_no_message_is_an_invalid_request() {
 // Covers: BASE-01, BASE-03
 #[tokio::test]
 async fn a_broken_message_whose_id_can_be_read_is_refused_under_it() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for (message, code) in [
             (
                 json!({"jsonrpc": "1.0", "id": "x", "method": "ping"}),
@@ -115,8 +115,8 @@ async fn a_broken_message_whose_id_can_be_read_is_refused_under_it() {
 // Covers: BASE-01, SEC-05
 #[tokio::test]
 async fn repeated_keys_of_the_envelope_are_refused() {
-    for revision in Revision::ERAS {
-        let mut client = client(revision).await;
+    for version in Version::ERAS {
+        let mut client = client(version).await;
         for line in [
             r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#,
@@ -132,8 +132,8 @@ async fn repeated_keys_of_the_envelope_are_refused() {
 // Covers: SEC-05, STDIO-06
 #[tokio::test]
 async fn deep_and_wide_messages_are_refused() {
-    for revision in Revision::ERAS {
-        let mut client = client(revision).await;
+    for version in Version::ERAS {
+        let mut client = client(version).await;
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{deep}}}}}"#);
         client.line(&line).await;
@@ -157,7 +157,7 @@ async fn deep_and_wide_messages_are_refused() {
 // Covers: STDIO-06, SEC-05
 #[tokio::test]
 async fn a_line_of_64_mib_is_read_away() {
-    let mut client = client(Revision::V2025_11_25).await;
+    let mut client = client(Version::V2025_11_25).await;
     let chunk = vec![b'x'; 1 << 20];
     for _ in 0..64 {
         client.bytes(&chunk).await;
@@ -170,8 +170,8 @@ async fn a_line_of_64_mib_is_read_away() {
 // Covers: BASE-04, BASE-13
 #[tokio::test]
 async fn notifications_and_answers_are_never_answered() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for message in [
             json!({"jsonrpc": "2.0", "method": "notifications/unknown", "params": {}}),
             json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
@@ -192,8 +192,8 @@ async fn notifications_and_answers_are_never_answered() {
 // Covers: STDIO-01
 #[tokio::test]
 async fn lines_may_end_in_a_carriage_return_and_be_blank() {
-    for revision in Revision::ERAS {
-        let mut client = client(revision).await;
+    for version in Version::ERAS {
+        let mut client = client(version).await;
         client.bytes(b"\n\r\n  \n\n").await;
         let params = client.dress(json!({}));
         let message =
@@ -207,7 +207,7 @@ async fn lines_may_end_in_a_carriage_return_and_be_blank() {
 // Covers: STDIO-01
 #[tokio::test]
 async fn a_message_may_come_byte_by_byte_and_many_at_once() {
-    let mut client = client(Revision::V2025_11_25).await;
+    let mut client = client(Version::V2025_11_25).await;
     let ping = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
     client.remember(&ping(1_001));
     for byte in format!("{}\n", ping(1_001)).bytes() {
@@ -247,7 +247,7 @@ async fn a_hundred_thousand_requests_at_once_are_all_answered() {
         }
         writer
     });
-    let mut client = Client::new(reader, tokio::io::sink(), Revision::V2025_11_25);
+    let mut client = Client::new(reader, tokio::io::sink(), Version::V2025_11_25);
     let mut seen = vec![false; 100_000];
     for _ in 0..100_000 {
         let line = client.read_line().await.unwrap();
@@ -265,8 +265,8 @@ async fn a_hundred_thousand_requests_at_once_are_all_answered() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_read_stops_being_read_and_loses_nothing() {
     let limits = Limits::default().with(|limits| limits.calls.max_queued = 50);
-    let mut client = limited(Revision::V2025_11_25, limits).await;
-    // Far more output than the queues hold; nobody reads yet, so at some point the server stops reading.
+    let mut client = limited(Version::V2025_11_25, limits).await;
+    // Far more output than the queues hold; the client does not read yet, so at some point the server stops reading.
     let most = 1_000;
     let mut sent = 0;
     for id in 10_000..10_000 + most {
@@ -298,8 +298,8 @@ async fn a_client_that_does_not_read_stops_being_read_and_loses_nothing() {
 // Covers: BASE-06, SEC-05
 #[tokio::test]
 async fn too_many_calls_at_once_are_refused_and_the_others_go_on() {
-    for revision in Revision::ERAS {
-        let (mut client, shared) = client_and_state(revision).await;
+    for version in Version::ERAS {
+        let (mut client, shared) = client_and_state(version).await;
         let mut ids = Vec::new();
         for _ in 0..1_300 {
             ids.push(client.start("tools/call", json!({"name": "wait"})).await);
@@ -328,8 +328,8 @@ async fn too_many_calls_at_once_are_refused_and_the_others_go_on() {
 // Covers: RES-04, TOOL-09, PROMPT-03, COMP-04, PAGE-03
 #[tokio::test]
 async fn parameters_of_every_wrong_type_are_refused() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for method in [
             "tools/call",
             "prompts/get",
@@ -347,7 +347,7 @@ async fn parameters_of_every_wrong_type_are_refused() {
                 ] {
                     // Only a URI can be in order and name nothing.
                     let is_uri = (method, member) == ("resources/read", "uri") && value == "";
-                    let code = if is_uri && !revision.is_modern() {
+                    let code = if is_uri && !version.is_modern() {
                         -32002
                     } else {
                         -32602

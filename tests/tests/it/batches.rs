@@ -1,7 +1,7 @@
-//! Batches, which one revision has.
+//! Batches, which one protocol version has.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::support::{client, client_and_state};
 
@@ -22,7 +22,7 @@ async fn answers(client: &mut tests::Client, batch: Value) -> Vec<Value> {
 // Covers: BATCH-01, BATCH-03, BATCH-06, STDIO-01
 #[tokio::test]
 async fn a_batch_is_answered_on_one_line() {
-    let mut client = client(Revision::V2025_03_26).await;
+    let mut client = client(Version::V2025_03_26).await;
     let notice = json!({"jsonrpc": "2.0", "method": "notifications/unknown"});
     let call = json!({"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}});
     let unknown = json!({"jsonrpc": "2.0", "id": "u", "method": "no/such"});
@@ -40,7 +40,7 @@ async fn a_batch_is_answered_on_one_line() {
 // Covers: BATCH-03
 #[tokio::test]
 async fn a_batch_of_notifications_or_answers_is_not_answered() {
-    let mut client = client(Revision::V2025_03_26).await;
+    let mut client = client(Version::V2025_03_26).await;
     client
         .send(&json!([{"jsonrpc": "2.0", "method": "notifications/unknown"}]))
         .await;
@@ -54,7 +54,7 @@ async fn a_batch_of_notifications_or_answers_is_not_answered() {
 // Covers: BATCH-02, BATCH-03, LIFE-08
 #[tokio::test]
 async fn what_is_not_a_message_is_refused_one_by_one() {
-    let mut client = client(Revision::V2025_03_26).await;
+    let mut client = client(Version::V2025_03_26).await;
     client.send(&json!([])).await;
     assert_eq!(client.anonymous().await.code, -32600);
     let initialize = json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {}});
@@ -72,14 +72,14 @@ async fn what_is_not_a_message_is_refused_one_by_one() {
 
 // Covers: BATCH-05
 #[tokio::test]
-async fn no_other_revision_has_batches() {
-    for revision in [
-        Revision::V2024_11_05,
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
-        Revision::V2026_07_28,
+async fn no_other_version_has_batches() {
+    for version in [
+        Version::V2024_11_05,
+        Version::V2025_06_18,
+        Version::V2025_11_25,
+        Version::V2026_07_28,
     ] {
-        let mut client = client(revision).await;
+        let mut client = client(version).await;
         client.line(&json!([ping(json!(1))]).to_string()).await;
         assert_eq!(client.anonymous().await.code, -32600);
         client.pass().await;
@@ -89,10 +89,10 @@ async fn no_other_revision_has_batches() {
 // Covers: BATCH-05
 #[tokio::test]
 async fn a_batch_with_a_modern_element_is_refused_whole() {
-    let mut client = client(Revision::V2025_03_26).await;
-    client.speak(Revision::V2026_07_28);
+    let mut client = client(Version::V2025_03_26).await;
+    client.speak(Version::V2026_07_28);
     let params = client.dress(json!({}));
-    client.speak(Revision::V2025_03_26);
+    client.speak(Version::V2025_03_26);
     let modern = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": params});
     client
         .line(&json!([ping(json!(1)), modern]).to_string())
@@ -104,7 +104,7 @@ async fn a_batch_with_a_modern_element_is_refused_whole() {
 // Covers: BATCH-06, CANC-01
 #[tokio::test]
 async fn a_cancelled_element_is_left_out() {
-    let (mut client, shared) = client_and_state(Revision::V2025_03_26).await;
+    let (mut client, shared) = client_and_state(Version::V2025_03_26).await;
     let wait =
         json!({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": {"name": "wait"}});
     client.send(&json!([wait, ping(json!("p"))])).await;

@@ -1,15 +1,15 @@
 //! Cancelling drops the handler's future, and nothing more is said about its request.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::support::{client, client_and_state};
 
 // Covers: CANC-01, CANC-06, STDIO-05, BASE-06
 #[tokio::test]
 async fn a_cancelled_call_is_dropped_and_never_answered() {
-    for revision in Revision::ALL {
-        let (mut client, shared) = client_and_state(revision).await;
+    for version in Version::ALL {
+        let (mut client, shared) = client_and_state(version).await;
         for call in 1..=3 {
             let id = client.start("tools/call", json!({"name": "wait"})).await;
             shared.started(call).await;
@@ -24,8 +24,8 @@ async fn a_cancelled_call_is_dropped_and_never_answered() {
 // Covers: CANC-01, CANC-05, CANC-06
 #[tokio::test]
 async fn cancelling_what_is_not_there_does_nothing() {
-    for revision in Revision::ALL {
-        let (mut client, shared) = client_and_state(revision).await;
+    for version in Version::ALL {
+        let (mut client, shared) = client_and_state(version).await;
         let id = client.start("tools/call", json!({"name": "wait"})).await;
         shared.started(1).await;
         // Another type of id, a finished request, unknown ones, malformed ones.
@@ -53,9 +53,9 @@ async fn cancelling_what_is_not_there_does_nothing() {
 
 // Covers: CANC-06
 #[tokio::test]
-async fn a_cancelled_call_frees_its_id_and_its_place() {
-    for revision in Revision::ERAS {
-        let (mut client, shared) = client_and_state(revision).await;
+async fn a_cancelled_call_frees_its_id_and_its_slot() {
+    for version in Version::ERAS {
+        let (mut client, shared) = client_and_state(version).await;
         for call in 1..=5 {
             let params = client.dress(json!({"name": "wait"}));
             client
@@ -71,9 +71,9 @@ async fn a_cancelled_call_frees_its_id_and_its_place() {
 
 // Covers: STDIO-03, BASE-10
 #[tokio::test]
-async fn a_waiting_call_keeps_nobody_else_waiting() {
-    for revision in Revision::ALL {
-        let (mut client, shared) = client_and_state(revision).await;
+async fn a_waiting_call_keeps_no_other_call_waiting() {
+    for version in Version::ALL {
+        let (mut client, shared) = client_and_state(version).await;
         let ids = [
             client.start("tools/call", json!({"name": "wait"})).await,
             client.start("tools/call", json!({"name": "wait"})).await,
@@ -91,8 +91,8 @@ async fn a_waiting_call_keeps_nobody_else_waiting() {
 // Covers: BASE-06
 #[tokio::test]
 async fn an_id_in_use_is_refused_and_its_owner_untouched() {
-    for revision in Revision::ERAS {
-        let (mut client, shared) = client_and_state(revision).await;
+    for version in Version::ERAS {
+        let (mut client, shared) = client_and_state(version).await;
         let params = client.dress(json!({"name": "wait"}));
         let message = json!({"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params});
         client.send(&message).await;
@@ -108,12 +108,12 @@ async fn an_id_in_use_is_refused_and_its_owner_untouched() {
 // Covers: SUBS-07, STDIO-07
 #[tokio::test]
 async fn the_end_of_a_connection_ends_its_calls() {
-    for revision in Revision::ERAS {
-        let (mut client, shared) = client_and_state(revision).await;
+    for version in Version::ERAS {
+        let (mut client, shared) = client_and_state(version).await;
         client.start("tools/call", json!({"name": "wait"})).await;
         shared.started(1).await;
         drop(client);
         shared.dropped(1).await;
     }
-    client(Revision::V2025_11_25).await.pass().await;
+    client(Version::V2025_11_25).await.pass().await;
 }

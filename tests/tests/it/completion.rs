@@ -1,7 +1,7 @@
 //! Completing arguments.
 
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::support::client;
 
@@ -17,8 +17,8 @@ async fn complete(client: &mut Client, argument: &str, value: &str, context: Val
 // Covers: COMP-02, COMP-03
 #[tokio::test]
 async fn enums_and_bools_complete_by_themselves() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         assert_eq!(
             complete(&mut client, "language", "gr", json!({})).await["values"][0],
             "green"
@@ -35,8 +35,8 @@ async fn enums_and_bools_complete_by_themselves() {
 // Covers: COMP-02, COMP-03
 #[tokio::test]
 async fn a_completer_sees_earlier_arguments_and_is_ranked_and_capped() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let found = complete(&mut client, "framework", "ro", json!({"language": "red"})).await;
         assert_eq!(found["values"][0], "rocket", "{found}");
         let many = complete(&mut client, "framework", "framework", json!({})).await;
@@ -56,8 +56,8 @@ async fn a_completer_sees_earlier_arguments_and_is_ranked_and_capped() {
 // Covers: COMP-04, COMP-05
 #[tokio::test]
 async fn what_cannot_be_completed_is_empty_or_invalid_params() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         assert_eq!(
             complete(&mut client, "code", "x", json!({})).await["values"],
             json!([])
@@ -85,7 +85,7 @@ async fn a_completion_in_an_array_is_charged_once() {
     // Two seconds' worth may be asked for at once.
     let limits =
         mcp_runtime::Limits::default().with(|limits| limits.calls.max_completions_per_second = 5);
-    let mut client = crate::support::limited(Revision::V2025_03_26, limits).await;
+    let mut client = crate::support::limited(Version::V2025_03_26, limits).await;
     let params = json!({
         "ref": {"type": "ref/prompt", "name": "review"},
         "argument": {"name": "framework", "value": ""},

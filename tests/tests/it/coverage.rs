@@ -45,7 +45,7 @@ fn table(path: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What a table says of an id, or else of its area.
+/// Looks up an id, or else its area.
 fn look_up<'a>(table: &'a BTreeMap<String, String>, id: &str) -> Option<&'a String> {
     table
         .get(id)

@@ -1,7 +1,7 @@
 //! One result, five shapes.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::support::client;
 
@@ -12,13 +12,13 @@ fn kinds(contents: &[Value]) -> Vec<&str> {
         .collect()
 }
 
-fn expected(revision: Revision) -> [&'static str; 5] {
-    let link = if revision >= Revision::V2025_06_18 {
+fn expected(version: Version) -> [&'static str; 5] {
+    let link = if version >= Version::V2025_06_18 {
         "resource_link"
     } else {
         "text"
     };
-    let audio = if revision >= Revision::V2025_03_26 {
+    let audio = if version >= Version::V2025_03_26 {
         "audio"
     } else {
         "resource"
@@ -28,13 +28,13 @@ fn expected(revision: Revision) -> [&'static str; 5] {
 
 // Covers: LIFE-07
 #[tokio::test]
-async fn a_tool_result_holds_only_content_its_revision_knows() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+async fn a_tool_result_holds_only_content_its_version_knows() {
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let result = client.tool("contents", json!({})).await;
         let contents = result["content"].as_array().unwrap();
-        assert_eq!(kinds(contents), expected(revision), "{}", revision.date());
-        if revision < Revision::V2025_06_18 {
+        assert_eq!(kinds(contents), expected(version), "{}", version.date());
+        if version < Version::V2025_06_18 {
             assert!(
                 contents[3]["text"]
                     .as_str()
@@ -47,9 +47,9 @@ async fn a_tool_result_holds_only_content_its_revision_knows() {
 
 // Covers: PROMPT-05, LIFE-07
 #[tokio::test]
-async fn a_prompt_holds_only_content_its_revision_knows() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+async fn a_prompt_holds_only_content_its_version_knows() {
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let result = client
             .ok("prompts/get", json!({"name": "prompt_contents"}))
             .await;
@@ -60,7 +60,7 @@ async fn a_prompt_holds_only_content_its_revision_knows() {
             .map(|message| message["content"].clone())
             .collect();
         let kinds = kinds(&contents);
-        assert_eq!(kinds, expected(revision));
+        assert_eq!(kinds, expected(version));
         let embedded = &contents[4]["resource"];
         assert_eq!(embedded["uri"], "test://static");
         assert_eq!(embedded["mimeType"], "text/plain");
@@ -70,20 +70,20 @@ async fn a_prompt_holds_only_content_its_revision_knows() {
 
 // Covers: TOOL-06, TOOL-07, LIFE-07
 #[tokio::test]
-async fn a_tool_is_described_in_the_words_of_its_revision() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+async fn a_tool_is_described_in_the_words_of_its_version() {
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let (tools, _) = client.list("tools/list", "tools").await;
         let add = tools.iter().find(|tool| tool["name"] == "add").unwrap();
         assert_eq!(
             add.get("title") == Some(&json!("Add")),
-            revision >= Revision::V2025_06_18
+            version >= Version::V2025_06_18
         );
         assert_eq!(
             add.get("annotations").is_some(),
-            revision >= Revision::V2025_03_26
+            version >= Version::V2025_03_26
         );
-        if revision == Revision::V2025_03_26 {
+        if version == Version::V2025_03_26 {
             assert_eq!(add["annotations"]["title"], "Add");
         }
         assert!(add.get("execution").is_none());
@@ -93,16 +93,16 @@ async fn a_tool_is_described_in_the_words_of_its_revision() {
             .unwrap();
         assert_eq!(
             structured.get("outputSchema").is_some(),
-            revision >= Revision::V2025_06_18
+            version >= Version::V2025_06_18
         );
     }
 }
 
 // Covers: LIFE-07
 #[tokio::test]
-async fn a_resource_is_described_in_the_words_of_its_revision() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+async fn a_resource_is_described_in_the_words_of_its_version() {
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let (resources, _) = client.list("resources/list", "resources").await;
         let resource = resources
             .iter()
@@ -110,7 +110,7 @@ async fn a_resource_is_described_in_the_words_of_its_revision() {
             .unwrap();
         assert_eq!(
             resource.get("title") == Some(&json!("Static")),
-            revision >= Revision::V2025_06_18
+            version >= Version::V2025_06_18
         );
         assert_eq!(resource["mimeType"], "text/plain");
     }

@@ -1,7 +1,7 @@
 //! Tasks and other extensions, none of which this server supports: a request for them is served as if it were not there.
 
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::fixture;
 use crate::support::{client, raw};
@@ -9,8 +9,8 @@ use crate::support::{client, raw};
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Connects a client that declares all capabilities about tasks of any protocol version.
-async fn tasking(revision: Revision) -> Client {
-    let mut client = raw(fixture::server(), revision);
+async fn tasking(version: Version) -> Client {
+    let mut client = raw(fixture::server(), version);
     client.capabilities = json!({
         "tasks": {"list": {}, "cancel": {}, "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}}},
         "extensions": {TASKS: {}, "com.example/unknown": {"setting": [1]}},
@@ -21,22 +21,22 @@ async fn tasking(revision: Revision) -> Client {
 // Covers: TASK-01, XTASK-02
 #[tokio::test]
 async fn a_call_that_asks_for_a_task_runs_normally() {
-    for revision in Revision::ALL {
-        for mut client in [client(revision).await, tasking(revision).await] {
+    for version in Version::ALL {
+        for mut client in [client(version).await, tasking(version).await] {
             for task in [json!({}), json!({"ttl": 60_000}), json!(null), json!("x")] {
                 let params =
                     json!({"name": "add", "arguments": {"a": 1, "b": 2}, "task": task.clone()});
                 // The client checks against the schema of the protocol version that the result is an ordinary one.
                 let result = client.ok("tools/call", params).await;
-                assert_eq!(result["content"][0]["text"], "3", "{revision:?} {task}");
-                assert_eq!(result.get("task"), None, "{revision:?} {task}");
-                if revision.is_modern() {
+                assert_eq!(result["content"][0]["text"], "3", "{version:?} {task}");
+                assert_eq!(result.get("task"), None, "{version:?} {task}");
+                if version.is_modern() {
                     assert_eq!(result["resultType"], "complete", "{task}");
                 }
                 // Nor is it treated as an error of the caller.
                 let params = json!({"name": "add", "arguments": {"a": 1}, "task": task.clone()});
                 let result = client.ok("tools/call", params).await;
-                assert_eq!(result["isError"], true, "{revision:?} {task}");
+                assert_eq!(result["isError"], true, "{version:?} {task}");
             }
             assert_eq!(client.drain().await, Vec::<Value>::new());
         }
@@ -46,19 +46,19 @@ async fn a_call_that_asks_for_a_task_runs_normally() {
 // Covers: TASK-01, XTASK-01, LIFE-13, EXT-04, DISC-07
 #[tokio::test]
 async fn neither_tasks_nor_extensions_are_advertised() {
-    for revision in Revision::ALL {
-        for mut client in [client(revision).await, tasking(revision).await] {
-            let offered = if revision.is_modern() {
+    for version in Version::ALL {
+        for mut client in [client(version).await, tasking(version).await] {
+            let offered = if version.is_modern() {
                 client.ok("server/discover", json!({})).await["capabilities"].clone()
             } else {
                 client.initialized["capabilities"].clone()
             };
             assert!(offered["tools"].is_object(), "{offered}");
-            assert_eq!(offered.get("tasks"), None, "{revision:?}");
-            assert_eq!(offered.get("extensions"), None, "{revision:?}");
+            assert_eq!(offered.get("tasks"), None, "{version:?}");
+            assert_eq!(offered.get("extensions"), None, "{version:?}");
             let (tools, _) = client.list("tools/list", "tools").await;
             for tool in tools {
-                assert_eq!(tool.get("execution"), None, "{revision:?}: {tool}");
+                assert_eq!(tool.get("execution"), None, "{version:?}: {tool}");
             }
         }
     }
@@ -67,8 +67,8 @@ async fn neither_tasks_nor_extensions_are_advertised() {
 // Covers: EXT-06, BASE-07
 #[tokio::test]
 async fn methods_of_extensions_do_not_exist() {
-    for revision in Revision::ALL {
-        let mut client = tasking(revision).await;
+    for version in Version::ALL {
+        let mut client = tasking(version).await;
         for method in [
             "tasks/get",
             "tasks/result",
@@ -88,8 +88,8 @@ async fn methods_of_extensions_do_not_exist() {
 // Covers: EXT-03, DISC-07
 #[tokio::test]
 async fn what_a_client_declares_of_extensions_changes_nothing() {
-    for revision in Revision::ALL {
-        let (mut plain, mut declaring) = (client(revision).await, tasking(revision).await);
+    for version in Version::ALL {
+        let (mut plain, mut declaring) = (client(version).await, tasking(version).await);
         assert_eq!(plain.initialized, declaring.initialized);
         for (method, params) in [
             ("tools/list", json!({})),
@@ -104,7 +104,7 @@ async fn what_a_client_declares_of_extensions_changes_nothing() {
             assert_eq!(
                 plain.ok(method, params.clone()).await,
                 declaring.ok(method, params).await,
-                "{method} {revision:?}"
+                "{method} {version:?}"
             );
         }
     }

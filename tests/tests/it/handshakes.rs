@@ -2,7 +2,7 @@
 
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::http::support::{call, initialize, serve_server, text};
 use crate::support::raw;
@@ -45,18 +45,18 @@ fn server() -> Server {
     crate::fixture::server().tags(["handshakes"])
 }
 
-fn hello(revision: Revision, capabilities: &Value, info: &Value) -> Value {
+fn hello(version: Version, capabilities: &Value, info: &Value) -> Value {
     let params = json!({
-        "protocolVersion": revision.date(),
+        "protocolVersion": version.date(),
         "capabilities": capabilities,
         "clientInfo": info,
     });
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
 }
 
-async fn shaken(revision: Revision, capabilities: &Value, info: &Value) -> Client {
-    let mut client = raw(server(), revision);
-    client.send(&hello(revision, capabilities, info)).await;
+async fn shaken(version: Version, capabilities: &Value, info: &Value) -> Client {
+    let mut client = raw(server(), version);
+    client.send(&hello(version, capabilities, info)).await;
     client.response(&json!(0)).await.unwrap();
     client.notify("notifications/initialized", json!({})).await;
     client
@@ -123,9 +123,9 @@ fn cases() -> Vec<(Value, Value, &'static str)> {
 }
 
 /// Returns the expectation for a protocol version: those before 2025-06-18 have no forms.
-fn in_revision(expected: &str, revision: Revision) -> String {
-    match revision {
-        Revision::V2024_11_05 | Revision::V2025_03_26 => expected.replace("form", ""),
+fn in_version(expected: &str, version: Version) -> String {
+    match version {
+        Version::V2024_11_05 | Version::V2025_03_26 => expected.replace("form", ""),
         _ => expected.to_owned(),
     }
 }
@@ -133,28 +133,28 @@ fn in_revision(expected: &str, revision: Revision) -> String {
 // Covers: BASE-08, LIFE-01
 #[tokio::test]
 async fn a_handshake_takes_what_can_be_read_of_what_is_optional() {
-    for revision in Revision::LEGACY {
+    for version in Version::LEGACY {
         for (capabilities, info, expected) in cases() {
-            let mut client = shaken(revision, &capabilities, &info).await;
+            let mut client = shaken(version, &capabilities, &info).await;
             let said = client.text("introduced", json!({})).await;
-            let expected = in_revision(expected, revision);
-            assert_eq!(said, expected, "{revision:?} {capabilities} {info}");
+            let expected = in_version(expected, version);
+            assert_eq!(said, expected, "{version:?} {capabilities} {info}");
         }
     }
     let served = serve_server(server()).await;
-    for revision in Revision::LEGACY {
+    for version in Version::LEGACY {
         for (capabilities, info, expected) in cases() {
-            let mut request = initialize(revision);
-            request.body = hello(revision, &capabilities, &info).to_string().into();
+            let mut request = initialize(version);
+            request.body = hello(version, &capabilities, &info).to_string().into();
             let mut response = served.send(&request).await;
             let message = response.message().await;
             assert_eq!(response.status, 200, "{message}");
             let session = response.header("mcp-session-id").unwrap_or_else(|| {
-                panic!("{revision:?} {capabilities} {info}: {message}");
+                panic!("{version:?} {capabilities} {info}: {message}");
             });
-            let request = call(session, 1, "introduced", json!({}), revision);
+            let request = call(session, 1, "introduced", json!({}), version);
             let (_, said) = served.message(&request).await;
-            assert_eq!(text(&said), in_revision(expected, revision));
+            assert_eq!(text(&said), in_version(expected, version));
         }
     }
 }
@@ -164,7 +164,7 @@ async fn a_handshake_takes_what_can_be_read_of_what_is_optional() {
 async fn a_modern_request_takes_what_can_be_read_of_what_is_optional() {
     let meta = "io.modelcontextprotocol";
     for (capabilities, info, expected) in cases() {
-        let mut client = raw(server(), Revision::V2026_07_28);
+        let mut client = raw(server(), Version::V2026_07_28);
         let mut params = json!({"name": "introduced", "arguments": {}, "_meta": {}});
         params["_meta"][format!("{meta}/protocolVersion")] = json!("2026-07-28");
         params["_meta"][format!("{meta}/clientCapabilities")] = capabilities;
@@ -180,7 +180,7 @@ async fn a_modern_request_takes_what_can_be_read_of_what_is_optional() {
 #[tokio::test]
 async fn a_handshake_is_refused_without_what_is_required() {
     let info = json!({"name": "c", "version": "1"});
-    for revision in Revision::LEGACY {
+    for version in Version::LEGACY {
         for (capabilities, info, member) in [
             (json!([]), info.clone(), "capabilities"),
             (json!(null), info.clone(), "capabilities"),
@@ -191,8 +191,8 @@ async fn a_handshake_is_refused_without_what_is_required() {
             (json!({}), json!(["c", "1"]), "clientInfo"),
             (json!({}), json!("c"), "clientInfo"),
         ] {
-            let mut client = raw(server(), revision);
-            client.send(&hello(revision, &capabilities, &info)).await;
+            let mut client = raw(server(), version);
+            client.send(&hello(version, &capabilities, &info)).await;
             let failure = client.response(&json!(0)).await.unwrap_err();
             assert_eq!(failure.code, -32602);
             assert!(failure.message.contains(member), "{failure:?}");

@@ -8,7 +8,7 @@ use mcp_runtime::{
     dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool},
 };
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::support::connect;
 
@@ -103,7 +103,7 @@ async fn an_icon_that_clients_must_not_trust_is_refused_at_the_start() {
 async fn an_icon_of_what_is_inserted_later_is_checked_as_well() {
     let server = server();
     let handle = server.handle();
-    let mut client = connect(server, Revision::V2026_07_28).await;
+    let mut client = connect(server, Version::V2026_07_28).await;
     client.pass().await;
     for (sources, is_fine) in [(&GOOD[..], true), (&BAD[..], false)] {
         for src in sources {
@@ -127,12 +127,12 @@ async fn an_icon_of_what_is_inserted_later_is_checked_as_well() {
 // Covers: SEC-09
 #[tokio::test]
 async fn an_icon_that_a_handler_made_up_is_left_out() {
-    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let mut client = connect(server(), revision).await;
+    for version in [Version::V2025_11_25, Version::V2026_07_28] {
+        let mut client = connect(server(), version).await;
         let link = client.tool("link", json!({})).await["content"][0].clone();
-        assert_eq!(sources(&link), GOOD, "{revision:?}");
+        assert_eq!(sources(&link), GOOD, "{version:?}");
         let (listed, _) = client.list("resources/list", "resources").await;
-        assert_eq!(sources(&listed[0]), GOOD, "{revision:?}");
+        assert_eq!(sources(&listed[0]), GOOD, "{version:?}");
         let (tools, _) = client.list("tools/list", "tools").await;
         let drawn = tools.iter().find(|tool| tool["name"] == "drawn").unwrap();
         assert_eq!(sources(drawn), [GOOD[0], GOOD[2]]);

@@ -1,7 +1,7 @@
 //! Handshake, discovery, negotiation, and what comes before either.
 
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::fixture;
 use crate::support::{client, connect, raw};
@@ -10,17 +10,17 @@ fn initialize(date: &str) -> Value {
     json!({"protocolVersion": date, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
 }
 
-fn fresh(revision: Revision) -> Client {
-    raw(fixture::server(), revision)
+fn fresh(version: Version) -> Client {
+    raw(fixture::server(), version)
 }
 
 // Covers: LIFE-01, LIFE-02, LIFE-13
 #[tokio::test]
-async fn every_handshake_revision_is_echoed() {
-    for revision in Revision::LEGACY {
-        let client = client(revision).await;
+async fn every_handshake_version_is_echoed() {
+    for version in Version::LEGACY {
+        let client = client(version).await;
         let result = &client.initialized;
-        assert_eq!(result["protocolVersion"], revision.date());
+        assert_eq!(result["protocolVersion"], version.date());
         assert_eq!(result["serverInfo"]["name"], "fixture");
         assert_eq!(result["serverInfo"]["version"], "1.2.3");
         assert_eq!(result["instructions"], "Call anything.");
@@ -34,21 +34,21 @@ async fn every_handshake_revision_is_echoed() {
         assert_eq!(offered["logging"], json!({}));
         assert_eq!(
             offered.get("completions").is_some(),
-            revision > Revision::V2024_11_05
+            version > Version::V2024_11_05
         );
         assert!(offered.get("tasks").is_none());
         assert_eq!(
             result["serverInfo"].get("title").is_some(),
-            revision >= Revision::V2025_06_18
+            version >= Version::V2025_06_18
         );
     }
 }
 
 // Covers: LIFE-02
 #[tokio::test]
-async fn an_unknown_revision_is_offered_the_newest_handshake_one() {
+async fn an_unknown_version_is_offered_the_newest_handshake_one() {
     for date in ["2026-07-28", "2099-01-01", "1.0", "", "2024-10-07"] {
-        let mut client = fresh(Revision::V2025_11_25);
+        let mut client = fresh(Version::V2025_11_25);
         let result = client.ok("initialize", initialize(date)).await;
         assert_eq!(result["protocolVersion"], "2025-11-25", "{date}");
     }
@@ -57,7 +57,7 @@ async fn an_unknown_revision_is_offered_the_newest_handshake_one() {
 // Covers: LIFE-05, LIFE-11
 #[tokio::test]
 async fn before_the_handshake_only_a_ping_is_answered() {
-    let mut client = fresh(Revision::V2025_11_25);
+    let mut client = fresh(Version::V2025_11_25);
     assert_eq!(client.ok("ping", json!({})).await, json!({}));
     for method in [
         "tools/list",
@@ -76,11 +76,11 @@ async fn before_the_handshake_only_a_ping_is_answered() {
 // Covers: LIFE-06
 #[tokio::test]
 async fn a_second_handshake_is_refused_and_changes_nothing() {
-    let mut client = client(Revision::V2025_03_26).await;
+    let mut client = client(Version::V2025_03_26).await;
     client
         .fails("initialize", initialize("2025-11-25"), -32600)
         .await;
-    // Batches are served in this revision only, so the session still has it.
+    // Batches are served in this protocol version only, so the session still has it.
     client
         .send(&json!([{"jsonrpc":"2.0","id":"x","method":"ping"}]))
         .await;
@@ -92,7 +92,7 @@ async fn a_second_handshake_is_refused_and_changes_nothing() {
 // Covers: LIFE-08
 #[tokio::test]
 async fn a_handshake_cannot_be_cancelled() {
-    let mut client = fresh(Revision::V2025_11_25);
+    let mut client = fresh(Version::V2025_11_25);
     let id = client.start("initialize", initialize("2025-11-25")).await;
     client.cancel(&id).await;
     client.response(&id).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_malformed_handshake_is_invalid_params() {
         json!({"protocolVersion": 1, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
         json!({"protocolVersion": "2025-11-25", "capabilities": [], "clientInfo": {"name": "t", "version": "1"}}),
     ] {
-        let mut client = fresh(Revision::V2025_11_25);
+        let mut client = fresh(Version::V2025_11_25);
         client.fails("initialize", params, -32602).await;
         client.connect().await.pass().await;
     }
@@ -115,15 +115,15 @@ async fn a_malformed_handshake_is_invalid_params() {
 // Covers: LIFE-09
 #[tokio::test]
 async fn requests_are_served_before_the_client_says_it_is_ready() {
-    let mut client = fresh(Revision::V2025_11_25);
+    let mut client = fresh(Version::V2025_11_25);
     client.ok("initialize", initialize("2025-11-25")).await;
     assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
 }
 
 // Covers: LIFE-04
 #[tokio::test]
-async fn notices_wait_until_the_client_says_it_is_ready() {
-    let mut client = fresh(Revision::V2025_11_25);
+async fn notifications_wait_until_the_client_is_initialized() {
+    let mut client = fresh(Version::V2025_11_25);
     client.ok("initialize", initialize("2025-11-25")).await;
     client.tool("change_lists", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new());
@@ -136,7 +136,7 @@ async fn notices_wait_until_the_client_says_it_is_ready() {
 // Covers: DISC-01, DISC-02, DISC-04, DISC-05, META-04, CACHE-01
 #[tokio::test]
 async fn discovery_says_what_the_server_can_do() {
-    let mut client = fresh(Revision::V2026_07_28);
+    let mut client = fresh(Version::V2026_07_28);
     let result = client.ok("server/discover", json!({})).await;
     let versions: Vec<&str> = result["supportedVersions"]
         .as_array()
@@ -169,33 +169,33 @@ async fn discovery_says_what_the_server_can_do() {
 // Covers: BASE-10, DISC-05, LIFE-05
 #[tokio::test]
 async fn a_modern_request_needs_nothing_before_it() {
-    let mut client = fresh(Revision::V2026_07_28);
+    let mut client = fresh(Version::V2026_07_28);
     assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
 }
 
 // Covers: BASE-10, STDIO-10
 #[tokio::test]
 async fn both_eras_are_served_on_one_connection() {
-    let mut client = fresh(Revision::V2026_07_28);
+    let mut client = fresh(Version::V2026_07_28);
     client.ok("server/discover", json!({})).await;
-    client.speak(Revision::V2024_11_05);
+    client.speak(Version::V2024_11_05);
     let result = client.ok("initialize", initialize("2024-11-05")).await;
     assert_eq!(result["protocolVersion"], "2024-11-05");
     client.notify("notifications/initialized", json!({})).await;
     client.text("add", json!({"a": 1, "b": 2})).await;
-    client.speak(Revision::V2026_07_28);
+    client.speak(Version::V2026_07_28);
     let result = client.tool("structured", json!({})).await;
     assert_eq!(result["structuredContent"]["x"], 1);
-    client.speak(Revision::V2024_11_05);
+    client.speak(Version::V2024_11_05);
     let result = client.tool("structured", json!({})).await;
     assert!(result.get("structuredContent").is_none());
 }
 
 // Covers: DISC-03, DISC-04
 #[tokio::test]
-async fn a_claim_of_a_revision_that_is_not_modern_is_refused() {
+async fn a_claim_of_a_version_that_is_not_modern_is_refused() {
     for date in ["2025-11-25", "2024-11-05", "2099-01-01", ""] {
-        let mut client = fresh(Revision::V2026_07_28);
+        let mut client = fresh(Version::V2026_07_28);
         client.meta.insert("ignored".into(), json!(1));
         let params = json!({"_meta": {
             "io.modelcontextprotocol/protocolVersion": date,
@@ -230,7 +230,7 @@ async fn a_malformed_claim_is_invalid_params_and_names_the_key() {
         (json!({version: 20_260_728, capabilities: {}}), version),
         (json!({version: null, capabilities: {}}), version),
     ] {
-        let mut client = fresh(Revision::V2026_07_28);
+        let mut client = fresh(Version::V2026_07_28);
         let message =
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
         client.send(&message).await;
@@ -238,12 +238,12 @@ async fn a_malformed_claim_is_invalid_params_and_names_the_key() {
         assert_eq!(failure.code, -32602, "{message}");
         assert!(failure.message.contains(key), "{}", failure.message);
     }
-    let mut client = fresh(Revision::V2026_07_28);
+    let mut client = fresh(Version::V2026_07_28);
     client
         .send(&json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover"}))
         .await;
     assert_eq!(client.response(&json!(1)).await.unwrap_err().code, -32602);
-    // Who the client is may stay unsaid.
+    // The name of the client is optional.
     let meta = json!({version: "2026-07-28", capabilities: {}});
     client
         .send(
@@ -256,7 +256,7 @@ async fn a_malformed_claim_is_invalid_params_and_names_the_key() {
 // Covers: BASE-07, LOG-04
 #[tokio::test]
 async fn methods_of_the_other_era_do_not_exist() {
-    let mut modern = fresh(Revision::V2026_07_28);
+    let mut modern = fresh(Version::V2026_07_28);
     for method in [
         "initialize",
         "ping",
@@ -267,8 +267,8 @@ async fn methods_of_the_other_era_do_not_exist() {
     ] {
         modern.fails(method, json!({}), -32601).await;
     }
-    for revision in Revision::LEGACY {
-        let mut legacy = client(revision).await;
+    for version in Version::LEGACY {
+        let mut legacy = client(version).await;
         legacy
             .fails("subscriptions/listen", json!({"notifications": {}}), -32601)
             .await;
@@ -280,10 +280,10 @@ async fn methods_of_the_other_era_do_not_exist() {
 // Covers: BASE-07, DISC-02, TOOL-01, PROMPT-01, RES-01, COMP-01, COMP-04
 #[tokio::test]
 async fn what_is_not_offered_does_not_exist() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let server = mcp_runtime::Server::new("empty", "1")
             .only([mcp_runtime::prompt(fixture::prompts::lonely)]);
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         for method in [
             "tools/list",
             "tools/call",
@@ -302,8 +302,8 @@ async fn what_is_not_offered_does_not_exist() {
 // Covers: BASE-14
 #[tokio::test]
 async fn empty_results_are_empty() {
-    for revision in Revision::LEGACY {
-        let mut client = client(revision).await;
+    for version in Version::LEGACY {
+        let mut client = client(version).await;
         for (method, params) in [
             ("ping", json!({})),
             ("logging/setLevel", json!({"level": "info"})),
@@ -317,12 +317,12 @@ async fn empty_results_are_empty() {
 
 // Covers: LIFE-07, TOOL-01
 #[tokio::test]
-async fn a_session_hears_only_of_what_it_was_offered() {
-    for revision in Revision::LEGACY {
+async fn a_session_is_notified_only_of_declared_capabilities() {
+    for version in Version::LEGACY {
         let server = mcp_runtime::Server::new("prompts", "1")
             .only([mcp_runtime::prompt(fixture::prompts::lonely)]);
         let handle = server.handle();
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let tool = mcp_runtime::dynamic::DynamicTool::new(
             "late",
             json!({"type": "object"}),
@@ -340,7 +340,7 @@ async fn a_session_hears_only_of_what_it_was_offered() {
 // Covers: META-01
 #[tokio::test]
 async fn half_a_claim_was_meant_as_one() {
-    let mut client = raw(fixture::server(), Revision::V2026_07_28);
+    let mut client = raw(fixture::server(), Version::V2026_07_28);
     let key = "io.modelcontextprotocol/clientCapabilities";
     let request =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {key: {}}}});

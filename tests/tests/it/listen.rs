@@ -2,7 +2,7 @@
 
 use mcp_runtime::Limits;
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::fixture;
 use crate::support::{client, connect, limited};
@@ -22,7 +22,7 @@ async fn listen(client: &mut Client, id: Value, filter: Value) -> Value {
 // Covers: SUBS-01, SUBS-02, SUBS-03, SUBS-04, SUBS-05, SUBS-08, RES-08, TOOL-17, PROMPT-06, RES-09
 #[tokio::test]
 async fn each_listener_hears_what_it_asked_for_under_its_id() {
-    let mut client = client(Revision::V2026_07_28).await;
+    let mut client = client(Version::V2026_07_28).await;
     let tools = json!({"toolsListChanged": true});
     assert_eq!(listen(&mut client, json!(0), tools.clone()).await, tools);
     let rest = json!({"promptsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": ["test://static"]});
@@ -62,7 +62,7 @@ async fn each_listener_hears_what_it_asked_for_under_its_id() {
 // Covers: SUBS-09, STDIO-05, CANC-03, CANC-04
 #[tokio::test]
 async fn a_cancelled_listener_hears_nothing_more() {
-    let mut client = client(Revision::V2026_07_28).await;
+    let mut client = client(Version::V2026_07_28).await;
     listen(&mut client, json!("l"), json!({"toolsListChanged": true})).await;
     client.cancel(&json!("l")).await;
     client.tool("change_lists", json!({})).await;
@@ -75,7 +75,7 @@ async fn a_cancelled_listener_hears_nothing_more() {
 // Covers: SUBS-06
 #[tokio::test]
 async fn an_empty_filter_is_held_open() {
-    let mut client = client(Revision::V2026_07_28).await;
+    let mut client = client(Version::V2026_07_28).await;
     assert_eq!(
         listen(&mut client, json!(1_000), json!({})).await,
         json!({})
@@ -89,7 +89,7 @@ async fn an_empty_filter_is_held_open() {
 async fn what_the_server_does_not_have_is_not_acknowledged() {
     let server = mcp_runtime::Server::new("prompts", "1")
         .only([mcp_runtime::prompt(fixture::prompts::lonely)]);
-    let mut client = connect(server, Revision::V2026_07_28).await;
+    let mut client = connect(server, Version::V2026_07_28).await;
     let wanted = json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["a://b"]});
     assert_eq!(
         listen(&mut client, json!(1_000), wanted).await,
@@ -100,7 +100,7 @@ async fn what_the_server_does_not_have_is_not_acknowledged() {
 // Covers: SUBS-01
 #[tokio::test]
 async fn a_malformed_filter_is_invalid_params() {
-    let mut client = client(Revision::V2026_07_28).await;
+    let mut client = client(Version::V2026_07_28).await;
     for params in [
         json!({}),
         json!({"notifications": []}),
@@ -118,7 +118,7 @@ async fn a_malformed_filter_is_invalid_params() {
 async fn a_server_that_stops_ends_its_listeners() {
     let server = fixture::server();
     let handle = server.handle();
-    let mut client = connect(server, Revision::V2026_07_28).await;
+    let mut client = connect(server, Version::V2026_07_28).await;
     listen(&mut client, json!("l"), json!({"toolsListChanged": true})).await;
     handle.shut_down();
     let result = client.response(&json!("l")).await.unwrap();
@@ -131,11 +131,11 @@ async fn a_server_that_stops_ends_its_listeners() {
 // Covers: SUBS-07, BASE-10
 #[tokio::test]
 async fn legacy_state_and_listeners_do_not_touch() {
-    let mut client = client(Revision::V2025_11_25).await;
+    let mut client = client(Version::V2025_11_25).await;
     client
         .ok("resources/subscribe", json!({"uri": "test://json"}))
         .await;
-    client.speak(Revision::V2026_07_28);
+    client.speak(Version::V2026_07_28);
     listen(
         &mut client,
         json!("l"),
@@ -155,9 +155,9 @@ async fn legacy_state_and_listeners_do_not_touch() {
 // Covers: SUBS-11
 // Limits: streams.max_subscriptions
 #[tokio::test]
-async fn a_connection_follows_as_many_resources_as_it_may_and_no_more() {
+async fn a_connection_subscribes_to_as_many_resources_as_it_may_and_no_more() {
     let limits = Limits::default().with(|limits| limits.streams.max_subscriptions = 3);
-    let mut client = limited(Revision::V2026_07_28, limits.clone()).await;
+    let mut client = limited(Version::V2026_07_28, limits.clone()).await;
     let wanted = |uris: &[&str]| json!({ "resourceSubscriptions": uris });
     let too_many = |uris: &[&str]| json!({ "notifications": wanted(uris) });
     let method = "subscriptions/listen";
@@ -173,8 +173,8 @@ async fn a_connection_follows_as_many_resources_as_it_may_and_no_more() {
         .await;
     listen(&mut client, json!("b"), wanted(&["a:3"])).await;
     client.fails(method, too_many(&["a:4"]), -32602).await;
-    for revision in Revision::LEGACY {
-        let mut client = limited(revision, limits.clone()).await;
+    for version in Version::LEGACY {
+        let mut client = limited(version, limits.clone()).await;
         for number in 0..3 {
             let params = json!({"uri": format!("a:{number}")});
             client.ok("resources/subscribe", params).await;

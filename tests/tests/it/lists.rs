@@ -1,7 +1,7 @@
 //! Paging, order and cursors.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::fixture;
 use crate::support::{client, connect};
@@ -16,16 +16,16 @@ const LISTS: [(&str, &str); 4] = [
 // Covers: PAGE-01, PAGE-02, TOOL-02, CACHE-01
 #[tokio::test]
 async fn pages_add_up_to_the_whole_list_whatever_their_size() {
-    for revision in Revision::ALL {
-        let mut whole = client(revision).await;
+    for version in Version::ALL {
+        let mut whole = client(version).await;
         for (method, member) in LISTS {
             let (all, pages) = whole.list(method, member).await;
             assert_eq!(pages, 1);
             for size in [1, 2, 3, 7] {
-                let mut client = connect(fixture::server().page_size(size), revision).await;
+                let mut client = connect(fixture::server().page_size(size), version).await;
                 let (items, pages) = client.list(method, member).await;
                 assert_eq!(items, all, "{method} in pages of {size}");
-                // What a template lists comes in pages of its own.
+                // The items that a template lists come in pages of their own.
                 let own = all.iter().filter(|item| {
                     item["uri"]
                         .as_str()
@@ -44,12 +44,12 @@ async fn pages_add_up_to_the_whole_list_whatever_their_size() {
 #[tokio::test]
 async fn list_order_is_the_same_on_every_start_and_connection() {
     let mut names = Vec::new();
-    for revision in [
-        Revision::V2026_07_28,
-        Revision::V2026_07_28,
-        Revision::V2025_11_25,
+    for version in [
+        Version::V2026_07_28,
+        Version::V2026_07_28,
+        Version::V2025_11_25,
     ] {
-        let mut client = client(revision).await;
+        let mut client = client(version).await;
         client.text("add", json!({"a": 1, "b": 2})).await;
         let (tools, _) = client.list("tools/list", "tools").await;
         names.push(
@@ -71,8 +71,8 @@ async fn list_order_is_the_same_on_every_start_and_connection() {
 // Covers: PAGE-03
 #[tokio::test]
 async fn a_cursor_that_was_not_given_out_is_invalid_params() {
-    for revision in Revision::ALL {
-        let mut client = connect(fixture::server().page_size(2), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(fixture::server().page_size(2), version).await;
         let mut foreign = json!("x");
         for (method, _) in LISTS {
             let first = client.ok(method, json!({})).await;
@@ -108,9 +108,9 @@ async fn a_cursor_that_was_not_given_out_is_invalid_params() {
 // Covers: PAGE-04
 #[tokio::test]
 async fn a_walk_survives_changes_and_cursors_serve_other_connections() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let server = fixture::server().page_size(2);
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let first = client.ok("tools/list", json!({})).await;
         client
             .text("switch", json!({"name": "nothing", "on": false}))
@@ -126,7 +126,7 @@ async fn a_walk_survives_changes_and_cursors_serve_other_connections() {
             second["tools"][0]["name"], "arguments",
             "neither skipped nor repeated"
         );
-        let mut other = connect(fixture::server().page_size(2), revision).await;
+        let mut other = connect(fixture::server().page_size(2), version).await;
         other
             .ok("tools/list", json!({"cursor": first["nextCursor"]}))
             .await;
@@ -136,8 +136,8 @@ async fn a_walk_survives_changes_and_cursors_serve_other_connections() {
 // Covers: TOOL-17, PROMPT-06, RES-09
 #[tokio::test]
 async fn changes_reach_a_session_once_however_often_they_are_said() {
-    for revision in Revision::LEGACY {
-        let mut client = client(revision).await;
+    for version in Version::LEGACY {
+        let mut client = client(version).await;
         client.tool("change_lists", json!({})).await;
         for list in ["tools", "prompts", "resources"] {
             client
@@ -151,8 +151,8 @@ async fn changes_reach_a_session_once_however_often_they_are_said() {
 // Covers: TOOL-17, TOOL-09
 #[tokio::test]
 async fn a_tool_that_is_switched_off_is_gone_and_the_change_announced() {
-    for revision in Revision::LEGACY {
-        let mut client = client(revision).await;
+    for version in Version::LEGACY {
+        let mut client = client(version).await;
         assert_eq!(client.text("extra", json!({})).await, "here");
         client
             .text("switch", json!({"name": "extra", "on": false}))
@@ -182,8 +182,8 @@ async fn a_tool_that_is_switched_off_is_gone_and_the_change_announced() {
 // Covers: CACHE-01, CACHE-02, CACHE-03, CACHE-07, META-04, BASE-09, PAGE-02
 #[tokio::test]
 async fn only_modern_results_carry_a_type_a_server_and_hints() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for (method, cached) in [
             ("tools/list", true),
             ("prompts/list", true),
@@ -204,7 +204,7 @@ async fn only_modern_results_carry_a_type_a_server_and_hints() {
                 _ => json!({}),
             };
             let result = client.ok(method, params).await;
-            let modern = revision.is_modern();
+            let modern = version.is_modern();
             assert_eq!(
                 result.get("resultType") == Some(&json!("complete")),
                 modern,

@@ -1,7 +1,7 @@
 //! Log messages to the client.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::fixture;
 use crate::support::{client, connect};
@@ -27,8 +27,8 @@ fn levels(seen: &[Value]) -> Vec<&str> {
 // Covers: LOG-01, LOG-02
 #[tokio::test]
 async fn a_session_chooses_its_level() {
-    for revision in Revision::LEGACY {
-        let mut client = client(revision).await;
+    for version in Version::LEGACY {
+        let mut client = client(version).await;
         for (index, level) in LEVELS.iter().enumerate() {
             assert_eq!(
                 client.ok("logging/setLevel", json!({"level": level})).await,
@@ -48,9 +48,9 @@ async fn a_session_chooses_its_level() {
 // Covers: LOG-03, META-06, STDIO-04
 #[tokio::test]
 async fn a_modern_request_chooses_for_itself() {
-    let mut client = client(Revision::V2026_07_28).await;
+    let mut client = client(Version::V2026_07_28).await;
     client.tool("log_all", json!({})).await;
-    assert_eq!(client.drain().await, Vec::<Value>::new(), "nobody asked");
+    assert_eq!(client.drain().await, Vec::<Value>::new(), "no level is set");
     let key = "io.modelcontextprotocol/logLevel";
     client
         .ok(
@@ -79,8 +79,8 @@ async fn a_modern_request_chooses_for_itself() {
 // Covers: LOG-01, BASE-07
 #[tokio::test]
 async fn a_server_without_logging_sends_none() {
-    for revision in Revision::ALL {
-        let mut client = connect(fixture::server().logging(false), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(fixture::server().logging(false), version).await;
         client
             .meta
             .insert("io.modelcontextprotocol/logLevel".into(), json!("debug"));
@@ -103,11 +103,11 @@ fn flood(ctx: &mcp_runtime::Context, messages: u32) {
 // Covers: LOG-06, SEC-06
 #[tokio::test(start_paused = true)]
 async fn a_flood_is_cut_short() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let limits = mcp_runtime::Limits::default().with(|limits| limits.log.max_per_second = 10);
         let server = mcp_runtime::Server::new("flood", "1").tags(["flood"]);
-        let mut client = connect(server.limits(limits), revision).await;
-        if revision.is_modern() {
+        let mut client = connect(server.limits(limits), version).await;
+        if version.is_modern() {
             let key = "io.modelcontextprotocol/logLevel";
             client.meta.insert(key.into(), json!("debug"));
         } else {
@@ -117,21 +117,21 @@ async fn a_flood_is_cut_short() {
         }
         // Two seconds' worth at once, and not one more.
         client.tool("flood", json!({"messages": 100})).await;
-        assert_eq!(levels(&client.drain().await), ["info"; 20], "{revision:?}");
+        assert_eq!(levels(&client.drain().await), ["info"; 20], "{version:?}");
         client.tool("flood", json!({"messages": 20})).await;
         let seen = client.drain().await;
-        assert_eq!(seen, Vec::<Value>::new(), "{revision:?}");
+        assert_eq!(seen, Vec::<Value>::new(), "{version:?}");
         tokio::time::advance(std::time::Duration::from_secs(1)).await;
         client.tool("flood", json!({"messages": 100})).await;
         let seen = client.drain().await;
         assert_eq!(levels(&seen[..1]), ["warning"]);
         let said = "100 log messages were dropped: too many at once";
         assert_eq!(seen[0]["params"]["data"], said);
-        assert_eq!(levels(&seen[1..]), ["info"; 10], "{revision:?}");
+        assert_eq!(levels(&seen[1..]), ["info"; 10], "{version:?}");
     }
 }
 
-/// Works, and says so to whoever watches the program.
+/// Works, and logs it for the operator.
 #[mcp_runtime::tool(tags("traced"))]
 async fn traced() {
     tracing::debug!("details");
@@ -148,17 +148,17 @@ async fn events_of_a_handler_reach_its_client() {
     let events = tracing_subscriber::registry().with(mcp_runtime::client_logs());
     let _guard = tracing::subscriber::set_default(events);
     tracing::error!("outside of any call");
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let server = mcp_runtime::Server::new("traced", "1").tags(["traced"]);
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let key = "io.modelcontextprotocol/logLevel";
         let mut params = json!({"name": "traced"});
-        if revision == Revision::V2026_07_28 {
+        if version == Version::V2026_07_28 {
             params["_meta"] = json!({key: "info"});
         }
         client.ok("tools/call", params).await;
         let seen = client.drain().await;
-        assert_eq!(levels(&seen), ["info", "error"], "{revision:?}");
+        assert_eq!(levels(&seen), ["info", "error"], "{version:?}");
         assert_eq!(seen[0]["params"]["data"], "started");
         assert_eq!(seen[0]["params"]["logger"], "it::logging");
         let failed = json!({"attempt": 2, "reason": "full", "message": "failed"});

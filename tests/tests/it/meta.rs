@@ -5,7 +5,7 @@ use mcp_runtime::types::CallToolResult;
 use mcp_runtime::{Caller, dynamic::DynamicTool};
 use serde_json::{Value, json};
 use tests::link::Hub;
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::fixture;
 use crate::support::{client, connect};
@@ -44,20 +44,20 @@ async fn the_name_of_a_client_changes_nothing_and_opens_nothing() {
         json!({"name": "admin", "version": "trusted", "websiteUrl": "https://localhost"}),
         json!({"name": "", "version": ""}),
     ];
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         // A separate server for each, with a caller that is not trusted.
         let mut seen: Option<Vec<Value>> = None;
         for name in &names {
             let hub = Hub::serve(server());
-            let mut client = hub.client(revision);
+            let mut client = hub.client(version);
             let mut answers = Vec::new();
             let mut meta = json!({});
-            if revision.is_modern() {
+            if version.is_modern() {
                 meta = json!({"io.modelcontextprotocol/clientInfo": name});
                 answers
                     .push(with_meta(&mut client, "server/discover", json!({}), meta.clone()).await);
             } else {
-                let mut params = json!({"protocolVersion": revision.date(), "capabilities": {}});
+                let mut params = json!({"protocolVersion": version.date(), "capabilities": {}});
                 params["clientInfo"] = name.clone();
                 answers.push(client.ok("initialize", params).await);
                 client.notify("notifications/initialized", json!({})).await;
@@ -85,7 +85,7 @@ async fn the_name_of_a_client_changes_nothing_and_opens_nothing() {
             );
             match &seen {
                 None => seen = Some(answers),
-                Some(seen) => assert_eq!(*seen, answers, "{name} in {revision:?}"),
+                Some(seen) => assert_eq!(*seen, answers, "{name} in {version:?}"),
             }
         }
     }
@@ -93,8 +93,8 @@ async fn the_name_of_a_client_changes_nothing_and_opens_nothing() {
 
 #[tokio::test]
 async fn a_handler_sees_who_asks() {
-    for revision in Revision::ERAS {
-        assert_eq!(client(revision).await.text("who", json!({})).await, "tests");
+    for version in Version::ERAS {
+        assert_eq!(client(version).await.text("who", json!({})).await, "tests");
     }
 }
 
@@ -119,9 +119,9 @@ fn mirror(ctx: &Context) -> CallToolResult {
 // Covers: META-07
 #[tokio::test]
 async fn a_handler_reads_and_gives_meta_but_none_of_the_protocol() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let server = Server::new("meta", "1").tags(["meta"]);
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let meta = json!({"com.example/asked": {"deep": [1, null, "x"]}, "org.other/x": 1});
         let params = json!({"name": "mirror"});
         let result = with_meta(&mut client, "tools/call", params, meta).await;
@@ -131,14 +131,14 @@ async fn a_handler_reads_and_gives_meta_but_none_of_the_protocol() {
             json!({"deep": [1, null, "x"]})
         );
         for key in ["io.modelcontextprotocol/subscriptionId", "dev.mcp/mine"] {
-            assert_eq!(given.get(key), None, "{revision:?}: {given}");
+            assert_eq!(given.get(key), None, "{version:?}: {given}");
         }
         let identity = &given["io.modelcontextprotocol/serverInfo"]["name"];
-        let expected = if revision.is_modern() {
+        let expected = if version.is_modern() {
             json!("meta")
         } else {
             Value::Null
         };
-        assert_eq!(*identity, expected, "{revision:?}");
+        assert_eq!(*identity, expected, "{version:?}");
     }
 }

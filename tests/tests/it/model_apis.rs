@@ -1,4 +1,4 @@
-//! What the large model APIs take as a tool, and that they take the tools of the examples as they are served.
+//! The rules of the large model APIs for tools, which the tools of the examples keep as they are served.
 //!
 //! Hosts hand the schemas on to a model. One that its API refuses makes the whole server useless there.
 //!
@@ -9,13 +9,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::examples::{Directory, start};
 
 /// Something an API demands.
 struct Rule {
-    /// Whose rule it is, and the public page that says so.
+    /// The API with this rule, and its public page.
     source: &'static str,
     demand: Demand,
 }
@@ -256,7 +256,7 @@ fn examples() -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_tools_of_the_examples_are_taken_everywhere() {
-    let directory = Directory::new("model-apis", Revision::V2026_07_28);
+    let directory = Directory::new("model-apis", Version::V2026_07_28);
     let tools = r#"[{"name": "greet", "description": "Greets", "arguments": {"name": "Who"}, "answer": "Hello"}]"#;
     std::fs::write(directory.join("tools.json"), tools).unwrap();
     let path = |name: &str| directory.join(name).to_str().unwrap().to_owned();
@@ -269,8 +269,8 @@ async fn the_tools_of_the_examples_are_taken_everywhere() {
     let mut faults = Vec::new();
     let mut judged = 0;
     for example in examples() {
-        for revision in Revision::ERAS {
-            let mut process = start(&example, &variables, revision).await;
+        for version in Version::ERAS {
+            let mut process = start(&example, &variables, version).await;
             if example == "files" {
                 break; // has none
             }

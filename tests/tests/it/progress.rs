@@ -1,12 +1,12 @@
 //! Progress notifications.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::support::client;
 
-async fn report(revision: Revision, token: Value, values: Value) -> Vec<Value> {
-    let mut client = client(revision).await;
+async fn report(version: Version, token: Value, values: Value) -> Vec<Value> {
+    let mut client = client(version).await;
     let mut params = json!({"name": "report", "arguments": {"values": values, "total": 10}});
     if !token.is_null() {
         params["_meta"] = json!({"progressToken": token});
@@ -29,9 +29,9 @@ async fn report(revision: Revision, token: Value, values: Value) -> Vec<Value> {
 // Covers: PROG-01, PROG-03, STDIO-04
 #[tokio::test]
 async fn progress_arrives_in_order_before_the_answer() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         for token in [json!("token"), json!(7), json!(""), json!(0)] {
-            let seen = report(revision, token, json!([1, 2.5, 10])).await;
+            let seen = report(version, token, json!([1, 2.5, 10])).await;
             let values: Vec<f64> = seen
                 .iter()
                 .filter_map(|params| params["progress"].as_f64())
@@ -41,7 +41,7 @@ async fn progress_arrives_in_order_before_the_answer() {
             let messages = seen.iter().all(|params| params.get("message").is_some());
             assert_eq!(
                 messages,
-                revision > Revision::V2024_11_05,
+                version > Version::V2024_11_05,
                 "the message came with 2025-03-26"
             );
         }
@@ -51,8 +51,8 @@ async fn progress_arrives_in_order_before_the_answer() {
 // Covers: PROG-02
 #[tokio::test]
 async fn progress_only_grows() {
-    for revision in Revision::ERAS {
-        let seen = report(revision, json!(1), json!([5, 5, 3, -1, 6, 6])).await;
+    for version in Version::ERAS {
+        let seen = report(version, json!(1), json!([5, 5, 3, -1, 6, 6])).await;
         let values: Vec<f64> = seen
             .iter()
             .filter_map(|params| params["progress"].as_f64())
@@ -64,9 +64,9 @@ async fn progress_only_grows() {
 // Covers: PROG-03, SEC-06
 #[tokio::test]
 async fn a_burst_is_merged_and_its_last_value_is_delivered() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let many: Vec<u32> = (1..=2_000).collect();
-        let seen = report(revision, json!(1), json!(many)).await;
+        let seen = report(version, json!(1), json!(many)).await;
         assert!(seen.len() < 200, "{} notifications", seen.len());
         assert_eq!(seen.last().unwrap()["progress"], 2_000.0);
     }
@@ -75,9 +75,9 @@ async fn a_burst_is_merged_and_its_last_value_is_delivered() {
 // Covers: PROG-04
 #[tokio::test]
 async fn without_a_token_there_is_no_progress() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         assert_eq!(
-            report(revision, Value::Null, json!([1, 2])).await,
+            report(version, Value::Null, json!([1, 2])).await,
             Vec::<Value>::new()
         );
     }

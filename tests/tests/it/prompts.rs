@@ -1,15 +1,15 @@
 //! Getting prompts.
 
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 
 use crate::support::client;
 
 // Covers: PROMPT-01, PROMPT-02
 #[tokio::test]
 async fn a_listed_prompt_says_what_it_takes() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let (prompts, _) = client.list("prompts/list", "prompts").await;
         let names: Vec<_> = prompts
             .iter()
@@ -23,7 +23,7 @@ async fn a_listed_prompt_says_what_it_takes() {
         assert_eq!(review["description"], "Asks for a review.");
         assert_eq!(
             review.get("title").is_some(),
-            revision >= Revision::V2025_06_18
+            version >= Version::V2025_06_18
         );
         let arguments = review["arguments"].as_array().unwrap();
         assert_eq!(arguments[0]["name"], "code");
@@ -41,8 +41,8 @@ async fn a_listed_prompt_says_what_it_takes() {
 // Covers: PROMPT-02, PROMPT-03, PROMPT-04
 #[tokio::test]
 async fn arguments_arrive_typed() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let arguments = json!({"code": "12", "language": "red", "strict": "true", "lines": "3", "unknown": "x"});
         let result = client
             .ok(
@@ -58,7 +58,7 @@ async fn arguments_arrive_typed() {
             ])
         );
         assert!(result.get("ttlMs").is_none() && result.get("cacheScope").is_none());
-        assert_eq!(result.get("resultType").is_some(), revision.is_modern());
+        assert_eq!(result.get("resultType").is_some(), version.is_modern());
         assert_eq!(result["description"], "Asks for a review.");
         client.ok("prompts/get", json!({"name": "greet"})).await;
     }
@@ -67,8 +67,8 @@ async fn arguments_arrive_typed() {
 // Covers: PROMPT-02, PROMPT-03
 #[tokio::test]
 async fn what_does_not_fit_is_invalid_params() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for params in [
             json!({"name": "no_such_prompt"}),
             json!({}),
@@ -87,8 +87,8 @@ async fn what_does_not_fit_is_invalid_params() {
 // Covers: PROMPT-03
 #[tokio::test]
 async fn a_failing_prompt_is_an_error_with_its_text() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let failure = client
             .fails("prompts/get", json!({"name": "prompt_failure"}), -32603)
             .await;

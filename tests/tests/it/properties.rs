@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::support::client;
 
-/// How many cases each property is tried with.
+/// The number of cases for each property.
 const CASES: u32 = 1_000;
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -154,8 +154,8 @@ fn survives(strategy: impl Strategy<Value = Vec<u8>>) {
         .enable_all()
         .build()
         .unwrap();
-    for revision in Revision::ERAS {
-        let client = runtime.block_on(client(revision));
+    for version in Version::ERAS {
+        let client = runtime.block_on(client(version));
         let client = std::cell::RefCell::new((client, 0_u32));
         let mut runner = TestRunner::new(Config {
             cases: CASES,
@@ -174,7 +174,7 @@ fn survives(strategy: impl Strategy<Value = Vec<u8>>) {
                         client.remember(&message);
                     }
                     client.bytes(&line).await;
-                    let method = if revision.is_modern() {
+                    let method = if version.is_modern() {
                         "server/discover"
                     } else {
                         "ping"
@@ -253,9 +253,9 @@ fn memory_does_not_grow_with_what_was_sent() {
         prop::collection::vec(any::<u8>(), 0..200),
     ];
     let mut runner = TestRunner::deterministic();
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         runtime.block_on(async {
-            let mut process = crate::stdio::everything(revision).await;
+            let mut process = crate::stdio::everything(version).await;
             let id = process.child.id().unwrap();
             let mut sizes = Vec::new();
             for round in 0..5 {
@@ -266,7 +266,7 @@ fn memory_does_not_grow_with_what_was_sent() {
                     process.client.bytes(&line).await;
                 }
                 let last = format!("round-{round}");
-                let method = if revision.is_modern() {
+                let method = if version.is_modern() {
                     "server/discover"
                 } else {
                     "ping"
@@ -279,7 +279,7 @@ fn memory_does_not_grow_with_what_was_sent() {
                 sizes.push(resident(id));
             }
             // The first round warms up; four more add less than 2 MiB together.
-            assert!(sizes[4] < sizes[0] + 2_048, "{revision:?}: {sizes:?} KiB");
+            assert!(sizes[4] < sizes[0] + 2_048, "{version:?}: {sizes:?} KiB");
         });
     }
 }

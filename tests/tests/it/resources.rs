@@ -2,7 +2,7 @@
 
 use mcp_runtime::prelude::*;
 use serde_json::Value;
-use tests::Revision;
+use tests::Version;
 
 use crate::support::{client, raw};
 
@@ -13,8 +13,8 @@ async fn read(client: &mut tests::Client, uri: &str) -> Value {
 // Covers: RES-01, RES-02
 #[tokio::test]
 async fn lists_name_resources_templates_and_what_templates_list() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let (resources, _) = client.list("resources/list", "resources").await;
         let uris: Vec<_> = resources
             .iter()
@@ -49,8 +49,8 @@ async fn lists_name_resources_templates_and_what_templates_list() {
 }
 
 #[tokio::test]
-async fn lists_are_read_from_addresses() {
-    let mut client = client(Revision::V2025_11_25).await;
+async fn lists_are_read_from_uris() {
+    let mut client = client(Version::V2025_11_25).await;
     for (uri, text) in [
         ("sum:///1,2,3", "6 []"),
         ("sum:///5?tags=a&tags=b%26c", "5 [\"a\", \"b&c\"]"),
@@ -61,9 +61,9 @@ async fn lists_are_read_from_addresses() {
 
 // Covers: RES-03, RES-05
 #[tokio::test]
-async fn contents_carry_their_address_and_type() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+async fn contents_carry_their_uri_and_type() {
+    for version in Version::ALL {
+        let mut client = client(version).await;
         assert_eq!(
             read(&mut client, "test://static").await,
             json!([{"uri": "test://static", "mimeType": "text/plain", "text": "static text"}])
@@ -101,10 +101,10 @@ fn page(number: u32) -> Result<String> {
 // Covers: RES-04
 #[tokio::test]
 async fn what_is_not_there_may_be_explained() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let server = Server::new("book", "1").tags(["pages"]);
-        let mut client = raw(server, revision).connect().await;
-        let code = if revision.is_modern() { -32602 } else { -32002 };
+        let mut client = raw(server, version).connect().await;
+        let code = if version.is_modern() { -32602 } else { -32002 };
         let params = json!({"uri": "page:///10"});
         let failure = client.fails("resources/read", params, code).await;
         assert_eq!(failure.message, "the last page is 9");
@@ -114,10 +114,10 @@ async fn what_is_not_there_may_be_explained() {
 
 // Covers: RES-04, BASE-12
 #[tokio::test]
-async fn what_is_not_there_is_an_error_of_its_revision() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
-        let code = if revision.is_modern() { -32602 } else { -32002 };
+async fn a_missing_resource_is_an_error_of_its_version() {
+    for version in Version::ALL {
+        let mut client = client(version).await;
+        let code = if version.is_modern() { -32602 } else { -32002 };
         for uri in ["test://nothing", "item:///99", "unknown:///x", "item:///"] {
             let failure = client
                 .fails("resources/read", json!({"uri": uri}), code)
@@ -136,10 +136,10 @@ async fn what_is_not_there_is_an_error_of_its_revision() {
 // Covers: RES-05, SEC-08
 #[tokio::test]
 async fn a_path_cannot_leave_its_root() {
-    for revision in Revision::ERAS {
-        let mut client = client(revision).await;
-        // What the template does not match is not there; what the type of the parameter refuses is a wrong argument.
-        let not_there = if revision.is_modern() { -32602 } else { -32002 };
+    for version in Version::ERAS {
+        let mut client = client(version).await;
+        // A URI that the template does not match is unknown; a value that the type of the parameter refuses is a wrong argument.
+        let not_there = if version.is_modern() { -32602 } else { -32002 };
         for path in [
             "../etc/passwd",
             "a/../../b",
@@ -166,9 +166,9 @@ async fn a_path_cannot_leave_its_root() {
 
 // Covers: RES-07
 #[tokio::test]
-async fn a_session_hears_of_what_it_follows_and_of_nothing_else() {
-    for revision in Revision::LEGACY {
-        let mut client = client(revision).await;
+async fn a_session_is_notified_of_its_subscriptions_and_of_nothing_else() {
+    for version in Version::LEGACY {
+        let mut client = client(version).await;
         client.tool("touch", json!({"uri": "test://static"})).await;
         assert_eq!(client.drain().await, Vec::<Value>::new());
         client

@@ -3,17 +3,17 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::{Process, Revision};
+use tests::{Process, Version};
 
-pub(crate) async fn everything(revision: Revision) -> Process {
-    Process::start("everything", &[], revision).await
+pub(crate) async fn everything(version: Version) -> Process {
+    Process::start("everything", &[], version).await
 }
 
 // Covers: STDIO-02
 #[tokio::test]
 async fn a_handler_that_prints_does_not_disturb_the_stream() {
-    for revision in Revision::ERAS {
-        let mut process = everything(revision).await;
+    for version in Version::ERAS {
+        let mut process = everything(version).await;
         for _ in 0..3 {
             assert_eq!(
                 process.client.text("print_something", json!({})).await,
@@ -27,12 +27,12 @@ async fn a_handler_that_prints_does_not_disturb_the_stream() {
 // Covers: STDIO-07, LIFE-12
 #[tokio::test]
 async fn the_end_of_input_ends_the_process_well() {
-    for revision in Revision::ERAS {
-        let mut process = everything(revision).await;
+    for version in Version::ERAS {
+        let mut process = everything(version).await;
         process.client.pass().await;
         process.client.close().await;
         assert!(process.ended().await.success());
-        let mut process = Process::raw("everything", &[], revision);
+        let mut process = Process::raw("everything", &[], version);
         process.client.close().await;
         assert!(
             process.ended().await.success(),
@@ -44,8 +44,8 @@ async fn the_end_of_input_ends_the_process_well() {
 // Covers: STDIO-07
 #[tokio::test]
 async fn work_under_way_at_the_end_of_input_is_finished() {
-    for revision in Revision::ERAS {
-        let mut process = everything(revision).await;
+    for version in Version::ERAS {
+        let mut process = everything(version).await;
         let id = process
             .client
             .start(
@@ -63,7 +63,7 @@ async fn work_under_way_at_the_end_of_input_is_finished() {
 // Covers: STDIO-07
 #[tokio::test]
 async fn work_that_does_not_end_is_dropped_after_a_grace() {
-    let mut process = everything(Revision::V2025_11_25).await;
+    let mut process = everything(Version::V2025_11_25).await;
     process
         .client
         .start("tools/call", json!({"name": "doze"}))
@@ -82,8 +82,8 @@ async fn work_that_does_not_end_is_dropped_after_a_grace() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
-    for revision in Revision::ERAS {
-        let mut process = everything(revision).await;
+    for version in Version::ERAS {
+        let mut process = everything(version).await;
         let id = process
             .client
             .start(
@@ -92,7 +92,7 @@ async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
             )
             .await;
         let mut listener = Value::Null;
-        if revision.is_modern() {
+        if version.is_modern() {
             let listen = json!({"notifications": {"toolsListChanged": true}});
             listener = process.client.start("subscriptions/listen", listen).await;
             process
@@ -107,7 +107,7 @@ async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
             .status()
             .unwrap();
         process.client.response(&id).await.unwrap();
-        if revision.is_modern() {
+        if version.is_modern() {
             process.client.response(&listener).await.unwrap();
             let ended = process.client.notification("notifications/cancelled").await;
             assert_eq!(ended["requestId"], listener);
@@ -119,7 +119,7 @@ async fn a_signal_to_stop_is_taken_like_the_end_of_input() {
 // Covers: STDIO-03, LIFE-11
 #[tokio::test]
 async fn a_ping_is_answered_beside_slow_calls() {
-    let mut process = everything(Revision::V2025_11_25).await;
+    let mut process = everything(Version::V2025_11_25).await;
     for _ in 0..10 {
         process
             .client
@@ -138,7 +138,7 @@ async fn a_ping_is_answered_beside_slow_calls() {
 // Covers: STDIO-01, STDIO-06
 #[tokio::test]
 async fn half_a_message_at_the_end_of_input_is_no_message() {
-    let mut process = everything(Revision::V2025_11_25).await;
+    let mut process = everything(Version::V2025_11_25).await;
     process
         .client
         .bytes(br#"{"jsonrpc":"2.0","id":1,"met"#)

@@ -2,34 +2,34 @@
 
 use mcp_runtime::transport::memory;
 use mcp_runtime::{Limits, Server};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::fixture::{self, Shared};
 
 /// Creates a client of the fixture server that has completed the handshake, if its protocol version has one.
-pub(crate) async fn client(revision: Revision) -> Client {
-    connect(fixture::server(), revision).await
+pub(crate) async fn client(version: Version) -> Client {
+    connect(fixture::server(), version).await
 }
 
 /// Creates a client of a fixture server with these limits.
-pub(crate) async fn limited(revision: Revision, limits: Limits) -> Client {
-    connect(fixture::server().limits(limits), revision).await
+pub(crate) async fn limited(version: Version, limits: Limits) -> Client {
+    connect(fixture::server().limits(limits), version).await
 }
 
 /// Creates a client, and returns the state that the handlers of its server share.
-pub(crate) async fn client_and_state(revision: Revision) -> (Client, Shared) {
+pub(crate) async fn client_and_state(version: Version) -> (Client, Shared) {
     let shared = Shared::default();
     let server = fixture::server().state(shared.clone());
-    (connect(server, revision).await, shared)
+    (connect(server, version).await, shared)
 }
 
 /// Creates a client of this server that has completed the handshake.
-pub(crate) async fn connect(server: Server, revision: Revision) -> Client {
-    raw(server, revision).connect().await
+pub(crate) async fn connect(server: Server, version: Version) -> Client {
+    raw(server, version).connect().await
 }
 
 /// Creates a client of this server that has sent nothing yet.
-pub(crate) fn raw(server: Server, revision: Revision) -> Client {
+pub(crate) fn raw(server: Server, version: Version) -> Client {
     let (transport, stream) = memory();
     tokio::spawn(async move {
         server
@@ -38,5 +38,5 @@ pub(crate) fn raw(server: Server, revision: Revision) -> Client {
             .expect("the server starts and ends well");
     });
     let (reader, writer) = tokio::io::split(stream);
-    Client::new(reader, writer, revision)
+    Client::new(reader, writer, version)
 }

@@ -8,7 +8,7 @@ use mcp_runtime::testing::TestClient;
 use mcp_runtime::types::Resource;
 use mcp_runtime::{Principal, dynamic::DynamicResource};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::support::connect;
 
@@ -119,10 +119,10 @@ async fn a_surface_holds_what_its_client_may_use() {
 
 #[tokio::test]
 async fn a_list_that_fails_says_which_template_could_not_list() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let (server, rows) = server();
         rows.is_down.store(true, Ordering::SeqCst);
-        let mut client = connect(server.page_size(1_000), revision).await;
+        let mut client = connect(server.page_size(1_000), version).await;
         let failure = client.fails("resources/list", json!({}), -32603).await;
         assert_eq!(
             failure.message,
@@ -133,11 +133,11 @@ async fn a_list_that_fails_says_which_template_could_not_list() {
 
 #[tokio::test]
 async fn a_cause_that_is_not_for_clients_stays_hidden_in_a_list() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let (server, rows) = server();
         rows.is_down.store(true, Ordering::SeqCst);
         let handle = server.handle();
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         client.pass().await;
         handle.resource_templates().disable("row:///{id}");
         let mut cursor = json!({});

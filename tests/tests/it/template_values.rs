@@ -2,7 +2,7 @@
 
 use mcp_runtime::dynamic::{Arguments, DynamicTemplate};
 use mcp_runtime::prelude::*;
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::support::connect;
 
@@ -94,7 +94,7 @@ const KINDS: [&str; 13] = [
 
 /// Reads a URI; returns `None` if there is nothing.
 async fn read(client: &mut Client, uri: &str) -> Option<String> {
-    let code = if client.revision().is_modern() {
+    let code = if client.version().is_modern() {
         -32602
     } else {
         -32002
@@ -112,8 +112,8 @@ async fn read(client: &mut Client, uri: &str) -> Option<String> {
 // Covers: RES-05, SEC-08
 #[tokio::test]
 async fn no_variable_holds_what_leads_out_of_a_directory() {
-    for revision in Revision::ALL {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(server(), version).await;
         for kind in KINDS {
             for value in [
                 "%2Fetc%2Fpasswd",
@@ -170,8 +170,8 @@ async fn no_variable_holds_what_leads_out_of_a_directory() {
 // Covers: RES-05
 #[tokio::test]
 async fn values_that_stay_where_they_are_are_read_in_every_kind_of_expression() {
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
         for kind in KINDS {
             for (value, text) in [
                 ("a", "a"),
@@ -227,8 +227,8 @@ fn free_parts(#[arg(any_path)] x: Vec<String>, y: Option<String>) -> String {
 
 #[tokio::test]
 async fn a_variable_takes_any_path_if_it_says_so() {
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
         for (uri, text) in [
             ("free:////etc/passwd", Some("/etc/passwd")),
             ("free:///../a", Some("../a")),
@@ -245,7 +245,7 @@ async fn a_variable_takes_any_path_if_it_says_so() {
 // Covers: RES-05
 #[tokio::test]
 async fn a_template_made_at_run_time_has_the_same_values() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let server = server();
         let handle = server.handle();
         let read_x =
@@ -254,7 +254,7 @@ async fn a_template_made_at_run_time_has_the_same_values() {
         handle.resource_templates().insert(strict).unwrap();
         let free = DynamicTemplate::new("madefree:///{+x}", "made_free", read_x).any_path("x");
         handle.resource_templates().insert(free).unwrap();
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let read_free = read(&mut client, "madefree:////etc").await;
         assert_eq!(read_free.as_deref(), Some("/etc"));
         let nothing = DynamicTemplate::new("wrong:///{x}", "wrong", read_x).any_path("y");

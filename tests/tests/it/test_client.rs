@@ -1,4 +1,4 @@
-//! The client for tests of servers: in both eras, with questions, notices and paused time.
+//! The client for tests of servers: in both eras, with questions, notifications and paused time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -163,7 +163,7 @@ async fn results_are_read_as_types() {
 }
 
 #[tokio::test]
-async fn what_is_no_object_is_read_alike_in_every_revision() {
+async fn results_that_are_no_objects_are_read_alike_in_every_version() {
     for version in [V2025_06_18, V2025_11_25, V2026_07_28] {
         let client = TestClient::new(server(), version).await;
         let numbers = client.call("numbers", json!({})).await.unwrap();
@@ -263,17 +263,17 @@ async fn time_that_is_paused_runs_as_far_as_handlers_take() {
 }
 
 #[tokio::test]
-async fn what_a_server_says_by_itself_is_told() {
+async fn notifications_of_a_server_are_received() {
     let client = TestClient::each(server).await;
     client.subscribe("test-client:thing").await.unwrap();
     client.call("talk", json!({})).await.unwrap();
-    let mut notices = client.notifications().await;
+    let mut notifications = client.notifications().await;
     assert!(
-        matches!(&notices.remove(0), Notification::Log { level: LoggingLevel::Warning, data, .. } if data == "careful")
+        matches!(&notifications.remove(0), Notification::Log { level: LoggingLevel::Warning, data, .. } if data == "careful")
     );
-    notices.sort_by_key(|notice| matches!(notice, Notification::ListChanged(_)));
+    notifications.sort_by_key(|notification| matches!(notification, Notification::ListChanged(_)));
     assert_eq!(
-        notices,
+        notifications,
         [
             Notification::ResourceUpdated("test-client:thing".into()),
             Notification::ListChanged(Capability::Tools)
@@ -306,8 +306,8 @@ async fn each_client_can_have_a_server_of_its_own() {
             "1"
         );
     }
-    for revision in tests::Revision::ALL {
-        let client = TestClient::new(server(), revision.version()).await;
+    for version in tests::Version::ALL {
+        let client = TestClient::new(server(), version.protocol_version()).await;
         assert_eq!(
             client.call("count_up", json!({})).await.unwrap().text(),
             "1"

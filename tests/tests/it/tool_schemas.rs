@@ -1,7 +1,7 @@
 //! Hand-written schemas.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::support::connect;
 
@@ -34,12 +34,12 @@ fn takes_written(kind: Option<Value>, a: Option<Value>, b: Option<Value>) -> Str
 // Covers: TOOL-08
 #[tokio::test]
 async fn a_schema_that_an_author_wrote_is_served_as_it_is() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let server = mcp_runtime::Server::new("written", "1").tags(["written"]);
         let made =
             mcp_runtime::dynamic::DynamicTool::new("made", written(), |_, _| async { "made" });
         server.handle().tools().insert(made).unwrap();
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let (tools, _) = client.list("tools/list", "tools").await;
         for name in ["takes_written", "made"] {
             let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();

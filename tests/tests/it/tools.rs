@@ -1,14 +1,14 @@
 //! Calling tools: results, failures, and arguments that do not fit.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 
 use crate::fixture;
 use crate::support::{client, connect};
 
 #[tokio::test]
 async fn a_misspelt_field_inside_of_an_argument_is_named() {
-    let mut client = client(Revision::V2026_07_28).await;
+    let mut client = client(Version::V2026_07_28).await;
     for (due, text) in [
         (json!({"day": 1, "hour": 2}), "1 Some(2)"),
         (
@@ -28,7 +28,7 @@ async fn a_misspelt_field_inside_of_an_argument_is_named() {
 
 #[tokio::test]
 async fn numbers_in_quotes_are_understood_inside_of_arguments() {
-    let mut client = client(Revision::V2026_07_28).await;
+    let mut client = client(Version::V2026_07_28).await;
     let result = client
         .ok(
             "tools/call",
@@ -40,8 +40,8 @@ async fn numbers_in_quotes_are_understood_inside_of_arguments() {
 
 #[tokio::test]
 async fn an_unknown_name_comes_with_a_suggestion() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for (method, name, message) in [
             ("tools/call", "ecoh", "no tool `ecoh`; did you mean `echo`?"),
             ("tools/call", "zzzzzz", "no tool `zzzzzz`"),
@@ -60,8 +60,8 @@ async fn an_unknown_name_comes_with_a_suggestion() {
 // Covers: TOOL-09, BASE-02, BASE-03, BASE-08
 #[tokio::test]
 async fn a_call_is_answered_under_its_id() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for id in [
             json!(0),
             json!(-7),
@@ -82,8 +82,8 @@ async fn a_call_is_answered_under_its_id() {
 // Covers: TOOL-12, BASE-08
 #[tokio::test]
 async fn content_is_there_even_if_empty_and_arguments_may_be_absent() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let result = client.ok("tools/call", json!({"name": "nothing"})).await;
         assert!(result["content"].is_array());
         assert_ne!(result["isError"], json!(true));
@@ -93,8 +93,8 @@ async fn content_is_there_even_if_empty_and_arguments_may_be_absent() {
 // Covers: TOOL-09
 #[tokio::test]
 async fn an_unknown_tool_or_a_call_of_another_shape_is_invalid_params() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for params in [
             json!({"name": "no_such_tool"}),
             json!({"name": "Add", "arguments": {}}),
@@ -116,8 +116,8 @@ async fn an_unknown_tool_or_a_call_of_another_shape_is_invalid_params() {
 // Covers: TOOL-10
 #[tokio::test]
 async fn every_bad_argument_is_explained_to_the_model_at_once() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let text = client
             .refused(
                 "arguments",
@@ -154,13 +154,10 @@ async fn every_bad_argument_is_explained_to_the_model_at_once() {
 // Covers: TOOL-10
 #[tokio::test]
 async fn a_switch_answers_older_clients_with_an_error() {
-    for revision in Revision::ALL {
-        let mut client = connect(
-            fixture::server().invalid_arguments_as_errors(true),
-            revision,
-        )
-        .await;
-        if revision <= Revision::V2025_06_18 {
+    for version in Version::ALL {
+        let mut client =
+            connect(fixture::server().invalid_arguments_as_errors(true), version).await;
+        if version <= Version::V2025_06_18 {
             client
                 .fails(
                     "tools/call",
@@ -177,8 +174,8 @@ async fn a_switch_answers_older_clients_with_an_error() {
 // Covers: TOOL-11, SEC-04
 #[tokio::test]
 async fn a_handler_fails_in_its_ways() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         assert_eq!(
             client.refused("fail_shown", json!({})).await,
             "choose another day"
@@ -203,8 +200,8 @@ async fn a_handler_fails_in_its_ways() {
 // Covers: TOOL-11, SEC-04
 #[tokio::test]
 async fn a_panic_answers_its_request_and_nothing_else() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         for name in ["panic_now", "panic_later"] {
             let failure = client
                 .fails("tools/call", json!({"name": name}), -32603)
@@ -218,8 +215,8 @@ async fn a_panic_answers_its_request_and_nothing_else() {
 // Covers: TOOL-13, TOOL-14, TOOL-15
 #[tokio::test]
 async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
-    for revision in Revision::ALL {
-        let mut client = client(revision).await;
+    for version in Version::ALL {
+        let mut client = client(version).await;
         let (tools, _) = client.list("tools/list", "tools").await;
         for (name, value, always_object) in [
             ("structured", json!({"x": 1, "y": 2, "label": null}), true),
@@ -247,14 +244,14 @@ async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
             let text: Value =
                 serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
             assert_eq!(text, value);
-            let date = revision.date();
-            let there = revision >= Revision::V2025_06_18;
+            let date = version.date();
+            let there = version >= Version::V2025_06_18;
             assert_eq!(
                 tool.get("outputSchema").is_some(),
                 there,
                 "{name} in {date}"
             );
-            let expected = if revision.is_modern() || always_object {
+            let expected = if version.is_modern() || always_object {
                 value
             } else {
                 json!({"result": value})
@@ -272,7 +269,7 @@ async fn structured_output_conforms_to_its_schema_and_stands_in_the_text() {
 // Covers: TOOL-20, TOOL-16
 #[tokio::test]
 async fn bytes_are_base64_with_padding() {
-    let mut client = client(Revision::V2026_07_28).await;
+    let mut client = client(Version::V2026_07_28).await;
     let result = client.tool("contents", json!({})).await;
     assert_eq!(
         result["content"][1],
@@ -293,7 +290,7 @@ async fn bytes_are_base64_with_padding() {
 // Covers: TOOL-04, TOOL-05, TOOL-07, JSCH-01, JSCH-04
 #[tokio::test]
 async fn a_listed_tool_says_all_there_is_to_know() {
-    let mut client = client(Revision::V2026_07_28).await;
+    let mut client = client(Version::V2026_07_28).await;
     let (tools, _) = client.list("tools/list", "tools").await;
     for tool in &tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
@@ -335,7 +332,7 @@ async fn a_listed_tool_says_all_there_is_to_know() {
 // Covers: META-05
 #[tokio::test]
 async fn a_tool_that_needs_a_capability_says_so() {
-    let mut modern = client(Revision::V2026_07_28).await;
+    let mut modern = client(Version::V2026_07_28).await;
     let failure = modern
         .fails("tools/call", json!({"name": "needs_sampling"}), -32021)
         .await;
@@ -345,8 +342,8 @@ async fn a_tool_that_needs_a_capability_says_so() {
     );
     modern.capabilities = json!({"sampling": {}});
     assert_eq!(modern.text("needs_sampling", json!({})).await, "sampled");
-    for revision in Revision::LEGACY {
-        client(revision)
+    for version in Version::LEGACY {
+        client(version)
             .await
             .refused("needs_sampling", json!({}))
             .await;
@@ -355,9 +352,9 @@ async fn a_tool_that_needs_a_capability_says_so() {
 
 // Covers: TOOL-11
 #[tokio::test]
-async fn a_tool_that_takes_too_long_is_stopped_and_the_model_told() {
-    for revision in Revision::ERAS {
-        let mut client = client(revision).await;
+async fn a_tool_that_takes_too_long_is_stopped_with_a_message_for_the_model() {
+    for version in Version::ERAS {
+        let mut client = client(version).await;
         client.refused("overrun", json!({})).await;
         client.pass().await;
     }
@@ -365,9 +362,9 @@ async fn a_tool_that_takes_too_long_is_stopped_and_the_model_told() {
 
 // Covers: STDIO-03
 #[tokio::test]
-async fn a_blocking_tool_keeps_nobody_waiting() {
-    for revision in Revision::ERAS {
-        let mut client = client(revision).await;
+async fn a_blocking_tool_keeps_no_other_call_waiting() {
+    for version in Version::ERAS {
+        let mut client = client(version).await;
         let slow = client
             .start(
                 "tools/call",

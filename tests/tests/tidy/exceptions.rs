@@ -1,4 +1,4 @@
-//! What may break a rule, and why: lines `RULE SUBJECT: REASON` of `tests/tidy/exceptions.txt`.
+//! Exceptions to rules, with reasons: lines `RULE SUBJECT: REASON` of `tests/tidy/exceptions.txt`.
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use crate::sources::{Source, is_hidden, product, root};
 
 const SNAPSHOT: &str = "tests/tidy/public.txt";
 
-/// How many names the root may export, macros and modules aside.
+/// The maximum number of names that the root exports, macros and modules aside.
 const MOST_IN_ROOT: usize = 40;
 
 /// The sources of the runtime and of the protocol by module, such as `handler::call`. No module of one has a name in the other.
@@ -166,7 +166,7 @@ pub(crate) fn types() -> BTreeSet<String> {
         .collect()
 }
 
-/// What can be reached through a type: methods, fields, variants.
+/// Collects the members of a type: methods, fields, variants.
 fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in modules.values() {

@@ -73,7 +73,7 @@ pub(crate) fn product() -> Vec<Source> {
 }
 
 impl Source {
-    /// Whether the file holds tests only.
+    /// Returns `true` if the file holds tests only.
     pub(crate) fn is_test(&self) -> bool {
         let mut parts = self.path.rsplit('/');
         let file = parts.next().unwrap_or_default();
@@ -182,7 +182,7 @@ fn is_for_tests(attribute: &syn::Attribute) -> bool {
             .is_ok_and(|path| path.is_ident("test"))
 }
 
-/// Whether an item is left out of the documentation.
+/// Returns `true` if an item is left out of the documentation.
 pub(crate) fn is_hidden(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("doc")

@@ -1,4 +1,4 @@
-//! What clients ask, and what they must be told.
+//! The requests of clients, and the answers they must get.
 
 use std::io::Error;
 
@@ -87,7 +87,7 @@ impl Call {
         json!({"jsonrpc": "2.0", "id": id, "method": self.method(), "params": params})
     }
 
-    /// Whether the answer to the request of this id is right.
+    /// Returns `true` if the answer to the request of this id is right.
     pub(crate) fn check(self, id: u64, answer: &Value) -> Result<(), Error> {
         let result = &answer["result"];
         let text = result["content"][0]["text"].as_str();
@@ -114,7 +114,7 @@ impl Call {
     }
 }
 
-/// What a request says of its client.
+/// The description of its client in a request.
 pub(crate) fn meta(era: Era) -> Value {
     match era {
         Era::Legacy => json!({}),

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::calls::{Call, Dice, meta};
 use super::{Tally, server};
 
-/// How long an answer may take.
+/// The maximum time for an answer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A connection; dropping it hangs up.
@@ -40,7 +40,7 @@ impl Connection {
             .await
             .map_err(Error::other)?;
         let driver = tokio::spawn(async move {
-            // However it ends, whoever waits for a response learns of it.
+            // However it ends, the task that waits for a response learns of it.
             let _ = connection.await;
         });
         Ok(Self { send, driver })
@@ -59,7 +59,7 @@ impl Connection {
     }
 }
 
-/// What a client says of itself with each request.
+/// The description of the client in each request.
 struct Client {
     era: Era,
     session: Option<String>,
@@ -101,7 +101,7 @@ struct Messages {
     response: Response<Incoming>,
     is_events: bool,
     unread: Vec<u8>,
-    /// Where to go on.
+    /// The id of the event to continue from.
     id: Option<String>,
 }
 
@@ -272,9 +272,9 @@ pub(crate) async fn listen(address: Arc<str>, seed: u64, tally: Arc<Tally>) -> R
             let Ok(read) = read else { break };
             let read = read?.ok_or_else(|| Error::other("the stream ended"))?;
             if read.get("method").is_none() {
-                return Err(Error::other(format!("no notice: {read}")));
+                return Err(Error::other(format!("no notification: {read}")));
             }
-            Tally::count(&tally.notices);
+            Tally::count(&tally.notifications);
         }
     }
     Ok(())

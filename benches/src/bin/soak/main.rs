@@ -21,17 +21,17 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
-/// When the memory is first taken: whatever is needed once is there by then.
+/// The time of the first measurement of memory: everything that is needed once is there by then.
 const WARM: Duration = Duration::from_mins(1);
 
-/// What the clients saw.
+/// Counts of what the clients saw.
 #[derive(Default)]
 struct Tally {
     answered: AtomicU64,
     cancelled: AtomicU64,
     hung_up: AtomicU64,
     resumed: AtomicU64,
-    notices: AtomicU64,
+    notifications: AtomicU64,
     nonsense: AtomicU64,
     /// Set when the time is over.
     is_over: AtomicBool,
@@ -75,7 +75,7 @@ async fn soak(time: Duration) -> Result<(), Error> {
     let mut errors = BufReader::new(errors).lines();
     let address = errors.next_line().await?;
     let address: Arc<str> = address.ok_or_else(|| Error::other("no address"))?.into();
-    // What it logs of panics is not read, but has to go somewhere.
+    // Its log of panics is not read, but has to go somewhere.
     let logs = tokio::spawn(async move { while let Ok(Some(_)) = errors.next_line().await {} });
     let tally = Arc::new(Tally::default());
     let mut clients = tokio::task::JoinSet::new();
@@ -136,13 +136,13 @@ fn report(after: Duration, kib: u64, tally: &Tally) -> Result<(), Error> {
     let seen = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     writeln!(
         std::io::stdout(),
-        "{:>4} s  {kib} KiB  {} answers, {} cancelled, {} hung up, {} resumed, {} notices, {} times nonsense",
+        "{:>4} s  {kib} KiB  {} answers, {} cancelled, {} hung up, {} resumed, {} notifications, {} times nonsense",
         after.as_secs(),
         seen(&tally.answered),
         seen(&tally.cancelled),
         seen(&tally.hung_up),
         seen(&tally.resumed),
-        seen(&tally.notices),
+        seen(&tally.notifications),
         seen(&tally.nonsense),
     )
 }

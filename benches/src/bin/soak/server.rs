@@ -8,7 +8,7 @@ use mcp_runtime::transport::Stdio;
 use mcp_runtime::{Limits, bail};
 use tokio::net::TcpListener;
 
-/// What is told of changes.
+/// The URI whose changes are notified.
 pub(crate) const WATCHED: &str = "soak://watched";
 
 /// Adds two integers.
@@ -76,7 +76,7 @@ pub(crate) async fn serve() -> Result<(), Error> {
         .limits(limits.clone())
         .serve_http_listener(listener);
     let over_stdio = new_server!().limits(limits).serve(Stdio::open()?);
-    // Whoever started it stops it.
+    // The process that started it stops it.
     let served = tokio::try_join!(over_http, over_stdio);
     served.map(|_| ()).map_err(Error::other)
 }

@@ -14,12 +14,12 @@ use tokio::time::timeout;
 use super::Tally;
 use super::calls::{Call, Dice};
 
-/// How many requests are open at once.
+/// The number of requests that are open at once.
 const DEPTH: usize = 32;
-/// How long an answer may take.
+/// The maximum time for an answer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What is open.
+/// The open requests.
 #[derive(Default)]
 struct Open {
     calls: HashMap<u64, Call>,
@@ -78,7 +78,7 @@ pub(crate) async fn talk(
 impl Open {
     fn take(&mut self, message: &Value, tally: &Tally) -> Result<(), Error> {
         if message.get("method").is_some() {
-            Tally::count(&tally.notices);
+            Tally::count(&tally.notifications);
             return Ok(());
         }
         let id = message["id"].as_u64();

@@ -2,7 +2,7 @@
 
 use mcp_runtime::prelude::*;
 use serde_json::Value;
-use tests::Revision;
+use tests::Version;
 
 use super::{call, dynamic, server};
 use crate::support::connect;
@@ -47,8 +47,8 @@ fn flat(#[arg(flatten)] all: Numbers) -> String {
 // Covers: TOOL-10
 #[tokio::test]
 async fn a_whole_number_is_the_one_that_was_sent_however_it_is_written() {
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
         let exact = "340282366920938463463374607431768211455";
         for (tool, n, expected) in [
             ("integer", "1e3", Some("1000")),
@@ -124,7 +124,7 @@ async fn a_whole_number_is_the_one_that_was_sent_however_it_is_written() {
 
 #[tokio::test]
 async fn a_tool_made_at_run_time_gets_whole_numbers_as_they_were_sent_or_none() {
-    let mut client = connect(dynamic(), Revision::V2026_07_28).await;
+    let mut client = connect(dynamic(), Version::V2026_07_28).await;
     for (n, expected) in [
         ("18446744073709551615", Some("18446744073709551615")),
         ("9007199254740993.0", Some("9007199254740993")),

@@ -1,15 +1,15 @@
 //! Members that are given twice, and members that are `null`.
 
 use mcp_runtime::prelude::*;
-use tests::Revision;
+use tests::Version;
 
 use super::{call, dynamic, send, server};
 use crate::support::connect;
 
 #[tokio::test]
-async fn an_argument_given_twice_is_refused_whoever_made_the_tool_or_prompt() {
-    for revision in Revision::ALL {
-        let mut client = connect(dynamic(), revision).await;
+async fn an_argument_given_twice_is_refused_in_tools_and_prompts_of_every_origin() {
+    for version in Version::ALL {
+        let mut client = connect(dynamic(), version).await;
         for (tool, arguments, name) in [
             ("weather", r#"{"city":"Oslo","city":"Bergen"}"#, "city"),
             ("weather", r#"{"city":"Oslo","cit\u0079":"Bergen"}"#, "city"),
@@ -39,8 +39,8 @@ async fn an_argument_given_twice_is_refused_whoever_made_the_tool_or_prompt() {
 
 #[tokio::test]
 async fn null_is_the_same_as_an_optional_argument_that_is_left_out_of_a_prompt() {
-    for revision in Revision::ALL {
-        let mut client = connect(dynamic(), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(dynamic(), version).await;
         for (prompt, expected) in [("hello", "Some(\"a\") None"), ("greet", "a None")] {
             let arguments = json!({"name": "a", "style": null});
             let params = json!({"name": prompt, "arguments": arguments});
@@ -54,7 +54,7 @@ async fn null_is_the_same_as_an_optional_argument_that_is_left_out_of_a_prompt()
 
 #[tokio::test]
 async fn an_answer_given_twice_is_refused() {
-    let mut client = connect(server(), Revision::V2026_07_28).await;
+    let mut client = connect(server(), Version::V2026_07_28).await;
     for (answers, well) in [
         (r#"{"who":{"action":"decline"}}"#, true),
         (
@@ -78,8 +78,8 @@ async fn an_answer_given_twice_is_refused() {
 
 #[tokio::test]
 async fn null_is_the_same_as_an_optional_member_that_is_left_out() {
-    for revision in Revision::ALL {
-        let mut client = connect(dynamic(), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(dynamic(), version).await;
         for method in ["tools/list", "prompts/list"] {
             let left_out = client.ok(method, json!({})).await;
             assert_eq!(client.ok(method, json!({"cursor": null})).await, left_out);
@@ -94,7 +94,7 @@ async fn null_is_the_same_as_an_optional_member_that_is_left_out() {
         let null = json!({"name": "greet", "arguments": null});
         let null = client.fails("prompts/get", null, -32602).await;
         assert_eq!(null.message, missing.message);
-        if revision.is_modern() {
+        if version.is_modern() {
             let params = json!({
                 "name": "weather", "arguments": {}, "inputResponses": null, "requestState": null
             });

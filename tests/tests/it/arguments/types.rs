@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_runtime::prelude::*;
-use tests::Revision;
+use tests::Version;
 
 use super::{call, server};
 use crate::support::connect;
@@ -101,8 +101,8 @@ fn pay_somehow(payment: Payment) -> String {
 // Covers: TOOL-10
 #[tokio::test]
 async fn the_type_that_a_schema_says_is_enforced_where_the_rust_type_takes_more() {
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
         for (tool, arguments, expected) in [
             ("pay", r#"{"amount":"12.50"}"#, Ok("12.50")),
             ("pay", r#"{"amount":12.5}"#, Err("/amount: expected string")),

@@ -1,7 +1,7 @@
-//! What a client can be asked is checked before it is asked, in every place from which a handler asks.
+//! The capabilities of a client are checked before it is asked, wherever a handler asks.
 
 use serde_json::{Value, json};
-use tests::{Answer, Revision};
+use tests::{Answer, Version};
 
 use super::{able, client, client_of, server, text};
 
@@ -23,7 +23,7 @@ fn places(kind: &str) -> [(&'static str, Value); 3] {
 
 const KINDS: [&str; 5] = ["form", "url", "sampling", "tools", "roots"];
 
-/// What a client that declares this lacks for a kind of question, in the revisions that know all kinds.
+/// Returns the capability that a client with these lacks for a kind of question, in the protocol versions that know all kinds.
 fn lacks(declared: &Value, kind: &str) -> Option<Value> {
     let has = |path: &str| declared.pointer(path).is_some();
     let forms = has("/elicitation") && (has("/elicitation/form") || !has("/elicitation/url"));
@@ -45,7 +45,7 @@ fn lacks(declared: &Value, kind: &str) -> Option<Value> {
 // Covers: REQ-01, REQ-06, MRTR-04, ELIC-01, SAMP-02, ROOT-01
 #[tokio::test]
 async fn what_a_client_does_not_declare_is_not_asked_from_anywhere() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         for declared in [
             json!({}),
             json!({"elicitation": {}}),
@@ -57,11 +57,11 @@ async fn what_a_client_does_not_declare_is_not_asked_from_anywhere() {
             json!({"sampling": {"tools": {}}}),
             json!({"roots": {}}),
         ] {
-            let mut client = client_of(server(), revision, declared.clone()).await;
+            let mut client = client_of(server(), version, declared.clone()).await;
             for (kind, (method, params)) in KINDS.iter().flat_map(|k| places(k).map(|p| (k, p))) {
                 let asked = client.asked.len();
                 let result = client.ask(method, params).await;
-                let what = format!("{kind} from {method} of {declared} in {}", revision.date());
+                let what = format!("{kind} from {method} of {declared} in {}", version.date());
                 let Some(lacking) = lacks(&declared, kind) else {
                     let result = result.unwrap_or_else(|failure| panic!("{what}: {failure:?}"));
                     assert!(result.to_string().contains("answered"), "{what}: {result}");
@@ -74,15 +74,15 @@ async fn what_a_client_does_not_declare_is_not_asked_from_anywhere() {
                 let text = format!("the client does not declare required capabilities: {name}");
                 match result {
                     Ok(result) => {
-                        assert!(!revision.is_modern() && method == "tools/call", "{what}");
+                        assert!(!version.is_modern() && method == "tools/call", "{what}");
                         assert_eq!(result["isError"], true, "{what}");
                         assert_eq!(result["content"][0]["text"], text, "{what}");
                     }
                     Err(failure) => {
-                        let code = if revision.is_modern() { -32021 } else { -32603 };
+                        let code = if version.is_modern() { -32021 } else { -32603 };
                         assert_eq!((failure.code, failure.message), (code, text), "{what}");
                         let required = &failure.data["requiredCapabilities"];
-                        let expected = if revision.is_modern() {
+                        let expected = if version.is_modern() {
                             &lacking
                         } else {
                             &Value::Null
@@ -97,15 +97,15 @@ async fn what_a_client_does_not_declare_is_not_asked_from_anywhere() {
 
 // Covers: REQ-01, REQ-06, ELIC-01, SAMP-02
 #[tokio::test]
-async fn what_a_revision_does_not_know_is_not_asked_whatever_is_declared() {
-    use Revision::{V2024_11_05, V2025_03_26, V2025_06_18};
-    for (revision, asked) in [
+async fn requests_unknown_to_a_version_are_not_sent_whatever_is_declared() {
+    use Version::{V2024_11_05, V2025_03_26, V2025_06_18};
+    for (version, asked) in [
         (V2024_11_05, &["sampling", "roots"][..]),
         (V2025_03_26, &["sampling", "roots"]),
-        // It knew no modes: whoever declares elicitation has forms.
+        // It knew no modes: a client that declares elicitation has forms.
         (V2025_06_18, &["form", "sampling", "roots"]),
     ] {
-        let mut client = client_of(server(), revision, able()).await;
+        let mut client = client_of(server(), version, able()).await;
         for kind in KINDS {
             for (method, params) in places(kind) {
                 let before = client.asked.len();
@@ -115,7 +115,7 @@ async fn what_a_revision_does_not_know_is_not_asked_whatever_is_declared() {
                     is_fine,
                     asked.contains(&kind),
                     "{kind} in {}",
-                    revision.date()
+                    version.date()
                 );
                 assert_eq!(client.asked.len() > before, is_fine);
             }
@@ -126,9 +126,9 @@ async fn what_a_revision_does_not_know_is_not_asked_whatever_is_declared() {
 // Covers: MRTR-04
 #[tokio::test]
 async fn of_several_questions_none_is_asked_if_one_cannot_be() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let declared = json!({"elicitation": {}, "roots": {}});
-        let mut client = client_of(server(), revision, declared).await;
+        let mut client = client_of(server(), version, declared).await;
         let params = json!({"name": "three_kinds", "arguments": {}});
         let result = client.request("tools/call", params).await;
         let text = match result {
@@ -144,13 +144,13 @@ async fn of_several_questions_none_is_asked_if_one_cannot_be() {
 // Covers: MRTR-04
 #[tokio::test]
 async fn a_handler_can_ask_what_can_be_asked() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         for (capabilities, expected) in [
             (json!({}), "false"),
             (json!({"sampling": {}}), "Paris false"),
             (able(), "Ada Paris 1 true"),
         ] {
-            let mut client = client_of(server(), revision, capabilities).await;
+            let mut client = client_of(server(), version, capabilities).await;
             assert_eq!(text(&mut client, "what_can_be").await, expected);
         }
     }
@@ -159,8 +159,8 @@ async fn a_handler_can_ask_what_can_be_asked() {
 // Covers: SAMP-01, SAMP-02
 #[tokio::test]
 async fn context_is_included_where_the_client_can() {
-    use Revision::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
-    for (revision, sampling, is_included) in [
+    use Version::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
+    for (version, sampling, is_included) in [
         (V2024_11_05, json!({}), true),
         (V2025_06_18, json!({}), true),
         (V2025_11_25, json!({"tools": {}}), false),
@@ -168,7 +168,7 @@ async fn context_is_included_where_the_client_can() {
         (V2026_07_28, json!({"tools": {}}), false),
         (V2026_07_28, json!({"context": {}}), true),
     ] {
-        let mut client = client_of(server(), revision, json!({ "sampling": sampling })).await;
+        let mut client = client_of(server(), version, json!({ "sampling": sampling })).await;
         assert_eq!(text(&mut client, "with_context").await, "Paris");
         let expected = is_included.then(|| json!("thisServer"));
         let params = &client.asked[0].params;
@@ -178,11 +178,11 @@ async fn context_is_included_where_the_client_can() {
 
 // Covers: SAMP-01, SAMP-03, SAMP-05
 #[tokio::test]
-async fn a_model_is_told_everything_and_may_answer_in_many_ways() {
-    for revision in Revision::ALL {
+async fn a_sampling_request_is_sent_whole_and_may_be_answered_in_many_ways() {
+    for version in Version::ALL {
         let block = json!({"type": "text", "text": "Here"});
         let mut contents = vec![block.clone()];
-        if revision >= Revision::V2025_11_25 {
+        if version >= Version::V2025_11_25 {
             contents.push(json!([block.clone(), block]));
         }
         for content in contents {
@@ -193,7 +193,7 @@ async fn a_model_is_told_everything_and_may_answer_in_many_ways() {
                 (json!("com.example/tired"), "Some(\"com.example/tired\")"),
                 (Value::Null, "None"),
             ] {
-                let (mut client, _) = client(revision).await;
+                let (mut client, _) = client(version).await;
                 let mut said =
                     json!({"role": "assistant", "content": content, "model": "m-1", "more": [1]});
                 if !reason.is_null() {
@@ -213,7 +213,7 @@ async fn a_model_is_told_everything_and_may_answer_in_many_ways() {
                         json!({"hints": [{"name": "small"}], "costPriority": 1.0, "speedPriority": 0.5, "intelligencePriority": 0.0}),
                     ),
                 ] {
-                    assert_eq!(asked[member], expected, "{member} in {revision:?}");
+                    assert_eq!(asked[member], expected, "{member} in {version:?}");
                 }
                 let messages = asked["messages"].as_array().unwrap();
                 let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
@@ -233,8 +233,8 @@ async fn a_model_is_told_everything_and_may_answer_in_many_ways() {
 // Covers: SAMP-03, SAMP-04, SAMP-07
 #[tokio::test]
 async fn a_model_may_use_tools_turn_by_turn() {
-    for revision in Revision::ERAS {
-        let (mut client, _) = client(revision).await;
+    for version in Version::ERAS {
+        let (mut client, _) = client(version).await;
         client.answer(|question| {
             if question.params["messages"].as_array().unwrap().len() == 1 {
                 let content = json!([{"type": "tool_use", "id": "u1", "name": "t", "input": {}}]);

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 use tests::asking::{Ledger, Setup, able};
-use tests::{Answer, Client, Link, Revision, Served};
+use tests::{Answer, Client, Link, Served, Version};
 
 use super::usual;
 
 /// A client that was answered `initialize`, and has not said yet that it is initialized.
-async fn shaking(served: &mut Served, revision: Revision) -> Client {
-    let mut client = served.client(revision);
+async fn shaking(served: &mut Served, version: Version) -> Client {
+    let mut client = served.client(version);
     client.answer(usual);
     let info = json!({"name": "tests", "version": "1"});
     let params =
-        json!({"protocolVersion": revision.date(), "capabilities": able(), "clientInfo": info});
+        json!({"protocolVersion": version.date(), "capabilities": able(), "clientInfo": info});
     client.ok("initialize", params).await;
     client
 }
@@ -29,14 +29,14 @@ fn text(result: &Value) -> &str {
 // Covers: LIFE-04, LIFE-09, REQ-04
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_waits_until_the_client_is_initialized() {
-    for (link, revision) in Link::visits(&Revision::LEGACY) {
+    for (link, version) in Link::visits(&Version::LEGACY) {
         let setup = Setup::default();
         let mut served = Served::start(link, &setup).await;
-        let mut client = shaking(&mut served, revision).await;
+        let mut client = shaking(&mut served, version).await;
         let id = call(&mut client, "no_person").await;
         setup.ledger.until("before", 1).await;
         client.pass().await;
-        assert_eq!(client.asked, [], "{link:?} {}", revision.date());
+        assert_eq!(client.asked, [], "{link:?} {}", version.date());
         client.notify("notifications/initialized", json!({})).await;
         let result = client.response(&id).await.unwrap();
         assert_eq!(text(&result), "Paris 1");
@@ -46,18 +46,18 @@ async fn a_question_waits_until_the_client_is_initialized() {
 
 // Covers: LIFE-04
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_waits_no_longer_than_a_question_may() {
-    for (link, revision) in Link::visits(&[Revision::V2024_11_05, Revision::V2025_11_25]) {
+async fn it_waits_no_longer_than_an_elicitation_may() {
+    for (link, version) in Link::visits(&[Version::V2024_11_05, Version::V2025_11_25]) {
         let setup = Setup {
             question_ms: Some(100),
             ..Setup::default()
         };
         let mut served = Served::start(link, &setup).await;
-        let mut client = shaking(&mut served, revision).await;
+        let mut client = shaking(&mut served, version).await;
         let id = call(&mut client, "no_person").await;
         let result = client.response(&id).await.unwrap();
         assert_eq!(text(&result), "no answer within 100ms");
-        // What was not asked is not taken back.
+        // A question that was not sent is not cancelled.
         client.notify("notifications/initialized", json!({})).await;
         assert_eq!(client.drain().await, [] as [Value; 0]);
         assert_eq!(client.asked, []);
@@ -73,7 +73,7 @@ async fn a_call_that_is_taken_back_meanwhile_asks_nothing() {
         ..Setup::default()
     };
     let mut served = Served::start(Link::Memory, &setup).await;
-    let mut client = shaking(&mut served, Revision::V2025_11_25).await;
+    let mut client = shaking(&mut served, Version::V2025_11_25).await;
     client.answer(|_| Answer::Silence);
     let id = call(&mut client, "in_a_hurry").await;
     ledger.until("before", 1).await;

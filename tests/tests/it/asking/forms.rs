@@ -1,23 +1,23 @@
-//! What a form can hold, in every revision that has forms.
+//! Every kind of field of a form, in every protocol version that has forms.
 
 use serde_json::json;
-use tests::{Answer, Revision};
+use tests::{Answer, Version};
 
 use super::{client, text};
 
 // Covers: ELIC-02, ELIC-03, ELIC-12
 #[tokio::test]
 async fn a_form_holds_every_kind_of_field() {
-    for revision in [
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
-        Revision::V2026_07_28,
+    for version in [
+        Version::V2025_06_18,
+        Version::V2025_11_25,
+        Version::V2026_07_28,
     ] {
-        let (mut client, _) = client(revision).await;
-        // The schema of the revision has judged the question already.
+        let (mut client, _) = client(version).await;
+        // The schema of the protocol version has judged the question already.
         client.answer(move |_| {
-            let hues = match revision {
-                Revision::V2025_06_18 => json!("Red, Blue"),
+            let hues = match version {
+                Version::V2025_06_18 => json!("Red, Blue"),
                 _ => json!(["Red", "Blue"]),
             };
             Answer::accept(json!({"colour": "Blue", "hues": hues, "age": 31, "extra": 1}))
@@ -26,7 +26,7 @@ async fn a_form_holds_every_kind_of_field() {
             text(&mut client, "everything").await,
             "John Doe 31 95.5 Active true None Some(Blue) [Red, Blue]"
         );
-        let new = revision > Revision::V2025_06_18;
+        let new = version > Version::V2025_06_18;
         let params = &client.asked[0].params;
         assert_eq!(params["message"], "Everything, please");
         // Modes came later; there, forms are what is meant if nothing is said.
@@ -62,8 +62,8 @@ async fn a_form_holds_every_kind_of_field() {
 // Covers: ELIC-12
 #[tokio::test]
 async fn a_form_may_be_made_at_run_time() {
-    for revision in Revision::ERAS {
-        let (mut client, _) = client(revision).await;
+    for version in Version::ERAS {
+        let (mut client, _) = client(version).await;
         client.answer(|_| Answer::accept(json!({"legacy": "o2", "many": ["m1"]})));
         let answer = text(&mut client, "made_form").await;
         assert_eq!(answer, r#"{"legacy":"o2","many":["m1"]}"#);
@@ -75,9 +75,9 @@ async fn a_form_may_be_made_at_run_time() {
 
 // Covers: ELIC-06, ELIC-10
 #[tokio::test]
-async fn people_are_sent_to_addresses() {
-    for revision in Revision::ERAS {
-        let (mut client, _) = client(revision).await;
+async fn users_are_sent_to_urls() {
+    for version in Version::ERAS {
+        let (mut client, _) = client(version).await;
         let params = json!({"name": "somewhere", "arguments": {"url": "https://pay.example/1"}});
         let result = client.ask("tools/call", params.clone()).await.unwrap();
         assert_eq!(result["content"][0]["text"], "paid");
@@ -90,7 +90,7 @@ async fn people_are_sent_to_addresses() {
             .iter()
             .filter_map(|asked| asked.params.get("elicitationId"))
             .collect();
-        if revision.is_modern() {
+        if version.is_modern() {
             assert_eq!(ids, [&json!(null); 0]);
         } else {
             assert_eq!(ids.len(), 2);

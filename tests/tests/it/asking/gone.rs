@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::asking::{Setup, able};
-use tests::{Answer, Client, Link, Revision, Served};
+use tests::{Answer, Client, Link, Served, Version};
 
 /// A client that can be asked everything, and answers nothing.
-async fn silent(served: &mut Served, revision: Revision) -> Client {
-    let mut client = served.client(revision);
+async fn silent(served: &mut Served, version: Version) -> Client {
+    let mut client = served.client(version);
     client.capabilities = able();
     client.answer(|_| Answer::Silence);
     client.connect().await
@@ -20,14 +20,14 @@ fn params(tool: &str) -> Value {
 
 // Covers: REQ-05, LIFE-10, CANC-07
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_question_nobody_answers_is_given_up_and_the_client_told() {
-    for (link, revision) in Link::visits(&Revision::LEGACY) {
+async fn an_unanswered_elicitation_is_given_up_and_cancelled() {
+    for (link, version) in Link::visits(&Version::LEGACY) {
         let setup = Setup {
             question_ms: Some(100),
             ..Setup::default()
         };
         let mut served = Served::start(link, &setup).await;
-        let mut client = silent(&mut served, revision).await;
+        let mut client = silent(&mut served, version).await;
         let result = client.ok("tools/call", params("no_person")).await;
         assert_eq!(result["content"][0]["text"], "no answer within 100ms");
         let told = client.notification("notifications/cancelled").await;
@@ -52,9 +52,9 @@ async fn a_client_that_comes_back_too_late_is_refused() {
         ..Setup::default()
     };
     let mut late = Vec::new();
-    for (link, revision) in Link::visits(&[Revision::V2026_07_28]) {
+    for (link, version) in Link::visits(&[Version::V2026_07_28]) {
         let mut served = Served::start(link, &setup).await;
-        let mut client = silent(&mut served, revision).await;
+        let mut client = silent(&mut served, version).await;
         client.answer(|_| Answer::accept(json!({"name": "Ada"})));
         let asked = client.ok("tools/call", params("one")).await;
         let next = client.retry(&params("one"), &asked);
@@ -74,10 +74,10 @@ async fn a_client_that_comes_back_too_late_is_refused() {
 // Covers: REQ-05
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_goes_while_it_is_asked_ends_the_call() {
-    for (link, revision) in Link::visits(&[Revision::V2025_06_18, Revision::V2025_11_25]) {
+    for (link, version) in Link::visits(&[Version::V2025_06_18, Version::V2025_11_25]) {
         let setup = Setup::default();
         let mut served = Served::start(link, &setup).await;
-        let mut client = silent(&mut served, revision).await;
+        let mut client = silent(&mut served, version).await;
         client.start("tools/call", params("in_a_hurry")).await;
         client.until_asked(1).await;
         assert_eq!(setup.ledger.count("dropped"), 0);
@@ -92,10 +92,10 @@ async fn a_client_that_goes_while_it_is_asked_ends_the_call() {
 // Covers: MRTR-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_held_for_a_client_that_may_not_come_back() {
-    for (link, revision) in Link::visits(&[Revision::V2026_07_28]) {
+    for (link, version) in Link::visits(&[Version::V2026_07_28]) {
         let setup = Setup::default();
         let mut served = Served::start(link, &setup).await;
-        let mut client = silent(&mut served, revision).await;
+        let mut client = silent(&mut served, version).await;
         let asked = client.ok("tools/call", params("in_a_hurry")).await;
         assert_eq!(asked["resultType"], "input_required");
         assert_eq!(setup.ledger.count("dropped"), 1, "{link:?}");

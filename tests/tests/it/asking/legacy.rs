@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use mcp_runtime::Limits;
 use serde_json::json;
-use tests::{Answer, Revision};
+use tests::{Answer, Version};
 
 use super::{able, client, client_of, refusal, server};
 
 // Covers: REQ-05
 #[tokio::test]
 async fn a_client_that_answers_nonsense_or_an_error_is_reported() {
-    let (mut client, _) = client(Revision::V2025_11_25).await;
+    let (mut client, _) = client(Version::V2025_11_25).await;
     for (answer, expected) in [
         (
             Answer::Result(json!({"action": 5})),
@@ -35,8 +35,8 @@ async fn a_client_that_answers_nonsense_or_an_error_is_reported() {
 
 // Covers: REQ-02
 #[tokio::test]
-async fn answers_nobody_waits_for_are_ignored() {
-    let (mut client, _) = client(Revision::V2025_11_25).await;
+async fn unexpected_responses_are_ignored() {
+    let (mut client, _) = client(Version::V2025_11_25).await;
     client.answer(|_| Answer::Silence);
     let params = json!({"name": "one"});
     let id = client.start("tools/call", params).await;
@@ -64,7 +64,7 @@ async fn answers_nobody_waits_for_are_ignored() {
 // Covers: REQ-02
 #[tokio::test]
 async fn questions_asked_at_once_are_open_together_and_answered_in_any_order() {
-    let (mut client, ledger) = client(Revision::V2025_11_25).await;
+    let (mut client, ledger) = client(Version::V2025_11_25).await;
     client.answer(|_| Answer::Silence);
     let params = json!({"name": "two_at_once"});
     let id = client.start("tools/call", params).await;
@@ -83,11 +83,11 @@ async fn questions_asked_at_once_are_open_together_and_answered_in_any_order() {
 
 // Covers: REQ-05, LIFE-10, CANC-07
 #[tokio::test(start_paused = true)]
-async fn a_client_that_never_answers_is_given_up_and_told() {
+async fn a_client_that_never_answers_is_given_up_and_notified() {
     let limits =
         Limits::default().with(|limits| limits.elicitation.timeout = Duration::from_secs(10));
     let server = server().limits(limits);
-    let mut client = client_of(server, Revision::V2025_11_25, able()).await;
+    let mut client = client_of(server, Version::V2025_11_25, able()).await;
     client.answer(|_| Answer::Silence);
     let started = tokio::time::Instant::now();
     // Longer than the tool may take: the client's time is not the tool's.
@@ -102,8 +102,8 @@ async fn a_client_that_never_answers_is_given_up_and_told() {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_tool_goes_on_after_the_answer() {
-    for revision in Revision::ERAS {
-        let (mut client, _) = client(revision).await;
+    for version in Version::ERAS {
+        let (mut client, _) = client(version).await;
         client.answer(|_| Answer::accept(json!({"name": "slow"})));
         let text = refusal(&mut client, "in_a_hurry").await;
         assert!(text.starts_with("took longer than 300ms"), "{text}");
@@ -112,8 +112,8 @@ async fn the_time_of_a_tool_goes_on_after_the_answer() {
 
 // Covers: CANC-06, CANC-07
 #[tokio::test]
-async fn a_cancelled_call_takes_its_question_back() {
-    let (mut client, ledger) = client(Revision::V2025_11_25).await;
+async fn a_cancelled_call_cancels_its_elicitation() {
+    let (mut client, ledger) = client(Version::V2025_11_25).await;
     client.answer(|_| Answer::Silence);
     let id = client
         .start("tools/call", json!({"name": "in_a_hurry"}))

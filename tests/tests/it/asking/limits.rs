@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use mcp_runtime::Limits;
 use serde_json::json;
-use tests::{Answer, Revision};
+use tests::{Answer, Version};
 
 use super::{able, call, client_of, server};
 
 // Limits: elicitation.max_open
 #[tokio::test]
 async fn the_questions_open_at_once() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         for (questions, fits) in [(2, false), (3, true), (4, true)] {
             let limits = Limits::default().with(|limits| limits.elicitation.max_open = questions);
-            let mut client = client_of(server().limits(limits), revision, able()).await;
+            let mut client = client_of(server().limits(limits), version, able()).await;
             let result = call(&mut client, "three_kinds").await;
             assert_eq!(result["isError"] != true, fits, "{questions}: {result}");
         }
@@ -29,7 +29,7 @@ async fn the_time_for_an_answer() {
     let moment = Duration::from_millis(20);
     let server = || server().limits(limits.clone());
     for (after, heard) in [(most.saturating_sub(moment), true), (most + moment, false)] {
-        let mut client = client_of(server(), Revision::V2025_11_25, able()).await;
+        let mut client = client_of(server(), Version::V2025_11_25, able()).await;
         client.answer(|_| Answer::Silence);
         let id = client.start("tools/call", json!({"name": "one"})).await;
         client.until_asked(1).await;
@@ -48,7 +48,7 @@ async fn the_time_for_an_answer() {
 async fn the_rounds_of_a_call() {
     for (rounds, fits) in [(2, false), (3, true), (4, true)] {
         let limits = Limits::default().with(|limits| limits.elicitation.max_rounds = rounds);
-        let mut client = client_of(server().limits(limits), Revision::V2026_07_28, able()).await;
+        let mut client = client_of(server().limits(limits), Version::V2026_07_28, able()).await;
         let mut asked = 0;
         client.answer(move |_| {
             asked += 1;
@@ -64,7 +64,7 @@ async fn the_rounds_of_a_call() {
 async fn the_length_of_a_state() {
     let params = json!({"name": "one", "arguments": {}});
     let state_of = async |limits: Limits| {
-        let mut client = client_of(server().limits(limits), Revision::V2026_07_28, able()).await;
+        let mut client = client_of(server().limits(limits), Version::V2026_07_28, able()).await;
         let result = client.request("tools/call", params.clone()).await.unwrap();
         result["requestState"].as_str().map(str::len)
     };
@@ -83,7 +83,7 @@ async fn the_length_of_a_state() {
 async fn the_time_from_one_round_to_the_next() {
     let limits =
         Limits::default().with(|limits| limits.elicitation.state_timeout = Duration::from_secs(1));
-    let mut client = client_of(server().limits(limits), Revision::V2026_07_28, able()).await;
+    let mut client = client_of(server().limits(limits), Version::V2026_07_28, able()).await;
     let params = json!({"name": "one", "arguments": {}});
     let asked = client.request("tools/call", params.clone()).await.unwrap();
     let next = client.retry(&params, &asked);

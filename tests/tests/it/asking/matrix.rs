@@ -1,10 +1,11 @@
-//! One source of handlers, over every link, in every revision: what was asked, what it came to, and that whatever is done
+//! One source of handlers, over every link, in every protocol version: what was asked, what it came to, and that whatever is done
 //! once was done once.
 
 use serde_json::{Value, json};
 use tests::asking::{Ledger, Name, Setup};
-use tests::test_client::Outcomes;
-use tests::{Answer, Link, Revision, Served, TestClient};
+use tests::{Answer, Link, Served, Version};
+
+use super::across_versions::{AcrossVersions, Outcomes};
 
 /// A call, what is answered on the way, and what it comes to.
 #[derive(Clone)]
@@ -14,13 +15,13 @@ struct Flow {
     params: Value,
     answers: Vec<Answer>,
     comes_to: Comes,
-    /// How many questions are asked, and in how many rounds.
+    /// The number of questions asked, and the number of rounds.
     asked: usize,
     rounds: usize,
-    /// How often what is done once is done: before it asks, between, in every turn of a loop, at last.
+    /// The number of times that each `once` runs: before it asks, between, in every turn of a loop, at last.
     done: [usize; 4],
-    /// The first revision, and the last, in which the client can be asked this.
-    revisions: (Revision, Revision),
+    /// The first protocol version, and the last, in which the client can be asked this.
+    versions: (Version, Version),
 }
 
 const DONE: [&str; 4] = ["before", "between", "row", "after"];
@@ -55,7 +56,7 @@ impl Flow {
             rounds: answers.len(),
             answers,
             done: [1, 0, 0, 1],
-            revisions: (Revision::V2025_06_18, Revision::V2026_07_28),
+            versions: (Version::V2025_06_18, Version::V2026_07_28),
         }
     }
 
@@ -80,13 +81,13 @@ impl Flow {
         self
     }
 
-    fn since(mut self, first: Revision) -> Self {
-        self.revisions.0 = first;
+    fn since(mut self, first: Version) -> Self {
+        self.versions.0 = first;
         self
     }
 
-    fn only(mut self, first: Revision, last: Revision) -> Self {
-        self.revisions = (first, last);
+    fn only(mut self, first: Version, last: Version) -> Self {
+        self.versions = (first, last);
         self
     }
 }
@@ -104,7 +105,7 @@ fn roots() -> Answer {
 }
 
 fn flows() -> Vec<Flow> {
-    use Revision::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
+    use Version::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
     let nonsense = || Answer::Result(json!({"action": 5}));
     let prompt = |name, answer| {
         let params = json!({"name": "asking_prompt"});
@@ -211,13 +212,13 @@ fn flows() -> Vec<Flow> {
     ]
 }
 
-async fn play(flow: &Flow, link: Link, revision: Revision, hostile: bool) -> (Outcomes, Ledger) {
+async fn play(flow: &Flow, link: Link, version: Version, hostile: bool) -> (Outcomes, Ledger) {
     let setup = Setup {
         store: hostile,
         ..Setup::default()
     };
     let mut served = Served::start(link, &setup).await;
-    let mut client = TestClient::of([served.client(revision)]);
+    let mut client = AcrossVersions::of([served.client(version)]);
     for answer in &flow.answers {
         client = client.reply(answer.clone());
     }
@@ -229,21 +230,21 @@ async fn play(flow: &Flow, link: Link, revision: Revision, hostile: bool) -> (Ou
     (outcomes, setup.ledger)
 }
 
-/// Plays every flow in these revisions.
+/// Plays every flow in these protocol versions.
 #[allow(
     clippy::print_stdout,
     reason = "says which flow it was, when one fails"
 )]
-async fn play_all(revisions: &[Revision], hostile: bool) {
-    for (link, revision) in Link::visits(revisions) {
+async fn play_all(versions: &[Version], hostile: bool) {
+    for (link, version) in Link::visits(versions) {
         for flow in flows() {
-            let (first, last) = flow.revisions;
-            if revision > last || (first.is_modern() && !revision.is_modern()) {
+            let (first, last) = flow.versions;
+            if version > last || (first.is_modern() && !version.is_modern()) {
                 continue;
             }
-            println!("{} over {link:?} in {}", flow.name, revision.date());
-            let (outcomes, ledger) = play(&flow, link, revision, hostile).await;
-            if revision < first {
+            println!("{} over {link:?} in {}", flow.name, version.date());
+            let (outcomes, ledger) = play(&flow, link, version, hostile).await;
+            if version < first {
                 // Said plainly, before anything is asked.
                 let expected = "the client does not declare required capabilities: elicitation";
                 outcomes.refuses(expected).asked(0);
@@ -263,21 +264,21 @@ async fn play_all(revisions: &[Revision], hostile: bool) {
 // Covers: MRTR-01, MRTR-02, MRTR-03, MRTR-05, MRTR-06, MRTR-07, MRTR-16, REQ-01, REQ-02, REQ-05, REQ-06, ELIC-04
 // Covers: ELIC-10, ROOT-01, ROOT-03, TOOL-19, PROMPT-07, RES-10, CACHE-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_flow_comes_to_the_same_over_every_link_in_every_revision() {
-    play_all(&Revision::ALL, false).await;
+async fn every_flow_comes_to_the_same_over_every_link_in_every_version() {
+    play_all(&Version::ALL, false).await;
 }
 
 // Covers: MRTR-08, MRTR-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spoilt_and_repeated_rounds_change_nothing_in_any_flow_over_any_link() {
-    play_all(&[Revision::V2026_07_28], true).await;
+    play_all(&[Version::V2026_07_28], true).await;
 }
 
 #[tokio::test]
 async fn answers_are_types_and_both_eras_one_test() {
     let setup = Setup::default();
     let name = "Ada".to_owned();
-    TestClient::both(tests::asking::server(&setup))
+    AcrossVersions::both(tests::asking::server(&setup))
         .answer(Name { name })
         .call("one", json!({}))
         .await

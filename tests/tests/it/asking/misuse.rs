@@ -1,16 +1,16 @@
-//! What an author can do wrong, and what everything asked in one call has in common.
+//! Mistakes of authors, and the rules for all questions of one call.
 
 use mcp_runtime::Limits;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 
 use super::{able, client, client_of, refusal, server, text};
 
 // Covers: COMP-06
 #[tokio::test]
 async fn nothing_is_asked_while_completing() {
-    for revision in Revision::ERAS {
-        let (mut client, _) = client(revision).await;
+    for version in Version::ERAS {
+        let (mut client, _) = client(version).await;
         let reference = json!({"type": "ref/prompt", "name": "completed"});
         let params = json!({"ref": reference, "argument": {"name": "what", "value": ""}});
         let result = client.request("completion/complete", params).await.unwrap();
@@ -21,8 +21,8 @@ async fn nothing_is_asked_while_completing() {
 
 #[tokio::test]
 async fn misuse_is_an_error_in_both_eras() {
-    for revision in Revision::ERAS {
-        let (mut client, _) = client(revision).await;
+    for version in Version::ERAS {
+        let (mut client, _) = client(version).await;
         let text = refusal(&mut client, "inside_once").await;
         assert!(text.contains("inside `once`"), "{text}");
         let text = refusal(&mut client, "twice_once").await;
@@ -33,13 +33,13 @@ async fn misuse_is_an_error_in_both_eras() {
 
 #[tokio::test]
 async fn a_call_is_the_same_in_all_of_its_rounds() {
-    for revision in Revision::ERAS {
-        let (mut client, _) = client(revision).await;
+    for version in Version::ERAS {
+        let (mut client, _) = client(version).await;
         let mut seen = Vec::new();
         for _ in 0..2 {
             let ids = text(&mut client, "call_id").await;
             let (first, last) = ids.split_once(' ').unwrap();
-            if revision.is_modern() {
+            if version.is_modern() {
                 assert_eq!(first, last);
             }
             seen.push(last.to_owned());
@@ -51,9 +51,9 @@ async fn a_call_is_the_same_in_all_of_its_rounds() {
 #[tokio::test]
 async fn more_questions_at_once_than_allowed_are_an_error() {
     let limits = Limits::default().with(|limits| limits.elicitation.max_open = 2);
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let server = server().limits(limits.clone());
-        let mut client = client_of(server, revision, able()).await;
+        let mut client = client_of(server, version, able()).await;
         let text = refusal(&mut client, "three_kinds").await;
         assert!(text.contains("more than 2 questions"), "{text}");
     }

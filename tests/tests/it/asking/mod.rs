@@ -1,9 +1,10 @@
 //! Questions to the client.
 //!
-//! What must be the same over every link and in every revision is a row of the table in `matrix`; what one era has for
-//! itself stands in `legacy` and `rounds`.
+//! Behaviour that is the same over every link and in every protocol version is a row of the table in `matrix`; that of one era
+//! is in `legacy` and `rounds`.
 
 mod able;
+mod across_versions;
 mod early;
 mod forms;
 mod gone;
@@ -13,35 +14,36 @@ mod matrix;
 mod misuse;
 mod once;
 mod rounds;
+mod tamper;
 mod unusable;
 
 use mcp_runtime::Server;
 use serde_json::{Value, json};
 use tests::asking::{Ledger, Setup};
-use tests::{Answer, Client, Question, Revision};
+use tests::{Answer, Client, Question, Version};
 
 pub(crate) use tests::asking::able;
 
-/// The server, with a ledger that nobody reads.
+/// The server, with a ledger that no test reads.
 pub(crate) fn server() -> Server {
     tests::asking::server(&Setup::default())
 }
 
-async fn client(revision: Revision) -> (Client, Ledger) {
+async fn client(version: Version) -> (Client, Ledger) {
     let setup = Setup::default();
     let server = tests::asking::server(&setup);
-    (client_of(server, revision, able()).await, setup.ledger)
+    (client_of(server, version, able()).await, setup.ledger)
 }
 
-async fn client_of(server: Server, revision: Revision, capabilities: Value) -> Client {
-    let mut client = crate::support::raw(server, revision);
+async fn client_of(server: Server, version: Version, capabilities: Value) -> Client {
+    let mut client = crate::support::raw(server, version);
     client.capabilities = capabilities;
     let mut client = client.connect().await;
     client.answer(usual);
     client
 }
 
-/// What most tests answer.
+/// The answers of most tests.
 fn usual(question: &Question) -> Answer {
     match question.method.as_str() {
         "sampling/createMessage" => Answer::said("Paris"),

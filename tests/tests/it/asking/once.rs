@@ -1,4 +1,4 @@
-//! What is done once when rounds are cut off, or arrive together, over every link of the modern era.
+//! Steps in `once` when rounds are cut off, or arrive together, over every link of the modern era.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use mcp_runtime::{
 };
 use serde_json::{Value, json};
 use tests::asking::{Setup, able, server};
-use tests::{Answer, Client, Link, Revision, Served};
+use tests::{Answer, Client, Link, Served, Version};
 
 use super::client_of;
 
 async fn ada(served: &mut Served) -> Client {
-    let mut client = served.client(Revision::V2026_07_28);
+    let mut client = served.client(Version::V2026_07_28);
     client.capabilities = able();
     client.answer(|_| Answer::accept(json!({"name": "Ada"})));
     client
@@ -36,7 +36,7 @@ async fn second_round(client: &mut Client, tool: &str) -> Value {
 // Covers: MRTR-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() {
-    for (link, _) in Link::visits(&[Revision::V2026_07_28]) {
+    for (link, _) in Link::visits(&[Version::V2026_07_28]) {
         for store in [false, true] {
             let setup = setup(store);
             let mut served = Served::start(link, &setup).await;
@@ -63,7 +63,7 @@ async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() 
 // Covers: MRTR-11, HTTP-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {
-    for (link, _) in Link::visits(&[Revision::V2026_07_28]) {
+    for (link, _) in Link::visits(&[Version::V2026_07_28]) {
         let setup = Setup {
             drain_ms: Some(50),
             ..setup(true)
@@ -89,7 +89,7 @@ async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {
 // Covers: MRTR-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
-    for (link, _) in Link::visits(&[Revision::V2026_07_28]) {
+    for (link, _) in Link::visits(&[Version::V2026_07_28]) {
         let setup = setup(true);
         let mut served = Served::start(link, &setup).await;
         let mut client = ada(&mut served).await;
@@ -102,7 +102,7 @@ async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
         for id in ids {
             let result = client.response(&id).await.unwrap();
             let text = result["content"][0]["text"].as_str().unwrap();
-            // Whoever comes while it is being done is told that it is not known what it came to.
+            // A call that comes meanwhile is told that the outcome is unknown.
             assert!(
                 text == "Hello, Ada!" || text.contains("was started before"),
                 "{text}"
@@ -141,7 +141,7 @@ async fn instances_that_share_keys_and_a_store_do_it_once_between_them() {
         let server = server(&setup).sealing_keys([SealingKey::from_bytes([1; 32])]);
         client_of(
             server.once_store(store.clone()),
-            Revision::V2026_07_28,
+            Version::V2026_07_28,
             able(),
         )
     };

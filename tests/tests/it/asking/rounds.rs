@@ -3,14 +3,14 @@
 use mcp_runtime::{Limits, SealingKey};
 use serde_json::json;
 use tests::asking::Setup;
-use tests::{Answer, Revision};
+use tests::{Answer, Version};
 
 use super::{able, client, client_of, refusal, server, text};
 
 // Covers: MRTR-10, MRTR-15
 #[tokio::test]
 async fn answers_that_come_first_are_taken_by_key_and_others_ignored() {
-    let (mut client, ledger) = client(Revision::V2026_07_28).await;
+    let (mut client, ledger) = client(Version::V2026_07_28).await;
     let hello = json!({"action": "accept", "content": {"name": "Bo"}});
     let params = json!({"name": "one", "inputResponses": {"user_name": hello, "unknown": {"x": 1}, "other": 5}});
     let result = client.request("tools/call", params).await.unwrap();
@@ -35,7 +35,7 @@ async fn answers_that_come_first_are_taken_by_key_and_others_ignored() {
 // Covers: MRTR-10
 #[tokio::test]
 async fn a_missing_answer_is_asked_for_again_and_the_others_are_kept() {
-    let (mut client, _) = client(Revision::V2026_07_28).await;
+    let (mut client, _) = client(Version::V2026_07_28).await;
     let params = json!({"name": "three_kinds"});
     let mut result = client.request("tools/call", params.clone()).await.unwrap();
     for left in [3, 2, 1] {
@@ -53,7 +53,7 @@ async fn a_missing_answer_is_asked_for_again_and_the_others_are_kept() {
 // Covers: MRTR-08, MRTR-09
 #[tokio::test]
 async fn a_state_that_is_not_ours_or_of_another_call_is_refused() {
-    let (mut client, ledger) = client(Revision::V2026_07_28).await;
+    let (mut client, ledger) = client(Version::V2026_07_28).await;
     let params = json!({"name": "one", "arguments": {}});
     let result = client.request("tools/call", params.clone()).await.unwrap();
     let next = client.retry(&params, &result);
@@ -86,13 +86,13 @@ async fn a_state_that_is_not_ours_or_of_another_call_is_refused() {
 #[tokio::test]
 async fn rounds_may_land_on_different_instances_with_the_same_keys() {
     let keys = |byte| server().sealing_keys([SealingKey::from_bytes([byte; 32])]);
-    let mut first = client_of(keys(1), Revision::V2026_07_28, able()).await;
-    let mut second = client_of(keys(1), Revision::V2026_07_28, able()).await;
-    let mut stranger = client_of(keys(2), Revision::V2026_07_28, able()).await;
+    let mut first = client_of(keys(1), Version::V2026_07_28, able()).await;
+    let mut second = client_of(keys(1), Version::V2026_07_28, able()).await;
+    let mut foreign = client_of(keys(2), Version::V2026_07_28, able()).await;
     let params = json!({"name": "two_in_sequence", "arguments": {}});
     let asked = first.request("tools/call", params.clone()).await.unwrap();
     let next = first.retry(&params, &asked);
-    let failure = stranger.fails("tools/call", next.clone(), -32602).await;
+    let failure = foreign.fails("tools/call", next.clone(), -32602).await;
     assert!(failure.message.contains("sealing_keys"), "{failure:?}");
     let asked = second.request("tools/call", next).await.unwrap();
     let next = second.retry(&params, &asked);
@@ -102,7 +102,7 @@ async fn rounds_may_land_on_different_instances_with_the_same_keys() {
 
 #[tokio::test]
 async fn a_question_that_reads_differently_is_asked_again_whatever_its_key() {
-    let (mut client, _) = client(Revision::V2026_07_28).await;
+    let (mut client, _) = client(Version::V2026_07_28).await;
     assert_eq!(text(&mut client, "changing").await, "Ada");
     let messages: Vec<_> = client
         .asked
@@ -117,7 +117,7 @@ async fn a_question_that_reads_differently_is_asked_again_whatever_its_key() {
 async fn a_call_that_asks_for_ever_fails() {
     let limits = Limits::default().with(|limits| limits.elicitation.max_rounds = 3);
     let server = server().limits(limits);
-    let mut client = client_of(server, Revision::V2026_07_28, able()).await;
+    let mut client = client_of(server, Version::V2026_07_28, able()).await;
     client.answer(|_| Answer::accept(json!({"sure": false})));
     let text = refusal(&mut client, "until_sure").await;
     assert!(text.contains("3 times in a row"), "{text}");
@@ -128,7 +128,7 @@ async fn a_call_that_asks_for_ever_fails() {
 async fn what_does_not_fit_into_the_state_is_an_error() {
     let limits = Limits::default().with(|limits| limits.elicitation.max_state_bytes = 300);
     let server = server().limits(limits);
-    let mut client = client_of(server, Revision::V2026_07_28, able()).await;
+    let mut client = client_of(server, Version::V2026_07_28, able()).await;
     client.answer(|_| Answer::accept(json!({"sure": false})));
     let text = refusal(&mut client, "until_sure").await;
     assert!(text.contains("the maximum is 300"), "{text}");
@@ -143,7 +143,7 @@ async fn a_round_that_is_sent_again_repeats_nothing_if_there_is_a_store() {
         };
         let ledger = &setup.ledger;
         let server = tests::asking::server(&setup);
-        let mut client = client_of(server, Revision::V2026_07_28, able()).await;
+        let mut client = client_of(server, Version::V2026_07_28, able()).await;
         let params = json!({"name": "two_in_sequence", "arguments": {}});
         let asked = client.request("tools/call", params.clone()).await.unwrap();
         let second_round = client.retry(&params, &asked);
@@ -164,8 +164,8 @@ async fn a_round_that_is_sent_again_repeats_nothing_if_there_is_a_store() {
 // Covers: MRTR-14
 #[tokio::test]
 async fn nothing_is_asked_by_request_in_the_modern_era_even_beside_a_session() {
-    let (mut client, _) = client(Revision::V2025_11_25).await;
-    client.speak(Revision::V2026_07_28);
+    let (mut client, _) = client(Version::V2025_11_25).await;
+    client.speak(Version::V2026_07_28);
     assert_eq!(text(&mut client, "one").await, "Hello, Ada!");
     assert_eq!(client.rounds, 1);
 }

@@ -1,7 +1,7 @@
 //! Unusable answers: a user may correct a form, but a malformed answer of a program is final.
 
 use serde_json::{Value, json};
-use tests::{Answer, Client, Revision};
+use tests::{Answer, Client, Version};
 
 use super::{client, refusal, text, usual};
 
@@ -36,20 +36,20 @@ fn times(client: &Client, method: &str) -> usize {
 // Covers: REQ-05, MRTR-10
 #[tokio::test]
 async fn a_malformed_answer_of_a_program_is_an_error_at_once() {
-    for revision in [
-        Revision::V2024_11_05,
-        Revision::V2025_03_26,
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
-        Revision::V2026_07_28,
+    for version in [
+        Version::V2024_11_05,
+        Version::V2025_03_26,
+        Version::V2025_06_18,
+        Version::V2025_11_25,
+        Version::V2026_07_28,
     ] {
         for method in ["sampling/createMessage", "roots/list"] {
             for with in nonsense() {
-                let (mut client, ledger) = client(revision).await;
+                let (mut client, ledger) = client(version).await;
                 answer(&mut client, method, &with);
                 let text = refusal(&mut client, "no_person").await;
                 assert!(text.starts_with("the answer is invalid"), "{text}");
-                assert_eq!(times(&client, method), 1, "{revision:?} {method} {with}");
+                assert_eq!(times(&client, method), 1, "{version:?} {method} {with}");
                 assert_eq!(ledger.count("after"), 0);
             }
         }
@@ -58,15 +58,15 @@ async fn a_malformed_answer_of_a_program_is_an_error_at_once() {
 
 // Covers: REQ-05, MRTR-10
 #[tokio::test]
-async fn a_malformed_answer_about_an_address_is_an_error_at_once() {
-    for revision in Revision::ERAS {
+async fn a_malformed_answer_about_a_url_is_an_error_at_once() {
+    for version in Version::ERAS {
         for with in nonsense() {
-            let (mut client, _) = client(revision).await;
+            let (mut client, _) = client(version).await;
             answer(&mut client, "elicitation/create", &with);
             let params = json!({"name": "somewhere", "arguments": {"url": "https://pay.example"}});
             let result = client.ask("tools/call", params).await.unwrap();
             assert_eq!(result["isError"], true, "{result}");
-            assert_eq!(times(&client, "elicitation/create"), 1, "{revision:?}");
+            assert_eq!(times(&client, "elicitation/create"), 1, "{version:?}");
         }
     }
 }
@@ -74,20 +74,20 @@ async fn a_malformed_answer_about_an_address_is_an_error_at_once() {
 // Covers: ELIC-04
 #[tokio::test]
 async fn a_malformed_answer_to_a_form_is_asked_for_three_times() {
-    for revision in [
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
-        Revision::V2026_07_28,
+    for version in [
+        Version::V2025_06_18,
+        Version::V2025_11_25,
+        Version::V2026_07_28,
     ] {
         for with in nonsense() {
-            let (mut client, _) = client(revision).await;
+            let (mut client, _) = client(version).await;
             answer(&mut client, "elicitation/create", &with);
             let text = refusal(&mut client, "one").await;
             assert!(text.starts_with("the answer is invalid"), "{text}");
             assert_eq!(
                 times(&client, "elicitation/create"),
                 3,
-                "{revision:?} {with}"
+                "{version:?} {with}"
             );
         }
     }
@@ -96,10 +96,10 @@ async fn a_malformed_answer_to_a_form_is_asked_for_three_times() {
 // Covers: MRTR-16
 #[tokio::test]
 async fn a_handler_that_goes_on_after_a_malformed_answer_sees_it_in_each_round() {
-    for revision in Revision::ERAS {
-        let (mut client, _) = client(revision).await;
+    for version in Version::ERAS {
+        let (mut client, _) = client(version).await;
         answer(&mut client, "sampling/createMessage", &json!(12345));
         assert_eq!(text(&mut client, "person_instead").await, "Ada");
-        assert_eq!(times(&client, "sampling/createMessage"), 1, "{revision:?}");
+        assert_eq!(times(&client, "sampling/createMessage"), 1, "{version:?}");
     }
 }

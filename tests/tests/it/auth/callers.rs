@@ -14,7 +14,7 @@ use mcp_runtime::auth::{AuthError, Introspection, ProtectedResource, StaticToken
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::{Limits, Principal};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, send};
 use tokio::net::TcpListener;
 
@@ -38,7 +38,7 @@ async fn a_few_tokens_can_be_known_beforehand() {
     let response = server.send(&who()).await;
     assert_eq!((response.status, challenge(&response)), (401, "Bearer"));
     let metadata =
-        Request::new("GET", Revision::V2026_07_28).to("/.well-known/oauth-protected-resource");
+        Request::new("GET", Version::V2026_07_28).to("/.well-known/oauth-protected-resource");
     assert_eq!(server.send(&metadata).await.status, 404);
 }
 
@@ -86,7 +86,7 @@ async fn a_closure_can_find_out_who_calls() {
     }
 }
 
-/// What an authorization server was asked, and what it says.
+/// The requests to an authorization server, and its response.
 #[derive(Default)]
 struct Asked {
     questions: Vec<(String, String)>,
@@ -206,13 +206,13 @@ async fn a_program_may_say_itself_who_calls() {
     let serving = axum::serve(listener, app);
     let task = tokio::spawn(async move { serving.await.unwrap() });
     let mut response = send(address, &who()).await;
-    assert_eq!(text(&response.message().await), "nobody");
+    assert_eq!(text(&response.message().await), "anonymous");
     let mut response = send(address, &who().header("X-User", "alice")).await;
     assert_eq!(text(&response.message().await), "alice  ");
-    let shake = initialize(Revision::V2025_11_25).header("X-User", "alice");
+    let shake = initialize(Version::V2025_11_25).header("X-User", "alice");
     let response = send(address, &shake).await;
     let session = response.header("mcp-session-id").unwrap();
-    let call = || call(session, 1, "whoami", json!({}), Revision::V2025_11_25);
+    let call = || call(session, 1, "whoami", json!({}), Version::V2025_11_25);
     for (user, status) in [(Some("alice"), 200), (Some("bob"), 404), (None, 404)] {
         let request = match user {
             Some(user) => call().header("X-User", user),

@@ -9,7 +9,7 @@ use mcp_runtime::Principal;
 use mcp_runtime::auth::{AuthError, Introspection, Jwt, ProtectedResource};
 use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::{Request, Response};
 use tokio::net::TcpListener;
@@ -51,10 +51,10 @@ async fn serve_known() -> Served {
     serve(HttpOptions::new().legacy_sse(true).authenticate(protected)).await
 }
 
-fn get(session: &str, revision: Revision) -> Request {
-    Request::new("GET", revision)
+fn get(session: &str, version: Version) -> Request {
+    Request::new("GET", version)
         .header("Mcp-Session-Id", session)
-        .header("MCP-Protocol-Version", revision.date())
+        .header("MCP-Protocol-Version", version.date())
 }
 
 fn listen() -> Request {
@@ -62,9 +62,9 @@ fn listen() -> Request {
     Request::modern("l", "subscriptions/listen", params)
 }
 
-fn ping(session: &str, revision: Revision) -> Request {
+fn ping(session: &str, version: Version) -> Request {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    Request::legacy(session, &ping, revision)
+    Request::legacy(session, &ping, version)
 }
 
 /// Checks that the stream is open: it reports a change.
@@ -124,33 +124,33 @@ async fn a_listener_ends_with_its_token() {
 #[tokio::test]
 async fn the_stream_of_a_session_ends_with_the_last_token_of_its_client() {
     let server = serve_known().await;
-    for revision in [
-        Revision::V2025_03_26,
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
+    for version in [
+        Version::V2025_03_26,
+        Version::V2025_06_18,
+        Version::V2025_11_25,
     ] {
-        let id = session(&server, "300", revision).await;
-        let mut stream = server.send(&with(get(&id, revision), "300")).await;
+        let id = session(&server, "300", version).await;
+        let mut stream = server.send(&with(get(&id, version), "300")).await;
         // A token that expires sooner does not shorten the time.
-        server.send(&with(ping(&id, revision), "10")).await;
+        server.send(&with(ping(&id, version), "10")).await;
         pass(200 * SECOND).await;
         hears(&server, &mut stream).await;
         // The client has a new token, and need not open its stream again for that.
-        server.send(&with(ping(&id, revision), "300")).await;
+        server.send(&with(ping(&id, version), "300")).await;
         pass(290 * SECOND).await;
         hears(&server, &mut stream).await;
         pass(20 * SECOND).await;
         ended(&mut stream).await;
         // Nothing is lost in between.
         server.handle.notify().prompts_changed();
-        let mut again = server.send(&with(get(&id, revision), "300")).await;
+        let mut again = server.send(&with(get(&id, version), "300")).await;
         let told = again.next().await.unwrap();
         assert_eq!(told["method"], "notifications/prompts/list_changed");
         // A token that never expires keeps it open.
-        server.send(&with(ping(&id, revision), "always")).await;
+        server.send(&with(ping(&id, version), "always")).await;
         for _ in 0..3 {
             pass(280 * SECOND).await;
-            server.send(&with(ping(&id, revision), "1")).await;
+            server.send(&with(ping(&id, version), "1")).await;
         }
         hears(&server, &mut again).await;
     }
@@ -162,8 +162,8 @@ async fn a_call_is_answered_though_its_token_expired_meanwhile() {
     let server = serve_known().await;
     let modern = json!({"name": "report_and_wait", "_meta": {"progressToken": 1}});
     let modern = Request::modern(1, "tools/call", modern);
-    let id = session(&server, "60", Revision::V2025_11_25).await;
-    let legacy = call(&id, 1, "report_and_wait", json!({}), Revision::V2025_11_25);
+    let id = session(&server, "60", Version::V2025_11_25).await;
+    let legacy = call(&id, 1, "report_and_wait", json!({}), Version::V2025_11_25);
     for (request, number) in [(modern, 1), (legacy, 2)] {
         let mut stream = server.send(&with(request, "60")).await;
         stream.next().await.unwrap();
@@ -178,11 +178,11 @@ async fn a_call_is_answered_though_its_token_expired_meanwhile() {
 #[tokio::test]
 async fn a_connection_of_2024_ends_with_the_last_token_of_its_client() {
     let server = serve_known().await;
-    let request = Request::new("GET", Revision::V2024_11_05).to("/sse");
+    let request = Request::new("GET", Version::V2024_11_05).to("/sse");
     let mut stream = server.send(&with(request, "300")).await;
     let endpoint = stream.event().await.unwrap().data;
     let send = async |message: &Value, token: &str| {
-        let request = Request::bare(message, Revision::V2024_11_05).to(&endpoint);
+        let request = Request::bare(message, Version::V2024_11_05).to(&endpoint);
         server.send(&with(request, token)).await.status
     };
     let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
@@ -262,7 +262,7 @@ async fn tokens_say_themselves_or_by_their_issuer_when_they_expire() {
 
 // Covers: AUTH-02, AUTH-05
 #[tokio::test]
-async fn somebody_whose_credentials_have_expired_is_not_let_in() {
+async fn expired_credentials_are_refused() {
     let server = serve_known().await;
     for (token, expected) in [("5", 200), ("always", 200), ("-1", 401), ("0", 401)] {
         assert_eq!(status(&server, token).await, expected, "{token}");

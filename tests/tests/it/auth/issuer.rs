@@ -32,14 +32,14 @@ impl Drop for Issuer {
     }
 }
 
-/// What it serves.
+/// The response that it serves.
 pub(super) struct Shared {
     pub(super) metadata: Value,
     pub(super) keys: Vec<Key>,
     /// In place of the keys.
     pub(super) instead: Option<Vec<u8>>,
     pub(super) is_down: bool,
-    /// How often it was asked for its keys.
+    /// The number of requests for its keys.
     pub(super) asked: u32,
 }
 

@@ -85,7 +85,7 @@ async fn while_the_issuer_is_down_the_last_keys_serve_for_a_while() {
 
 // Covers: AUTH-02
 #[tokio::test]
-async fn without_any_keys_nobody_is_let_in() {
+async fn without_any_keys_every_token_is_refused() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer)).await;
     let token = issuer.token(&json!({}));
@@ -126,7 +126,7 @@ async fn keys_are_fetched_from_the_issuer_and_from_nowhere_else() {
         assert_eq!((issuer.shared().asked, other.shared().asked), (0, 0));
         issuer.shared().metadata = good;
     }
-    // Another host has to be named by whoever set the server up.
+    // Another host has to be named by the operator.
     other.shared().keys = vec![issuer.key()];
     let named = jwt(&issuer).key_set_url(format!("{}/keys", other.url()));
     assert_eq!(status(&serve_with(named).await, &token).await, 200);

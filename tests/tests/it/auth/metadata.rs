@@ -1,11 +1,11 @@
-//! Where clients learn how to get in.
+//! The metadata from which clients learn how to get credentials.
 
 use axum::Router;
 use mcp_runtime::auth::{Jwt, ProtectedResource, StaticTokens};
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::{ErrorKind, Principal};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, Response, send};
 use tokio::net::TcpListener;
 
@@ -15,7 +15,7 @@ use crate::fixture;
 const ISSUER: &str = "https://login.example.com";
 
 fn get(path: &str) -> Request {
-    Request::new("GET", Revision::V2026_07_28).to(path)
+    Request::new("GET", Version::V2026_07_28).to(path)
 }
 
 fn protected() -> ProtectedResource {
@@ -61,7 +61,7 @@ async fn the_metadata_says_whose_tokens_are_good_and_is_open_to_all() {
         for path in ["", "/mcp", "/"] {
             let path = format!("/.well-known/oauth-protected-resource{path}");
             assert_eq!(document(server.send(&get(&path)).await).await, expected);
-            let posted = Request::new("POST", Revision::V2026_07_28).to(&path);
+            let posted = Request::new("POST", Version::V2026_07_28).to(&path);
             assert_eq!(server.send(&posted).await.status, 405);
         }
         for path in ["/x", "x", "/mcp/x"] {
@@ -88,7 +88,7 @@ async fn a_listed_web_page_may_read_the_metadata_and_the_challenge() {
         assert!(exposed.unwrap().contains("www-authenticate"));
     }
     // Browsers ask without a token.
-    let asks = Request::new("OPTIONS", Revision::V2026_07_28).with("Origin", page);
+    let asks = Request::new("OPTIONS", Version::V2026_07_28).with("Origin", page);
     assert_eq!(server.send(&asks).await.status, 204);
 }
 

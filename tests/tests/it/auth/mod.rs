@@ -15,14 +15,14 @@ use mcp_runtime::auth::{Jwt, ProtectedResource};
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, Response};
 
 use self::issuer::Issuer;
 use crate::fixture;
 use crate::http::support::{Served, initialize, serve_server, text};
 
-/// By which address the servers here are known, wherever they really are.
+/// The URL by which the servers here are known, wherever they really are.
 const RESOURCE: &str = "https://mcp.example.com/mcp";
 const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
 
@@ -30,7 +30,7 @@ const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-reso
 #[tool(tags("auth"))]
 fn whoami(ctx: &Context) -> String {
     match ctx.principal() {
-        None => "nobody".into(),
+        None => "anonymous".into(),
         Some(principal) => {
             let scopes: Vec<_> = principal.scopes().collect();
             let (subject, client) = (principal.subject(), principal.client_id());
@@ -67,7 +67,7 @@ fn who() -> Request {
     Request::tool("whoami", json!({}))
 }
 
-/// Who the server says that it is called by.
+/// Returns the caller that the server sees.
 async fn called_by(server: &Served, token: &str) -> String {
     let (status, message) = server.message(&with(who(), token)).await;
     assert_eq!(status, 200, "{message}");
@@ -80,17 +80,17 @@ async fn status(server: &Served, token: &str) -> u16 {
 }
 
 /// Shakes hands with a token; gives the id of the session.
-async fn session(server: &Served, token: &str, revision: Revision) -> String {
-    let response = server.send(&with(initialize(revision), token)).await;
+async fn session(server: &Served, token: &str, version: Version) -> String {
+    let response = server.send(&with(initialize(version), token)).await;
     assert_eq!(response.status, 200);
     let session = response.header("mcp-session-id").unwrap().to_owned();
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let ready = Request::legacy(&session, &ready, revision);
+    let ready = Request::legacy(&session, &ready, version);
     assert_eq!(server.send(&with(ready, token)).await.status, 202);
     session
 }
 
-/// What a response says about how to get in.
+/// Returns the challenge of a response.
 fn challenge(response: &Response) -> &str {
     response.header("www-authenticate").unwrap_or_default()
 }

@@ -1,9 +1,9 @@
-//! What needs scopes, over HTTP: who lacks them is told with a status and a challenge what to ask for.
+//! Scopes over HTTP: callers without them get a status and a challenge that names them.
 
 use axum::Router;
 use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, send};
 use tokio::net::TcpListener;
 
@@ -56,13 +56,13 @@ async fn a_call_without_its_scopes_is_forbidden_and_says_all_it_needs() {
         assert_eq!(names(&message).contains(&"write_note"), shown);
     }
     // The same session, with the one token and with the other.
-    for revision in [
-        Revision::V2025_03_26,
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
+    for version in [
+        Version::V2025_03_26,
+        Version::V2025_06_18,
+        Version::V2025_11_25,
     ] {
-        let id = session(&server, &narrow, revision).await;
-        let write = || call(&id, 1, "write_note", json!({}), revision);
+        let id = session(&server, &narrow, version).await;
+        let write = || call(&id, 1, "write_note", json!({}), version);
         for _ in 0..2 {
             let mut response = server.send(&with(write(), &narrow)).await;
             assert_eq!((response.status, challenge(&response)), (403, &*said));
@@ -73,7 +73,7 @@ async fn a_call_without_its_scopes_is_forbidden_and_says_all_it_needs() {
         let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
         for (token, shown) in [(&narrow, false), (&broad, true)] {
             let list = with(
-                Request::legacy(&id, &list, revision).answering("tools/list"),
+                Request::legacy(&id, &list, version).answering("tools/list"),
                 token,
             );
             let (_, message) = server.message(&list).await;
@@ -88,7 +88,7 @@ async fn the_metadata_lists_the_scopes_of_what_is_served() {
     let issuer = Issuer::start().await;
     let server = serve(options(&issuer)).await;
     let metadata =
-        Request::new("GET", Revision::V2026_07_28).to("/.well-known/oauth-protected-resource");
+        Request::new("GET", Version::V2026_07_28).to("/.well-known/oauth-protected-resource");
     let document = server.send(&metadata).await.text().await;
     let document: Value = serde_json::from_str(&document).unwrap();
     assert_eq!(
@@ -108,8 +108,8 @@ async fn what_has_no_status_of_its_own_is_an_error_all_the_same() {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
     };
     let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
-    let id = session(&server, &token, Revision::V2025_03_26).await;
-    let batch = Request::legacy(&id, &json!([write(1), ping]), Revision::V2025_03_26);
+    let id = session(&server, &token, Version::V2025_03_26).await;
+    let batch = Request::legacy(&id, &json!([write(1), ping]), Version::V2025_03_26);
     let mut response = server.send(&with(batch, &token)).await;
     assert_eq!(response.status, 200);
     let message: Value = serde_json::from_str(&response.text().await).unwrap();
@@ -124,7 +124,7 @@ async fn what_has_no_status_of_its_own_is_an_error_all_the_same() {
         "{message}"
     );
 
-    let open = with(Request::new("GET", Revision::V2024_11_05), &token);
+    let open = with(Request::new("GET", Version::V2024_11_05), &token);
     let mut stream = server.send(&open).await;
     let endpoint = stream.event().await.unwrap().data;
     let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
@@ -132,7 +132,7 @@ async fn what_has_no_status_of_its_own_is_an_error_all_the_same() {
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     for message in [shake, ready, write(1)] {
         let post = with(
-            Request::bare(&message, Revision::V2024_11_05).to(&endpoint),
+            Request::bare(&message, Version::V2024_11_05).to(&endpoint),
             &token,
         );
         assert_eq!(server.send(&post).await.status, 202);
@@ -147,7 +147,7 @@ async fn what_has_no_status_of_its_own_is_an_error_all_the_same() {
 
 // Covers: AUTH-05, AUTH-13
 #[tokio::test]
-async fn a_caller_of_whom_nothing_is_known_is_asked_who_they_are() {
+async fn an_anonymous_caller_is_asked_for_credentials() {
     let server = fixture::server()
         .tags(["auth"])
         .tags(["auth-scopes"])

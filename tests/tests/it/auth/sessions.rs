@@ -1,4 +1,4 @@
-//! What belongs to one principal is unknown to any other: sessions, streams, events, and what was sealed.
+//! Sessions, streams, events and sealed states of one principal are unknown to any other.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use mcp_runtime::http::{
     EventStore, HttpOptions, HttpSessions, MemoryEvents, MemorySessions, SessionStore,
 };
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, Response};
 
 use super::issuer::Issuer;
@@ -16,7 +16,7 @@ use crate::fixture;
 use crate::http::stores::Database;
 use crate::http::support::{Served, call, initialize, serve_server, text};
 
-/// What an unknown session is answered, with the status.
+/// The response to an unknown session, with the status.
 async fn unknown(mut response: Response) -> bool {
     let status = response.status;
     let body = response.text().await;
@@ -24,15 +24,15 @@ async fn unknown(mut response: Response) -> bool {
 }
 
 /// All that can be asked of a session of 2025.
-fn requests(session: &str, revision: Revision) -> Vec<Request> {
-    let message = |message: Value| Request::legacy(session, &message, revision);
+fn requests(session: &str, version: Version) -> Vec<Request> {
+    let message = |message: Value| Request::legacy(session, &message, version);
     let get = || {
-        Request::new("GET", revision)
+        Request::new("GET", version)
             .header("Mcp-Session-Id", session)
-            .header("MCP-Protocol-Version", revision.date())
+            .header("MCP-Protocol-Version", version.date())
     };
     let mut requests = vec![
-        call(session, 1, "whoami", json!({}), revision),
+        call(session, 1, "whoami", json!({}), version),
         message(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
         message(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})),
         message(
@@ -41,11 +41,11 @@ fn requests(session: &str, revision: Revision) -> Vec<Request> {
         message(json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
         get(),
         get().header("Last-Event-ID", "1:0"),
-        Request::new("DELETE", revision)
+        Request::new("DELETE", version)
             .header("Mcp-Session-Id", session)
-            .header("MCP-Protocol-Version", revision.date()),
+            .header("MCP-Protocol-Version", version.date()),
     ];
-    if revision == Revision::V2025_03_26 {
+    if version == Version::V2025_03_26 {
         requests.push(message(
             json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]),
         ));
@@ -74,15 +74,15 @@ async fn a_session_is_unknown_to_everybody_but_its_principal() {
     ] {
         let lasts = !matches!(sessions, HttpSessions::Sealed);
         let server = serve(options(&issuer).sessions(sessions)).await;
-        for revision in [
-            Revision::V2025_03_26,
-            Revision::V2025_06_18,
-            Revision::V2025_11_25,
+        for version in [
+            Version::V2025_03_26,
+            Version::V2025_06_18,
+            Version::V2025_11_25,
         ] {
             let alice = issuer.token(&json!({}));
-            let id = session(&server, &alice, revision).await;
+            let id = session(&server, &alice, version).await;
             for other in others(&issuer) {
-                for request in requests(&id, revision) {
+                for request in requests(&id, version) {
                     // Without lasting sessions there is no stream to read, and nothing to delete.
                     if !lasts && matches!(request.verb, "GET" | "DELETE") {
                         continue;
@@ -94,7 +94,7 @@ async fn a_session_is_unknown_to_everybody_but_its_principal() {
             // It is still there, also for a later token of the same principal with other scopes.
             let later = issuer.token(&json!({"scope": "c"}));
             for (token, scopes) in [(&alice, "a b"), (&later, "c"), (&alice, "a b")] {
-                let request = call(&id, 1, "whoami", json!({}), revision);
+                let request = call(&id, 1, "whoami", json!({}), version);
                 let (_, message) = server.message(&with(request, token)).await;
                 assert_eq!(text(&message), format!("alice app {scopes}"));
             }
@@ -104,19 +104,19 @@ async fn a_session_is_unknown_to_everybody_but_its_principal() {
 
 // Covers: AUTH-11
 #[tokio::test]
-async fn a_session_of_nobody_is_of_nobody_and_a_session_of_somebody_not_of_nobody() {
+async fn anonymous_sessions_and_those_of_a_principal_are_closed_to_each_other() {
     let issuer = Issuer::start().await;
     let store: Arc<dyn SessionStore> = Arc::new(MemorySessions::new(&Limits::default()));
     let sessions = || HttpSessions::Store(Arc::clone(&store));
     let open = serve(HttpOptions::new().sessions(sessions())).await;
     let protected = serve(options(&issuer).sessions(sessions())).await;
     let alice = issuer.token(&json!({}));
-    let nobodys = open.session(Revision::V2025_11_25).await;
-    let hers = session(&protected, &alice, Revision::V2025_11_25).await;
-    let ping = |session: &str| call(session, 1, "whoami", json!({}), Revision::V2025_11_25);
-    assert!(unknown(protected.send(&with(ping(&nobodys), &alice)).await).await);
+    let anonymous = open.session(Version::V2025_11_25).await;
+    let hers = session(&protected, &alice, Version::V2025_11_25).await;
+    let ping = |session: &str| call(session, 1, "whoami", json!({}), Version::V2025_11_25);
+    assert!(unknown(protected.send(&with(ping(&anonymous), &alice)).await).await);
     assert!(unknown(open.send(&ping(&hers)).await).await);
-    assert_eq!(open.send(&ping(&nobodys)).await.status, 200);
+    assert_eq!(open.send(&ping(&anonymous)).await.status, 200);
     assert_eq!(protected.send(&with(ping(&hers), &alice)).await.status, 200);
 }
 
@@ -137,9 +137,9 @@ async fn events_are_read_by_the_principal_they_are_for_at_any_instance() {
     let issuer = Issuer::start().await;
     let [one, two] = instances(&issuer).await;
     let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
-    let id = session(&one, &alice, Revision::V2025_11_25).await;
-    let bobs = session(&one, &bob, Revision::V2025_11_25).await;
-    let request = call(&id, 1, "report_and_wait", json!({}), Revision::V2025_11_25);
+    let id = session(&one, &alice, Version::V2025_11_25).await;
+    let bobs = session(&one, &bob, Version::V2025_11_25).await;
+    let request = call(&id, 1, "report_and_wait", json!({}), Version::V2025_11_25);
     let mut broken = one.send(&with(request, &alice)).await;
     let seen = loop {
         let event = broken.event().await.unwrap();
@@ -149,7 +149,7 @@ async fn events_are_read_by_the_principal_they_are_for_at_any_instance() {
     };
     drop(broken);
     let get = |session: &str, token: &str| {
-        let request = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session);
+        let request = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", session);
         let request = request
             .header("Last-Event-ID", &seen)
             .answering("tools/call");
@@ -173,12 +173,12 @@ async fn a_connection_of_2024_takes_messages_of_its_principal_only() {
     let server = serve(options(&issuer).legacy_sse(true)).await;
     let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
     let mut stream = server
-        .send(&with(Request::new("GET", Revision::V2024_11_05), &alice))
+        .send(&with(Request::new("GET", Version::V2024_11_05), &alice))
         .await;
     let endpoint = stream.event().await.unwrap().data;
     let post = |message: &Value, token: &str| {
         with(
-            Request::bare(message, Revision::V2024_11_05).to(&endpoint),
+            Request::bare(message, Version::V2024_11_05).to(&endpoint),
             token,
         )
     };
@@ -192,7 +192,7 @@ async fn a_connection_of_2024_takes_messages_of_its_principal_only() {
     assert_eq!(server.send(&post(&ready, &alice)).await.status, 202);
     let message: Value = serde_json::from_str(&stream.event().await.unwrap().data).unwrap();
     assert_eq!(message["id"], 0);
-    // Who calls is said by the request, not by the stream.
+    // The caller is that of the request, not that of the stream.
     let params = json!({"name": "whoami", "arguments": {}});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let later = issuer.token(&json!({"scope": "c"}));
@@ -244,11 +244,11 @@ async fn a_principal_has_so_many_sessions_and_streams() {
         .http(options(&issuer));
     let server = serve_server(server).await;
     let [alice, bob] = ["alice", "bob"].map(|name| issuer.token_of(name));
-    let his = session(&server, &bob, Revision::V2025_11_25).await;
-    let first = session(&server, &alice, Revision::V2025_11_25).await;
-    let second = session(&server, &alice, Revision::V2025_11_25).await;
-    let third = session(&server, &alice, Revision::V2025_11_25).await;
-    let ping = |session: &str| call(session, 1, "whoami", json!({}), Revision::V2025_11_25);
+    let his = session(&server, &bob, Version::V2025_11_25).await;
+    let first = session(&server, &alice, Version::V2025_11_25).await;
+    let second = session(&server, &alice, Version::V2025_11_25).await;
+    let third = session(&server, &alice, Version::V2025_11_25).await;
+    let ping = |session: &str| call(session, 1, "whoami", json!({}), Version::V2025_11_25);
     assert!(unknown(server.send(&with(ping(&first), &alice)).await).await);
     for (session, token) in [(&second, &alice), (&third, &alice), (&his, &bob)] {
         assert_eq!(server.send(&with(ping(session), token)).await.status, 200);
@@ -261,22 +261,21 @@ async fn a_principal_has_so_many_sessions_and_streams() {
             2,
             "report_and_wait",
             json!({}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         );
         running.push(server.send(&with(request, &alice)).await);
     }
     let response = server
-        .send(&with(initialize(Revision::V2025_11_25), &alice))
+        .send(&with(initialize(Version::V2025_11_25), &alice))
         .await;
     assert_eq!(
         (response.status, response.header("retry-after")),
         (503, Some("10"))
     );
-    session(&server, &bob, Revision::V2025_11_25).await;
+    session(&server, &bob, Version::V2025_11_25).await;
 
-    let get = |session: &str| {
-        Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session)
-    };
+    let get =
+        |session: &str| Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", session);
     let listen = || {
         let params = json!({"notifications": {"toolsListChanged": true}});
         Request::modern(1, "subscriptions/listen", params)

@@ -1,9 +1,9 @@
-//! Which tokens are let in, and what is said to those who come with others.
+//! Tokens that are accepted, and the refusal of all others.
 
 use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 use super::issuer::{Issuer, Key, confused, seconds, unsigned};
@@ -80,14 +80,14 @@ async fn no_other_token_is_let_in_and_nothing_says_why() {
         ("expired", token(json!({"exp": seconds(-90)}))),
         ("never expires", token(json!({"exp": null}))),
         ("not yet", token(json!({"nbf": seconds(90)}))),
-        ("nobody", token(json!({"sub": null, "client_id": null}))),
+        ("anonymous", token(json!({"sub": null, "client_id": null}))),
         ("unsigned", unsigned(&claims)),
         (
             "signed with the public key",
             confused(&claims, &issuer.key()),
         ),
         (
-            "signed by somebody else",
+            "signed with another key",
             Key::ecdsa().sign(&claims, &json!({"kid": issuer.key().id})),
         ),
         ("an unknown key", Key::ecdsa().sign(&claims, &json!({}))),
@@ -131,15 +131,15 @@ async fn every_request_of_every_era_needs_a_token() {
     let server = serve(options(&issuer).legacy_sse(true)).await;
     let requests = [
         who(),
-        initialize(Revision::V2025_03_26),
-        initialize(Revision::V2025_11_25),
-        Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &"a".repeat(43)),
-        Request::new("DELETE", Revision::V2025_11_25).header("Mcp-Session-Id", &"a".repeat(43)),
-        Request::new("GET", Revision::V2024_11_05),
-        Request::new("GET", Revision::V2024_11_05).to("/sse"),
-        Request::bare(&json!({}), Revision::V2024_11_05).to("/mcp?connection=x"),
-        // What is wrong with the rest of the request is looked at later.
-        Request::new("POST", Revision::V2026_07_28),
+        initialize(Version::V2025_03_26),
+        initialize(Version::V2025_11_25),
+        Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &"a".repeat(43)),
+        Request::new("DELETE", Version::V2025_11_25).header("Mcp-Session-Id", &"a".repeat(43)),
+        Request::new("GET", Version::V2024_11_05),
+        Request::new("GET", Version::V2024_11_05).to("/sse"),
+        Request::bare(&json!({}), Version::V2024_11_05).to("/mcp?connection=x"),
+        // Mistakes in the rest of the request are found later.
+        Request::new("POST", Version::V2026_07_28),
     ];
     for request in requests {
         for credentials in [None, Some("Basic YWxpY2U6cGFzcw==")] {
@@ -154,14 +154,14 @@ async fn every_request_of_every_era_needs_a_token() {
             assert!(response.text().await.contains("unauthorized"));
         }
     }
-    // Who may not be here at all learns nothing of tokens.
+    // Callers from hosts that are not served learn nothing of tokens.
     let foreign = who().with("Host", "evil.example.com");
     assert_eq!(server.send(&foreign).await.status, 403);
     let page = who().with("Origin", "https://evil.example.com");
     assert_eq!(server.send(&page).await.status, 403);
     assert_eq!(
         server
-            .send(&Request::new("PUT", Revision::V2026_07_28))
+            .send(&Request::new("PUT", Version::V2026_07_28))
             .await
             .status,
         405

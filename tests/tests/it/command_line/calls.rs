@@ -4,14 +4,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Scratch, in_every_revision, run, run_in};
+use super::{Scratch, in_every_version, run, run_in};
 
 #[test]
-fn a_tool_is_called_with_typed_arguments_in_every_revision() {
-    in_every_revision("calculator", &["call", "add", "a=1", "b=2"], |date, ran| {
+fn a_tool_is_called_with_typed_arguments_in_every_version() {
+    in_every_version("calculator", &["call", "add", "a=1", "b=2"], |date, ran| {
         assert_eq!(ran.good(), "3\n", "{date}");
     });
-    in_every_revision(
+    in_every_version(
         "calculator",
         &["call", "add", "{\"a\": 1, \"b\": 2}"],
         |_, ran| {
@@ -49,7 +49,7 @@ fn a_call_that_fails_fails_the_command() {
         (&["read", "no:such"], "the server has no resources"),
         (&["prompt", "none"], "the server has none"),
     ] {
-        in_every_revision("calculator", arguments, |date, ran| {
+        in_every_version("calculator", arguments, |date, ran| {
             let complaint_there = ran.bad();
             assert!(
                 complaint_there.contains(complaint),
@@ -61,7 +61,7 @@ fn a_call_that_fails_fails_the_command() {
 
 #[test]
 fn what_a_server_has_is_listed() {
-    in_every_revision("everything", &["tools"], |date, ran| {
+    in_every_version("everything", &["tools"], |date, ran| {
         let out = ran.good();
         assert!(out.contains("add(a: integer, b: integer)"), "{date}: {out}");
         // More than a page of them.
@@ -89,17 +89,17 @@ fn what_a_server_has_is_listed() {
 
 #[test]
 fn prompts_resources_and_completions_are_had() {
-    in_every_revision(
+    in_every_version(
         "everything",
         &["prompt", "review", "code=x", "language=rust"],
         |_, ran| {
             assert_eq!(ran.good(), "user: Review this Rust code.\nuser: x\n");
         },
     );
-    in_every_revision("everything", &["read", "memo:///3"], |_, ran| {
+    in_every_version("everything", &["read", "memo:///3"], |_, ran| {
         assert_eq!(ran.good(), "memo 3\n");
     });
-    in_every_revision(
+    in_every_version(
         "everything",
         &["complete", "review", "language", "py"],
         |_, ran| {
@@ -124,8 +124,8 @@ fn prompts_resources_and_completions_are_had() {
 
 #[test]
 fn questions_are_answered_from_the_command_line_where_there_is_no_terminal() {
-    for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
-        let call = ["call", "deploy", "service=shop", "--revision", revision];
+    for version in ["2025-06-18", "2025-11-25", "2026-07-28"] {
+        let call = ["call", "deploy", "service=shop", "--revision", version];
         let with = |more: &[&str]| run("deploy", &[&call[..], more].concat());
         let yes = with(&[
             "--answer",
@@ -135,7 +135,7 @@ fn questions_are_answered_from_the_command_line_where_there_is_no_terminal() {
             "--say",
             "Done.",
         ]);
-        assert_eq!(yes.good(), "Done.\n", "{revision}");
+        assert_eq!(yes.good(), "Done.\n", "{version}");
         assert!(
             with(&["--answer", "approve=false"])
                 .bad()

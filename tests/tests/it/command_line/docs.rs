@@ -50,7 +50,7 @@ fn renewed(page: &str) -> String {
     renewed
 }
 
-/// What a command prints, with the places of whoever reads the page.
+/// Returns the output of a command, with the paths of the reader of the page.
 fn printed(scratch: &Scratch, command: &str) -> String {
     let arguments = command
         .strip_prefix("cargo run -q -- ")

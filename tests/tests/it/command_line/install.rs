@@ -34,7 +34,7 @@ fn a_server_is_installed_beside_what_is_there() {
     assert!(again.contains("Already installed"), "{again}");
     assert_eq!(scratch.read(config), after);
     assert!(!scratch.path().join(".cursor/mcp.json.backup-2").exists());
-    // Otherwise: what somebody added to the entry stays.
+    // Otherwise: additions to the entry stay.
     scratch.write(
         config,
         &after.replace("\"env\"", "\"disabled\": true, \"env\""),
@@ -49,7 +49,7 @@ fn a_server_is_installed_beside_what_is_there() {
 }
 
 #[test]
-fn every_client_has_its_place() {
+fn every_client_has_its_configuration_file() {
     let scratch = Scratch::new("places");
     let install = |more: &[&str]| run_in(scratch.path(), "garden", &[&["install"], more].concat());
     let mut places = vec![

@@ -11,7 +11,7 @@ mod terminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a command came to.
+/// The outcome of a command.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
@@ -19,13 +19,13 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// What was printed, by a command that went well.
+    /// Returns the output of a command that went well.
     fn good(self) -> String {
         assert_eq!(self.code, Some(0), "{}{}", self.out, self.err);
         self.out
     }
 
-    /// What was complained of, by a command that failed.
+    /// Returns the complaints of a command that failed.
     fn bad(self) -> String {
         assert_eq!(self.code, Some(1), "{}{}", self.out, self.err);
         self.err
@@ -58,10 +58,10 @@ pub(crate) fn run(example: &str, arguments: &[&str]) -> Ran {
     run_in(&std::env::temp_dir(), example, arguments)
 }
 
-/// Runs a command in every revision it can be told to speak.
-fn in_every_revision(example: &str, arguments: &[&str], check: impl Fn(&str, Ran)) {
-    for revision in tests::Revision::ALL {
-        let date = revision.date();
+/// Runs a command in every protocol version it can be told to speak.
+fn in_every_version(example: &str, arguments: &[&str], check: impl Fn(&str, Ran)) {
+    for version in tests::Version::ALL {
+        let date = version.date();
         let with = [arguments, &["--revision", date]].concat();
         check(date, run(example, &with));
     }

@@ -29,9 +29,9 @@ fn shell(example: &str, arguments: &[&str], lines: &str) -> Ran {
 
 #[test]
 fn what_one_call_changes_the_next_one_finds() {
-    for revision in tests::Revision::ALL {
+    for version in tests::Version::ALL {
         let lines = "# two notes\ncall add text=\"buy milk\" urgency=5\n\ncall add text=sleep\nread notes:///0\nread notes:///1\n";
-        let ran = shell("guide", &["shell", "--revision", revision.date()], lines);
+        let ran = shell("guide", &["shell", "--revision", version.date()], lines);
         assert_eq!(ran.err, "");
         assert_eq!(ran.code, Some(0));
         let expected = "> # two notes\n> call add text=\"buy milk\" urgency=5\n> call add text=sleep\n\
@@ -81,7 +81,7 @@ fn help_lists_the_commands_of_the_shell() {
 }
 
 #[test]
-fn an_answer_to_a_field_that_nobody_asks_for_is_named() {
+fn an_answer_to_a_field_that_no_form_has_is_named() {
     let ran = run(
         "garden",
         &["call", "dig_out", "plant=rose", "--answer", "realy=true"],

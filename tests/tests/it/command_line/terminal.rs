@@ -18,7 +18,7 @@ struct Screen {
     keyboard: File,
     child: Child,
     shown: Receiver<String>,
-    /// What was shown and not yet expected.
+    /// Output that no test has expected yet.
     text: String,
 }
 
@@ -45,7 +45,7 @@ impl Screen {
         let (show, shown) = channel();
         thread::spawn(move || {
             let mut bytes = [0; 1024];
-            // Ends with an error when nobody has the terminal any more.
+            // Ends with an error when no process has the terminal any more.
             while let Ok(length @ 1..) = screen.read(&mut bytes) {
                 if show
                     .send(String::from_utf8_lossy(&bytes[..length]).into_owned())

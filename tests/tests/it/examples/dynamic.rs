@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use super::{Directory, follow, start};
 
@@ -15,10 +15,10 @@ async fn names(client: &mut Client) -> Vec<Value> {
 
 #[tokio::test]
 async fn tools_come_and_go_with_the_file() {
-    for revision in Revision::ERAS {
-        let directory = Directory::new("dynamic", revision);
+    for version in Version::ERAS {
+        let directory = Directory::new("dynamic", version);
         let file = directory.join("tools.json");
-        // As editors do it: whoever reads sees the old file or the new one.
+        // As editors do it: a reader sees the old file or the new one.
         let write = |definitions: &Value| {
             fs::write(directory.join("new"), definitions.to_string()).unwrap();
             fs::rename(directory.join("new"), &file).unwrap();
@@ -30,14 +30,14 @@ async fn tools_come_and_go_with_the_file() {
         let bye = json!({"name": "bye", "description": "Takes leave", "answer": "Bye."});
         write(&json!([greet]));
         let variables = [("DYNAMIC_TOOLS", file.to_str().unwrap())];
-        let mut process = start("dynamic", &variables, revision).await;
+        let mut process = start("dynamic", &variables, version).await;
         let client = &mut process.client;
         assert_eq!(names(client).await, ["greet"]);
         let text = client.text("greet", json!({"name": "Ada"})).await;
         assert_eq!(text, "Hello, Ada!");
         client.refused("greet", json!({"nam": "Ada"})).await;
 
-        if revision.is_modern() {
+        if version.is_modern() {
             follow(client, "none:").await;
         }
         for (definitions, expected) in [
@@ -53,7 +53,7 @@ async fn tools_come_and_go_with_the_file() {
         }
         assert_eq!(client.text("bye", json!({})).await, "Bye.");
 
-        // What cannot be read, or used, changes nothing.
+        // A file that cannot be read, or used, changes nothing.
         write(&json!("not a list"));
         write(&json!([greet, greet]));
         write(&json!([bye, greet]));

@@ -3,20 +3,20 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tests::{Process, Revision};
+use tests::{Process, Version};
 
 use super::{Directory, completed, follow};
 
-async fn start(directory: &Directory, revision: Revision) -> Process {
+async fn start(directory: &Directory, version: Version) -> Process {
     let root = directory.join("root");
     let variables = [("FILES_ROOT", root.to_str().unwrap())];
-    super::start("files", &variables, revision).await
+    super::start("files", &variables, version).await
 }
 
 #[tokio::test]
-async fn files_are_listed_and_read_and_followed() {
-    for revision in Revision::ERAS {
-        let directory = Directory::new("files", revision);
+async fn files_are_listed_and_read_and_subscribed() {
+    for version in Version::ERAS {
+        let directory = Directory::new("files", version);
         fs::create_dir_all(directory.join("root/deep/.git")).unwrap();
         for (path, contents) in [
             ("root/a.txt", &b"text"[..]),
@@ -28,7 +28,7 @@ async fn files_are_listed_and_read_and_followed() {
         ] {
             fs::write(directory.join(path), contents).unwrap();
         }
-        let mut process = start(&directory, revision).await;
+        let mut process = start(&directory, version).await;
         let client = &mut process.client;
 
         let (resources, _) = client.list("resources/list", "resources").await;
@@ -81,7 +81,7 @@ async fn files_are_listed_and_read_and_followed() {
 #[cfg(unix)]
 #[tokio::test]
 async fn links_do_not_lead_out_and_pipes_do_not_hang() {
-    let directory = Directory::new("links", Revision::V2026_07_28);
+    let directory = Directory::new("links", Version::V2026_07_28);
     fs::create_dir_all(directory.join("root")).unwrap();
     fs::write(directory.join("outside"), "outside").unwrap();
     std::os::unix::fs::symlink("../outside", directory.join("root/link")).unwrap();
@@ -90,7 +90,7 @@ async fn links_do_not_lead_out_and_pipes_do_not_hang() {
         .arg(directory.join("root/pipe"))
         .status();
     assert!(made.unwrap().success());
-    let mut process = start(&directory, Revision::V2026_07_28).await;
+    let mut process = start(&directory, Version::V2026_07_28).await;
     let client = &mut process.client;
     let (resources, _) = client.list("resources/list", "resources").await;
     assert_eq!(resources, Vec::<Value>::new());

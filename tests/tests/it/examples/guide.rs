@@ -1,11 +1,11 @@
 //! The server of the guide.
 
 use serde_json::json;
-use tests::{Process, Revision};
+use tests::{Process, Version};
 
 use super::{completed, source};
 
-/// How many lines a person has to write: all but blank ones and comments.
+/// Counts the lines that an author has to write: all but blank ones and comments.
 #[test]
 fn it_takes_25_lines() {
     let source = source("guide");
@@ -43,8 +43,8 @@ fn it_is_the_server_of_the_pages_that_compare() {
 
 #[tokio::test]
 async fn it_has_everything() {
-    for revision in Revision::ALL {
-        let mut process = Process::start("guide", &[], revision).await;
+    for version in Version::ALL {
+        let mut process = Process::start("guide", &[], version).await;
         let client = &mut process.client;
 
         let (tools, _) = client.list("tools/list", "tools").await;
@@ -75,7 +75,7 @@ async fn it_has_everything() {
         let reference = json!({"type": "ref/prompt", "name": "summary"});
         let styles = completed(client, reference, "style", "fr").await;
         assert_eq!(styles[0], "friendly");
-        // What is offered are suggestions, not all there is.
+        // Completions are suggestions, not all possible values.
         let arguments = json!({"name": "summary", "arguments": {"style": "few"}});
         let prompt = client.ok("prompts/get", arguments).await;
         let text = &prompt["messages"][0]["content"]["text"];

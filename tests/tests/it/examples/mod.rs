@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tests::http::{Request, response, send, write};
-use tests::{Answer, Client, Process, Question, Revision};
+use tests::{Answer, Client, Process, Question, Version};
 
 use crate::http::listener::{certificate, shake};
 use crate::http::support::{call, initialize, text};
@@ -21,8 +21,8 @@ use crate::http::support::{call, initialize, text};
 #[tokio::test]
 async fn hello_is_short_and_greets() {
     assert!(source("hello").lines().count() <= 15);
-    for revision in Revision::ALL {
-        let mut process = Process::start("hello", &[], revision).await;
+    for version in Version::ALL {
+        let mut process = Process::start("hello", &[], version).await;
         assert_eq!(
             process.client.text("hello", json!({"name": "Ada"})).await,
             "Hello, Ada!"
@@ -32,8 +32,8 @@ async fn hello_is_short_and_greets() {
 
 #[tokio::test]
 async fn guarded_knows_what_it_did_and_says_nothing_it_should_not() {
-    for revision in Revision::ERAS {
-        let mut process = Process::raw("guarded", &[], revision);
+    for version in Version::ERAS {
+        let mut process = Process::raw("guarded", &[], version);
         process.client.capabilities = json!({"elicitation": {}});
         let mut client = process.client.connect().await;
         client.answer(|_| Answer::accept(json!({"sure": true})));
@@ -62,10 +62,10 @@ fn approve(question: &Question) -> Answer {
 
 #[tokio::test]
 async fn deploy_asks_before_it_acts() {
-    for revision in [
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
-        Revision::V2026_07_28,
+    for version in [
+        Version::V2025_06_18,
+        Version::V2025_11_25,
+        Version::V2026_07_28,
     ] {
         for (capabilities, expected) in [
             (
@@ -74,7 +74,7 @@ async fn deploy_asks_before_it_acts() {
             ),
             (json!({"elicitation": {}, "sampling": {}}), "It is done."),
         ] {
-            let mut process = Process::raw("deploy", &[], revision);
+            let mut process = Process::raw("deploy", &[], version);
             process.client.capabilities = capabilities;
             let mut client = process.client.connect().await;
             client.answer(approve);
@@ -97,14 +97,14 @@ async fn rounds_of_deploy_may_land_on_different_processes_that_share_a_key() {
     let start = |key: &'static str| {
         let variables = [("DEPLOY_STATE_KEYS", key)];
         let mut process =
-            Process::with_environment("deploy", &[], &variables, Revision::V2026_07_28);
+            Process::with_environment("deploy", &[], &variables, Version::V2026_07_28);
         process.client.capabilities = json!({"elicitation": {}, "sampling": {}});
         process.client.answer(approve);
         process
     };
     let shared = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     let mut processes = [start(shared), start(shared)];
-    let mut stranger = start("BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=");
+    let mut foreign = start("BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=");
     let params = json!({"name": "deploy", "arguments": {"service": "shop"}});
     let mut next = params.clone();
     for round in 0..3 {
@@ -115,7 +115,7 @@ async fn rounds_of_deploy_may_land_on_different_processes_that_share_a_key() {
             break;
         }
         next = client.retry(&params, &result);
-        let failure = stranger
+        let failure = foreign
             .client
             .fails("tools/call", next.clone(), -32602)
             .await;
@@ -125,7 +125,7 @@ async fn rounds_of_deploy_may_land_on_different_processes_that_share_a_key() {
 
 #[tokio::test]
 async fn calculator_keeps_its_memory() {
-    let mut process = Process::start("calculator", &[], Revision::V2026_07_28).await;
+    let mut process = Process::start("calculator", &[], Version::V2026_07_28).await;
     let client = &mut process.client;
     assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
     client.text("accumulate", json!({"number": 2.5})).await;
@@ -141,11 +141,11 @@ async fn calculator_keeps_its_memory() {
 #[tokio::test]
 async fn tcp_serves_several_clients() {
     let address = free_address().to_string();
-    let _process = Process::raw("tcp", &[&address], Revision::V2025_11_25);
-    for revision in Revision::ALL {
+    let _process = Process::raw("tcp", &[&address], Version::V2025_11_25);
+    for version in Version::ALL {
         let stream = retry(async || tokio::net::TcpStream::connect(&address).await).await;
         let (reader, writer) = tokio::io::split(stream);
-        let mut client = Client::new(reader, writer, revision).connect().await;
+        let mut client = Client::new(reader, writer, version).connect().await;
         assert_eq!(
             client.text("hello", json!({"name": "Ada"})).await,
             "Hello, Ada!"
@@ -161,12 +161,12 @@ async fn a_unix_socket_serves_several_clients() {
     let _process = Process::raw(
         "unix_socket",
         &[path.to_str().unwrap()],
-        Revision::V2025_11_25,
+        Version::V2025_11_25,
     );
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let stream = retry(async || tokio::net::UnixStream::connect(&path).await).await;
         let (reader, writer) = tokio::io::split(stream);
-        let mut client = Client::new(reader, writer, revision).connect().await;
+        let mut client = Client::new(reader, writer, version).connect().await;
         assert_eq!(
             client.text("hello", json!({"name": "Ada"})).await,
             "Hello, Ada!"
@@ -185,7 +185,7 @@ async fn the_one_command_of_the_readme_shows_a_result() {
     assert!(text.contains("Hello, world!"), "{text}");
 }
 
-/// An address nobody uses.
+/// Returns a socket address that is not in use.
 fn free_address() -> std::net::SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()
@@ -194,8 +194,8 @@ fn free_address() -> std::net::SocketAddr {
 #[tokio::test]
 async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
     let address = free_address();
-    let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::V2026_07_28);
-    let home = Request::new("GET", Revision::V2026_07_28).to("/");
+    let mut process = Process::raw("axum-app", &[&address.to_string()], Version::V2026_07_28);
+    let home = Request::new("GET", Version::V2026_07_28).to("/");
     retry(async || tokio::net::TcpStream::connect(address).await).await;
     for visit in 1..=2 {
         let mut response = send(address, &home).await;
@@ -206,7 +206,7 @@ async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
         let answer = send(address, &call).await.message().await;
         assert_eq!(text(&answer), visit.to_string());
     }
-    let hello = initialize(Revision::V2025_11_25);
+    let hello = initialize(Version::V2025_11_25);
     assert_eq!(send(address, &hello).await.status, 401);
     let mut response = send(
         address,
@@ -215,11 +215,11 @@ async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
     .await;
     let session = response.header("mcp-session-id").unwrap().to_owned();
     response.message().await;
-    let call = call(&session, 1, "visits", json!({}), Revision::V2025_11_25)
+    let call = call(&session, 1, "visits", json!({}), Version::V2025_11_25)
         .header("Authorization", "Bearer open sesame");
     let answer = send(address, &call).await.message().await;
     assert_eq!(text(&answer), "2");
-    let get = Request::new("GET", Revision::V2025_11_25)
+    let get = Request::new("GET", Version::V2025_11_25)
         .header("Mcp-Session-Id", &session)
         .header("Authorization", "Bearer open sesame");
     let mut open = send(address, &get).await;
@@ -248,10 +248,10 @@ async fn an_example_serves_https() {
     let files = [file("certificate", &certificate), file("key", &key)];
     let address = free_address();
     let arguments = [&*files[0], &*files[1], &address.to_string()];
-    let _process = Process::raw("tls", &arguments, Revision::V2026_07_28);
+    let _process = Process::raw("tls", &arguments, Version::V2026_07_28);
     for request in [
         Request::tool("hello", json!({"name": "Ada"})),
-        initialize(Revision::V2025_11_25),
+        initialize(Version::V2025_11_25),
     ] {
         let stream = retry(async || tokio::net::TcpStream::connect(address).await).await;
         let mut stream = shake(stream, &certificate).await;
@@ -278,15 +278,15 @@ async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
 }
 
 /// Starts an example with these variables in its environment, and shakes hands.
-pub(crate) async fn start(name: &str, variables: &[(&str, &str)], revision: Revision) -> Process {
-    let mut process = Process::with_environment(name, &[], variables, revision);
+pub(crate) async fn start(name: &str, variables: &[(&str, &str)], version: Version) -> Process {
+    let mut process = Process::with_environment(name, &[], variables, version);
     process.client = process.client.connect().await;
     process
 }
 
 /// Asks to be told when this resource changes, or any list.
 async fn follow(client: &mut Client, uri: &str) {
-    if !client.revision().is_modern() {
+    if !client.version().is_modern() {
         client.ok("resources/subscribe", json!({"uri": uri})).await;
         return;
     }
@@ -309,8 +309,8 @@ async fn completed(client: &mut Client, reference: Value, name: &str, value: &st
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
-    pub(crate) fn new(name: &str, revision: Revision) -> Self {
-        let name = format!("mcp-{name}-{}-{}", std::process::id(), revision.date());
+    pub(crate) fn new(name: &str, version: Version) -> Self {
+        let name = format!("mcp-{name}-{}-{}", std::process::id(), version.date());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)

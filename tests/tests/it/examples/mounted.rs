@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tests::http::{Request, send};
-use tests::{Process, Revision};
+use tests::{Process, Version};
 
 use super::{free_address, retry};
 use crate::http::support::{call, initialize, text};
@@ -13,21 +13,21 @@ fn signed(request: Request) -> Request {
 
 #[tokio::test]
 async fn a_signal_to_stop_lets_calls_of_an_axum_program_finish() {
-    for (signal, revision) in [
-        ("-TERM", Revision::V2026_07_28),
-        ("-TERM", Revision::V2025_11_25),
-        ("-INT", Revision::V2026_07_28),
+    for (signal, version) in [
+        ("-TERM", Version::V2026_07_28),
+        ("-TERM", Version::V2025_11_25),
+        ("-INT", Version::V2026_07_28),
     ] {
         let address = free_address();
-        let mut process = Process::raw("axum-app", &[&address.to_string()], Revision::V2026_07_28);
+        let mut process = Process::raw("axum-app", &[&address.to_string()], Version::V2026_07_28);
         retry(async || tokio::net::TcpStream::connect(address).await).await;
-        let request = if revision.is_modern() {
+        let request = if version.is_modern() {
             let params = json!({"name": "watch_visits", "arguments": {"seconds": 1}, "_meta": {"progressToken": 1}});
             Request::modern(1, "tools/call", params)
         } else {
-            let hello = send(address, &signed(initialize(revision))).await;
+            let hello = send(address, &signed(initialize(version))).await;
             let session = hello.header("mcp-session-id").unwrap();
-            call(session, 1, "watch_visits", json!({"seconds": 1}), revision)
+            call(session, 1, "watch_visits", json!({"seconds": 1}), version)
         };
         let mut response = send(address, &signed(request)).await;
         // The call is running.

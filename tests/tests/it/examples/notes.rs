@@ -1,27 +1,27 @@
 //! Notes in a database.
 
 use serde_json::{Value, json};
-use tests::{Process, Revision};
+use tests::{Process, Version};
 
 use super::{Directory, completed, follow};
 
-async fn start(directory: &Directory, revision: Revision) -> Process {
+async fn start(directory: &Directory, version: Version) -> Process {
     let database = directory.join("notes.db");
     let variables = [("NOTES_DB", database.to_str().unwrap())];
-    super::start("notes", &variables, revision).await
+    super::start("notes", &variables, version).await
 }
 
-/// A structured result; older revisions have it as text only.
+/// A structured result; older protocol versions have it as text only.
 fn structured(result: &Value) -> Value {
     let text = result["content"][0]["text"].as_str().unwrap();
     serde_json::from_str(text).unwrap_or_else(|_| panic!("{result}"))
 }
 
 #[tokio::test]
-async fn notes_are_kept_and_found_and_followed() {
-    for revision in Revision::ERAS {
-        let directory = Directory::new("notes", revision);
-        let mut process = start(&directory, revision).await;
+async fn notes_are_kept_and_found_and_subscribed() {
+    for version in Version::ERAS {
+        let directory = Directory::new("notes", version);
+        let mut process = start(&directory, version).await;
         let client = &mut process.client;
         for (topic, text) in [("Milk", "buy"), ("tea", "drink it"), ("tea", "100% green")] {
             client
@@ -76,7 +76,7 @@ async fn notes_are_kept_and_found_and_followed() {
         // Another process finds them again, and none gets the number of one that is gone.
         client.close().await;
         assert!(process.child.wait().await.unwrap().success());
-        let mut process = start(&directory, revision).await;
+        let mut process = start(&directory, version).await;
         let client = &mut process.client;
         client
             .tool("add", json!({"topic": "more", "text": "more"}))
@@ -89,8 +89,8 @@ async fn notes_are_kept_and_found_and_followed() {
 
 #[tokio::test]
 async fn many_notes_are_listed_in_pages() {
-    let directory = Directory::new("many-notes", Revision::V2026_07_28);
-    let mut process = start(&directory, Revision::V2026_07_28).await;
+    let directory = Directory::new("many-notes", Version::V2026_07_28);
+    let mut process = start(&directory, Version::V2026_07_28).await;
     let client = &mut process.client;
     for number in 0..120 {
         let note = json!({"topic": "numbers", "text": number.to_string()});

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 use tests::http::{Request, send};
-use tests::{Client, Process, Revision, binary};
+use tests::{Client, Process, Version, binary};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::{free_address, retry};
@@ -13,7 +13,7 @@ use super::{free_address, retry};
 async fn prometheus_reads_the_metrics_of_a_server() {
     let (address, metrics) = (free_address(), free_address());
     let arguments = [&*address.to_string(), &*metrics.to_string()];
-    let _process = Process::raw("metrics", &arguments, Revision::V2026_07_28);
+    let _process = Process::raw("metrics", &arguments, Version::V2026_07_28);
     retry(async || tokio::net::TcpStream::connect(address).await).await;
     for (name, b) in [("add", 2), ("divide", 2), ("divide", 0), ("invented", 1)] {
         let call = Request::tool(name, json!({"a": 1, "b": b}));
@@ -22,7 +22,7 @@ async fn prometheus_reads_the_metrics_of_a_server() {
     let forbidden = Request::tool("add", json!({})).header("Origin", "https://evil.example");
     assert_eq!(send(address, &forbidden).await.status, 403);
 
-    let scrape = Request::new("GET", Revision::V2026_07_28).to("/metrics");
+    let scrape = Request::new("GET", Version::V2026_07_28).to("/metrics");
     let text = send(metrics, &scrape).await.text().await;
     let labels = |name: &str| format!(r#"mcp_method_name="tools/call",gen_ai_tool_name="{name}""#);
     for line in [
@@ -49,7 +49,7 @@ async fn prometheus_reads_the_metrics_of_a_server() {
 
 #[tokio::test]
 async fn opentelemetry_sees_spans_as_part_of_the_traces_of_their_callers() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let mut child = tokio::process::Command::new(binary("traces"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -58,7 +58,7 @@ async fn opentelemetry_sees_spans_as_part_of_the_traces_of_their_callers() {
             .spawn()
             .unwrap();
         let (output, input) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
-        let mut client = Client::new(output, input, revision).connect().await;
+        let mut client = Client::new(output, input, version).connect().await;
         let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         let params = json!({
             "name": "add", "arguments": {"a": 1, "b": 2}, "_meta": {"traceparent": parent}

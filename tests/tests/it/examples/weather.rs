@@ -1,7 +1,7 @@
 //! The weather, from a stand-in for the service.
 
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 
@@ -10,7 +10,7 @@ use super::start;
 const ANSWER: &str = r#"{"latitude": 52.5, "current": {"time": "2026-07-28T12:00", "interval": 900,
     "temperature_2m": 21.5, "wind_speed_10m": 7, "relative_humidity_2m": 40}}"#;
 
-/// Answers every request by its latitude; gives its address.
+/// Answers every request by its latitude; returns its URL.
 async fn service() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -46,9 +46,9 @@ async fn service() -> String {
 #[tokio::test]
 async fn the_weather_is_typed_and_failures_say_what_to_do() {
     let url = service().await;
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let variables = [("WEATHER_URL", url.as_str()), ("NO_PROXY", "127.0.0.1")];
-        let mut process = start("weather", &variables, revision).await;
+        let mut process = start("weather", &variables, version).await;
         let client = &mut process.client;
         let place = |latitude: f64| json!({"latitude": latitude, "longitude": 13.4});
 
@@ -77,12 +77,12 @@ async fn the_weather_is_typed_and_failures_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_service_that_does_not_answer() {
+async fn a_service_that_does_not_answer_is_not_waited_for() {
     // Connections are taken, and nothing is said.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let variables = [("WEATHER_URL", url.as_str()), ("NO_PROXY", "127.0.0.1")];
-    let mut process = start("weather", &variables, Revision::V2026_07_28).await;
+    let mut process = start("weather", &variables, Version::V2026_07_28).await;
     let client = &mut process.client;
     let place = json!({"latitude": 52.5, "longitude": 13.4});
     let text = client.refused("current_weather", place).await;

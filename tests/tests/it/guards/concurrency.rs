@@ -2,7 +2,7 @@
 
 use mcp_runtime::Limits;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tokio::time::advance;
 
 use super::{Gate, SECOND, server};
@@ -12,12 +12,12 @@ use crate::support::connect;
 // Covers: SEC-05, CANC-06
 // Limits: calls.max_waiting
 #[tokio::test(start_paused = true)]
-async fn calls_beyond_the_concurrency_wait_their_turn_and_cancelled_ones_give_up_their_place() {
+async fn calls_above_the_concurrency_wait_their_turn_and_cancelled_ones_give_up_their_permit() {
     let limits = Limits::default().with(|limits| limits.calls.max_waiting = 2);
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let shared = Shared::default();
         let server = server().state(shared.clone()).limits(limits.clone());
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let params = json!({"name": "two_at_once"});
         let mut ids = Vec::new();
         for _ in 0..4 {
@@ -49,10 +49,10 @@ async fn calls_beyond_the_concurrency_wait_their_turn_and_cancelled_ones_give_up
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_call_stands_still_while_it_waits_for_a_place() {
-    for revision in Revision::ERAS {
+async fn the_time_of_a_call_stands_still_while_it_waits_for_a_permit() {
+    for version in Version::ERAS {
         let shared = Shared::default();
-        let mut client = connect(server().state(shared.clone()), revision).await;
+        let mut client = connect(server().state(shared.clone()), version).await;
         let mut ids = Vec::new();
         for _ in 0..3 {
             let params = json!({"name": "two_at_once"});
@@ -73,9 +73,9 @@ async fn the_time_of_a_call_stands_still_while_it_waits_for_a_place() {
 }
 
 #[tokio::test]
-async fn a_blocking_call_keeps_its_place_until_its_thread_is_done() {
+async fn a_blocking_call_keeps_its_permit_until_its_thread_is_done() {
     let gate = Gate::default();
-    let mut client = connect(server().state(gate.clone()), Revision::V2026_07_28).await;
+    let mut client = connect(server().state(gate.clone()), Version::V2026_07_28).await;
     let params = json!({"name": "one_thread"});
     let first = client.start("tools/call", params.clone()).await;
     gate.entered.acquire().await.unwrap().forget();

@@ -53,7 +53,7 @@ async fn two_at_once(shared: State<Shared>) -> &'static str {
     crate::fixture::waiting::wait(shared).await
 }
 
-/// What a thread that blocks waits for.
+/// The gate that a blocking thread waits for.
 #[derive(Clone)]
 struct Gate {
     entered: Arc<Semaphore>,
@@ -74,7 +74,7 @@ impl Default for Gate {
 fn one_thread(gate: &State<Gate>) {
     gate.entered.add_permits(1);
     let open = Handle::current().block_on(gate.open.acquire());
-    open.expect("nobody closes it").forget();
+    open.expect("it is never closed").forget();
 }
 
 #[tool(tags("guards"), max_output = "1KB")]
@@ -102,7 +102,7 @@ fn log(ctx: &Context, characters: usize) {
     ctx.info("x".repeat(characters));
 }
 
-/// Somebody's name.
+/// The name of a user.
 #[derive(Elicit)]
 struct Name {
     name: String,

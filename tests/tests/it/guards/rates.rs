@@ -9,7 +9,7 @@ use mcp_runtime::{Limits, Principal};
 use serde_json::{Value, json};
 use tests::http::Request;
 use tests::link::Hub;
-use tests::{Answer, Client, Revision};
+use tests::{Answer, Client, Version};
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::advance;
@@ -20,9 +20,9 @@ use crate::support::connect;
 
 // Covers: SEC-06, TOOL-18
 #[tokio::test(start_paused = true)]
-async fn a_rate_refuses_what_is_beyond_it_and_says_when_to_try_again() {
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
+async fn a_rate_refuses_calls_above_it_and_says_when_to_try_again() {
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
         for _ in 0..2 {
             assert_eq!(client.text("rare", json!({})).await, "called");
         }
@@ -41,8 +41,8 @@ async fn a_rate_refuses_what_is_beyond_it_and_says_when_to_try_again() {
 // Covers: SEC-06, COMP-05
 #[tokio::test(start_paused = true)]
 async fn prompts_resources_templates_and_completers_have_rates_as_well() {
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
         for (method, params) in [
             (
                 "prompts/get",
@@ -68,7 +68,7 @@ async fn prompts_resources_templates_and_completers_have_rates_as_well() {
     }
 }
 
-/// Connections of somebody, or nobody in particular.
+/// Connections of principals, and of anonymous callers.
 struct People(UnboundedReceiver<(DuplexStream, Option<Principal>)>);
 
 impl Transport for People {
@@ -85,7 +85,7 @@ impl Transport for People {
 // Covers: SEC-06
 #[tokio::test(start_paused = true)]
 async fn each_caller_has_a_bucket_and_a_principal_has_one_wherever_it_calls_from() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let (people, coming) = unbounded_channel();
         tokio::spawn(server().serve(People(coming)));
         let client = async |principal: Option<&str>| {
@@ -93,7 +93,7 @@ async fn each_caller_has_a_bucket_and_a_principal_has_one_wherever_it_calls_from
             let principal = principal.map(Principal::new);
             people.send((server, principal)).unwrap();
             let (reader, writer) = tokio::io::split(client);
-            Client::new(reader, writer, revision).connect().await
+            Client::new(reader, writer, version).connect().await
         };
         let mut clients = [
             client(Some("alice")).await,
@@ -123,11 +123,11 @@ async fn each_caller_has_a_bucket_and_a_principal_has_one_wherever_it_calls_from
 // Covers: SEC-05
 // Limits: calls.max_rate_callers
 #[tokio::test(start_paused = true)]
-async fn callers_beyond_the_limit_share_a_bucket() {
+async fn callers_above_the_limit_share_a_bucket() {
     let limits = Limits::default().with(|limits| limits.calls.max_rate_callers = 2);
     let hub = Hub::serve(server().limits(limits));
     for (caller, calls) in [(1, 2), (2, 2), (3, 2), (4, 0), (5, 0)] {
-        let mut client = hub.client(Revision::V2026_07_28).connect().await;
+        let mut client = hub.client(Version::V2026_07_28).connect().await;
         for _ in 0..calls {
             client.text("each", json!({})).await;
         }
@@ -137,22 +137,22 @@ async fn callers_beyond_the_limit_share_a_bucket() {
         );
     }
     advance(60 * SECOND).await;
-    let mut client = hub.client(Revision::V2026_07_28).connect().await;
+    let mut client = hub.client(Version::V2026_07_28).connect().await;
     client.text("each", json!({})).await;
 }
 
 // Covers: SEC-06
 #[tokio::test(start_paused = true)]
 async fn the_rate_of_the_server_holds_for_all_handlers_together() {
-    for revision in Revision::ERAS {
-        let mut client = connect(server().rate("3/min"), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server().rate("3/min"), version).await;
         client.text("free", json!({})).await;
         client.text("rare", json!({})).await;
         client
             .ok("resources/read", json!({"uri": "guards://one"}))
             .await;
         client.refused("free", json!({})).await;
-        // What the server refuses is not charged to the handler.
+        // A call that the server refuses is not charged to the handler.
         for _ in 0..3 {
             client.refused("rare", json!({})).await;
         }
@@ -165,8 +165,8 @@ async fn the_rate_of_the_server_holds_for_all_handlers_together() {
 // Covers: SEC-06, MRTR-06
 #[tokio::test(start_paused = true)]
 async fn a_call_of_several_rounds_is_charged_once_and_a_round_sent_again_is_another_call() {
-    for revision in Revision::ERAS {
-        let mut client = crate::support::raw(server(), revision);
+    for version in Version::ERAS {
+        let mut client = crate::support::raw(server(), version);
         client.capabilities = json!({"elicitation": {"form": {}}});
         let mut client = client.connect().await;
         client.answer(|_| Answer::accept(json!({"name": "Ada"})));
@@ -174,7 +174,7 @@ async fn a_call_of_several_rounds_is_charged_once_and_a_round_sent_again_is_anot
         let result = client.ask("tools/call", params.clone()).await.unwrap();
         assert_eq!(result["content"][0]["text"], "Ada and Ada", "{result}");
         client.refused("ask_twice", json!({})).await;
-        if !revision.is_modern() {
+        if !version.is_modern() {
             continue;
         }
         advance(3_600 * SECOND).await;
@@ -211,7 +211,7 @@ async fn definitions_made_at_run_time_have_the_same_bounds() {
         .rate("1/min")
         .concurrency(1);
     handle.prompts().insert(prompt).unwrap();
-    let mut client = connect(server, Revision::V2026_07_28).await;
+    let mut client = connect(server, Version::V2026_07_28).await;
     client.tool("rated", json!({})).await;
     client.refused("rated", json!({})).await;
     for (tool, problem) in [
@@ -261,9 +261,9 @@ async fn over_http_a_refusal_has_a_status_and_a_header() {
     }
     // Sessions are callers of their own, and stay the same one while nothing of theirs is under way.
     for _ in 0..2 {
-        let session = server.session(Revision::V2025_11_25).await;
+        let session = server.session(Version::V2025_11_25).await;
         for expected in ["called", "called", "too many calls of `each`"] {
-            let request = call(&session, 1, "each", json!({}), Revision::V2025_11_25);
+            let request = call(&session, 1, "each", json!({}), Version::V2025_11_25);
             let (status, message) = server.message(&request).await;
             assert_eq!(status, 200);
             assert!(text(&message).starts_with(expected), "{message}");

@@ -2,7 +2,7 @@
 
 use mcp_runtime::Limits;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tokio::time::advance;
 
 use super::{SECOND, server};
@@ -11,11 +11,11 @@ use crate::support::connect;
 // Covers: SEC-05
 #[tokio::test]
 async fn an_answer_has_at_most_the_size_its_handler_allows() {
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
         let call = |bytes: usize| json!({"name": "short", "arguments": {"bytes": bytes}});
         let overhead = 1_000 - {
-            // How much of an answer its text may be.
+            // The maximum length of the text in an answer.
             let mut most = 1_000;
             while client.ok("tools/call", call(most)).await["isError"] == true {
                 most -= 1;
@@ -39,14 +39,14 @@ async fn an_answer_has_at_most_the_size_its_handler_allows() {
     }
     // An option of a handler does not lift the limit of the server.
     let limits = Limits::default().with(|limits| limits.calls.max_result_bytes = 500);
-    let mut client = connect(server().limits(limits), Revision::V2026_07_28).await;
+    let mut client = connect(server().limits(limits), Version::V2026_07_28).await;
     client.refused("short", json!({"bytes": 600})).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_prompt_has_a_time_of_its_own() {
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
         let id = client
             .start("prompts/get", json!({"name": "endless"}))
             .await;
@@ -62,9 +62,9 @@ async fn a_prompt_has_a_time_of_its_own() {
 #[tokio::test]
 async fn the_size_of_a_log_message() {
     let limits = Limits::default().with(|limits| limits.log.max_message_bytes = 100);
-    for revision in Revision::ERAS {
-        let mut client = connect(server().limits(limits.clone()), revision).await;
-        if revision.is_modern() {
+    for version in Version::ERAS {
+        let mut client = connect(server().limits(limits.clone()), version).await;
+        if version.is_modern() {
             let level = "io.modelcontextprotocol/logLevel";
             client.meta.insert(level.into(), json!("debug"));
         }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, send};
 use tokio::net::TcpListener;
 
@@ -17,17 +17,17 @@ async fn serve() -> SocketAddr {
     address
 }
 
-async fn session(address: SocketAddr, revision: Revision) -> String {
+async fn session(address: SocketAddr, version: Version) -> String {
     let params = json!({
-        "protocolVersion": revision.date(),
+        "protocolVersion": version.date(),
         "capabilities": able(),
         "clientInfo": {"name": "t", "version": "1"},
     });
     let shake = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    let response = send(address, &Request::bare(&shake, revision)).await;
+    let response = send(address, &Request::bare(&shake, version)).await;
     let session = response.header("mcp-session-id").unwrap().to_owned();
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let request = Request::legacy(&session, &ready, revision);
+    let request = Request::legacy(&session, &ready, version);
     assert_eq!(send(address, &request).await.status, 202);
     session
 }
@@ -36,17 +36,17 @@ async fn session(address: SocketAddr, revision: Revision) -> String {
 #[tokio::test]
 async fn a_session_is_asked_on_the_stream_of_the_call_and_answers_with_another_post() {
     let address = serve().await;
-    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
-        let session = session(address, revision).await;
+    for version in [Version::V2025_06_18, Version::V2025_11_25] {
+        let session = session(address, version).await;
         let call =
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "one"}});
-        let mut stream = send(address, &Request::legacy(&session, &call, revision)).await;
+        let mut stream = send(address, &Request::legacy(&session, &call, version)).await;
         assert!(stream.is_events());
         let question = stream.next().await.unwrap();
         assert_eq!(question["method"], "elicitation/create");
         let result = json!({"action": "accept", "content": {"name": "Ada"}});
         let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
-        let request = Request::legacy(&session, &answer, revision);
+        let request = Request::legacy(&session, &answer, version);
         assert_eq!(send(address, &request).await.status, 202);
         let answer = stream.next().await.unwrap();
         assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
@@ -57,19 +57,19 @@ async fn a_session_is_asked_on_the_stream_of_the_call_and_answers_with_another_p
 #[tokio::test]
 async fn an_answer_counts_only_in_the_session_that_was_asked() {
     let address = serve().await;
-    let revision = Revision::V2025_11_25;
+    let version = Version::V2025_11_25;
     let (asked, other) = (
-        session(address, revision).await,
-        session(address, revision).await,
+        session(address, version).await,
+        session(address, version).await,
     );
     let call =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "one"}});
-    let mut stream = send(address, &Request::legacy(&asked, &call, revision)).await;
+    let mut stream = send(address, &Request::legacy(&asked, &call, version)).await;
     let question = stream.next().await.unwrap();
     for (session, name) in [(&other, "Mallory"), (&asked, "Ada")] {
         let result = json!({"action": "accept", "content": {"name": name}});
         let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
-        send(address, &Request::legacy(session, &answer, revision)).await;
+        send(address, &Request::legacy(session, &answer, version)).await;
     }
     let answer = stream.next().await.unwrap();
     assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
@@ -79,11 +79,11 @@ async fn an_answer_counts_only_in_the_session_that_was_asked() {
 #[tokio::test]
 async fn a_session_whose_stream_broke_while_it_was_asked_can_answer_and_come_back() {
     let address = serve().await;
-    let revision = Revision::V2025_11_25;
-    let session = session(address, revision).await;
+    let version = Version::V2025_11_25;
+    let session = session(address, version).await;
     let call =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "one"}});
-    let mut stream = send(address, &Request::legacy(&session, &call, revision)).await;
+    let mut stream = send(address, &Request::legacy(&session, &call, version)).await;
     let (mut last, mut question) = (String::new(), Value::Null);
     while question.is_null() {
         let event = stream.event().await.unwrap();
@@ -93,9 +93,9 @@ async fn a_session_whose_stream_broke_while_it_was_asked_can_answer_and_come_bac
     drop(stream);
     let result = json!({"action": "accept", "content": {"name": "Ada"}});
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
-    let answered = send(address, &Request::legacy(&session, &answer, revision)).await;
+    let answered = send(address, &Request::legacy(&session, &answer, version)).await;
     assert_eq!(answered.status, 202);
-    let back = Request::new("GET", revision)
+    let back = Request::new("GET", version)
         .header("Mcp-Session-Id", &session)
         .header("Last-Event-ID", &last)
         .answering("tools/call");

@@ -3,7 +3,7 @@
 use mcp_runtime::Limits;
 use mcp_runtime::http::{HttpOptions, HttpSessions};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 use crate::http::support::{Served, call, initialize, serve, serve_with};
@@ -44,23 +44,23 @@ async fn a_repeated_header_is_refused_in_the_words_of_the_sender_s_era() {
         "Mcp-Param-Region",
     ];
     let server = serve().await;
-    for revision in [
-        Revision::V2025_03_26,
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
+    for version in [
+        Version::V2025_03_26,
+        Version::V2025_06_18,
+        Version::V2025_11_25,
     ] {
-        let session = server.session(revision).await;
+        let session = server.session(version).await;
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let mut get = Request::new("GET", revision).header("Mcp-Session-Id", &session);
+        let mut get = Request::new("GET", version).header("Mcp-Session-Id", &session);
         let mut requests = vec![
-            call(&session, 1, "echo", json!({"text": "x"}), revision),
-            initialize(revision),
-            Request::legacy(&session, &ready, revision),
+            call(&session, 1, "echo", json!({"text": "x"}), version),
+            initialize(version),
+            Request::legacy(&session, &ready, version),
             get.clone(),
         ];
-        if revision == Revision::V2025_03_26 {
+        if version == Version::V2025_03_26 {
             let ping = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
-            requests.push(Request::legacy(&session, &ping, revision));
+            requests.push(Request::legacy(&session, &ping, version));
         }
         for request in &requests {
             for name in names {
@@ -68,14 +68,14 @@ async fn a_repeated_header_is_refused_in_the_words_of_the_sender_s_era() {
                 assert_eq!(
                     (status, &message["error"]["code"]),
                     (400, &json!(-32600)),
-                    "{revision:?} {name} {message}"
+                    "{version:?} {name} {message}"
                 );
             }
         }
         // The refused DELETE has no effect: the session still exists.
         get.verb = "DELETE";
         assert_eq!(doubled(&server, &get, "Mcp-Session-Id").await.0, 400);
-        let echo = call(&session, 2, "echo", json!({"text": "x"}), revision);
+        let echo = call(&session, 2, "echo", json!({"text": "x"}), version);
         assert_eq!(server.message(&echo).await.0, 200);
     }
     let modern = Request::tool("echo", json!({"text": "x"}));
@@ -102,18 +102,18 @@ async fn methods_of_the_modern_era_do_not_exist_in_sessions() {
         let has_ids = !matches!(sessions, HttpSessions::None);
         let options = HttpOptions::new().sessions(sessions);
         let server = serve_with(options, Limits::default()).await;
-        for revision in [
-            Revision::V2025_03_26,
-            Revision::V2025_06_18,
-            Revision::V2025_11_25,
+        for version in [
+            Version::V2025_03_26,
+            Version::V2025_06_18,
+            Version::V2025_11_25,
         ] {
             for (method, params) in &methods {
                 let message =
                     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-                let bare = Request::bare(&message, revision)
-                    .header("MCP-Protocol-Version", revision.date());
+                let bare =
+                    Request::bare(&message, version).header("MCP-Protocol-Version", version.date());
                 let request = if has_ids {
-                    let hello = server.send(&initialize(revision)).await;
+                    let hello = server.send(&initialize(version)).await;
                     let session = hello.header("mcp-session-id").unwrap();
                     // Without a session it is refused, but not as by a modern server.
                     let (status, message) = server.message(&bare).await;
@@ -137,7 +137,7 @@ async fn a_version_that_is_not_served_is_echoed_whole() {
     let version = format!("{}é\u{1}", "2".repeat(5_000));
     let meta = |version: &str| json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}});
     let message = |version: &str| json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta(version)}});
-    let mut client = raw(crate::fixture::server(), Revision::V2026_07_28);
+    let mut client = raw(crate::fixture::server(), Version::V2026_07_28);
     client.send(&message(&version)).await;
     let failure = client.response(&json!(1)).await.unwrap_err();
     assert_eq!(failure.code, -32022);
@@ -147,7 +147,7 @@ async fn a_version_that_is_not_served_is_echoed_whole() {
     // A header cannot contain control characters.
     let version = "2".repeat(5_000);
     let server = serve().await;
-    let request = Request::bare(&message(&version), Revision::V2026_07_28)
+    let request = Request::bare(&message(&version), Version::V2026_07_28)
         .header("MCP-Protocol-Version", &version)
         .header("Mcp-Method", "tools/list");
     let (status, message) = server.message(&request).await;

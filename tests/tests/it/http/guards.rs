@@ -1,11 +1,11 @@
-//! Who may reach the server: hosts, web pages, media types, fields that could be read in two ways.
+//! Access to the server: hosts, web pages, media types, headers that could be read in two ways.
 
 use std::io::ErrorKind;
 
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::{Limits, Server};
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, Response, connect};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -21,11 +21,11 @@ async fn a_foreign_host_or_web_page_is_refused_in_every_era_and_method() {
     let server = serve_with(HttpOptions::new().legacy_sse(true), Limits::default()).await;
     let requests = [
         discover(),
-        initialize(Revision::V2025_11_25),
-        Request::new("GET", Revision::V2025_11_25),
-        Request::new("DELETE", Revision::V2025_11_25),
-        Request::new("OPTIONS", Revision::V2025_11_25),
-        Request::new("GET", Revision::V2024_11_05).to("/sse"),
+        initialize(Version::V2025_11_25),
+        Request::new("GET", Version::V2025_11_25),
+        Request::new("DELETE", Version::V2025_11_25),
+        Request::new("OPTIONS", Version::V2025_11_25),
+        Request::new("GET", Version::V2024_11_05).to("/sse"),
     ];
     for request in requests {
         for (name, value) in [
@@ -86,7 +86,7 @@ async fn a_listed_web_page_may_ask_and_read_and_no_other_learns_anything() {
         "https://app.example.com"
     );
     assert!(allowed(&response, "expose-headers").contains("mcp-session-id"));
-    let asked = page(Request::new("OPTIONS", Revision::V2026_07_28))
+    let asked = page(Request::new("OPTIONS", Version::V2026_07_28))
         .header("Access-Control-Request-Method", "POST")
         .header(
             "Access-Control-Request-Headers",
@@ -109,7 +109,7 @@ async fn a_listed_web_page_may_ask_and_read_and_no_other_learns_anything() {
 
     let closed = serve().await;
     let response = closed
-        .send(&Request::new("OPTIONS", Revision::V2026_07_28))
+        .send(&Request::new("OPTIONS", Version::V2026_07_28))
         .await;
     assert_eq!(response.status, 405);
     let local = discover().header("Origin", "http://localhost:3000");
@@ -153,9 +153,7 @@ async fn what_a_web_page_can_send_without_asking_is_refused() {
 async fn other_methods_and_paths_are_not_there() {
     let server = serve().await;
     for verb in ["PUT", "PATCH", "HEAD"] {
-        let response = server
-            .send(&Request::new(verb, Revision::V2026_07_28))
-            .await;
+        let response = server.send(&Request::new(verb, Version::V2026_07_28)).await;
         assert_eq!(response.status, 405, "{verb}");
         assert!(response.header("allow").unwrap().contains("POST"));
     }
@@ -171,7 +169,7 @@ async fn other_methods_and_paths_are_not_there() {
 
 // Covers: HDR-01, HDR-08, SEC-03
 #[tokio::test]
-async fn a_field_that_could_be_read_in_two_ways_is_refused() {
+async fn a_header_that_could_be_read_in_two_ways_is_refused() {
     let server = serve().await;
     for (name, value) in [
         ("Host", "localhost"),
@@ -186,7 +184,7 @@ async fn a_field_that_could_be_read_in_two_ways_is_refused() {
         let request = discover().with(name, value).header(name, value);
         assert_eq!(server.send(&request).await.status, 400, "{name}");
     }
-    // What hyper itself refuses: nothing of it reaches a handler.
+    // Refused by hyper itself: nothing of it reaches a handler.
     for head in [
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Method: a\rb\r\n\r\n",
@@ -219,7 +217,7 @@ async fn an_address_in_use_is_named() {
 
 // Covers: HTTP-03, SEC-01
 #[tokio::test]
-async fn an_address_others_can_reach_needs_the_names_it_is_reached_by() {
+async fn an_address_that_others_can_reach_needs_its_host_names() {
     let server = || crate::fixture::server();
     let refused = |server: Server| async { server.serve_http("0.0.0.0:0").await.unwrap_err() };
     let error = refused(server()).await;

@@ -3,7 +3,7 @@
 use mcp_runtime::Context;
 use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 use crate::http::support::serve;
@@ -25,7 +25,7 @@ async fn header_and_body_are_compared_in_the_order_of_the_specification() {
     for (request, status, code) in [
         // The claim can be read, then header and claim agree, then it is served.
         (
-            Request::bare(&without_meta, Revision::V2026_07_28).header(version, "2026-07-28"),
+            Request::bare(&without_meta, Version::V2026_07_28).header(version, "2026-07-28"),
             400,
             -32602,
         ),
@@ -79,7 +79,7 @@ async fn header_and_body_are_compared_in_the_order_of_the_specification() {
 
 // Covers: HDR-05, HDR-06, HDR-07, HDR-08, HDR-09, HDR-11
 #[tokio::test]
-async fn fields_that_mirror_arguments_say_what_the_arguments_say() {
+async fn headers_that_mirror_arguments_have_the_values_of_the_arguments() {
     let server = serve().await;
     let arguments = json!({"region": "Hello", "count": 42, "urgent": true});
     let fields = |region: &str, count: &str, urgent: &str| {
@@ -116,7 +116,7 @@ async fn fields_that_mirror_arguments_say_what_the_arguments_say() {
 
 // Covers: HDR-06, HDR-07, HDR-11
 #[tokio::test]
-async fn fields_mirror_arguments_of_tools_made_at_run_time_too() {
+async fn headers_mirror_arguments_of_tools_made_at_run_time_too() {
     let server = serve().await;
     let tools = server.handle.tools();
     let tool = |schema: Value| {

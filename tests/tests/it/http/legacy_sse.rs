@@ -1,11 +1,11 @@
-//! The transport of 2024-11-05, and all eras at once on one address.
+//! The transport of 2024-11-05, and all transports at once on one socket address.
 
 use std::time::Duration;
 
 use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, Response};
 
 use crate::http::support::{Served, call, serve, serve_with, text};
@@ -23,7 +23,7 @@ pub(crate) struct Old<'s> {
 
 impl<'s> Old<'s> {
     pub(crate) async fn open(server: &'s Served, path: &str) -> Self {
-        let request = Request::new("GET", Revision::V2024_11_05).to(path);
+        let request = Request::new("GET", Version::V2024_11_05).to(path);
         let mut stream = server.send(&request).await;
         assert!(stream.is_events());
         let event = stream.event().await.unwrap();
@@ -38,7 +38,7 @@ impl<'s> Old<'s> {
     }
 
     pub(crate) async fn post(&self, message: &Value) -> u16 {
-        let request = Request::bare(message, Revision::V2024_11_05).to(&self.endpoint);
+        let request = Request::bare(message, Version::V2024_11_05).to(&self.endpoint);
         let mut response = self.server.send(&request).await;
         if response.status == 202 {
             assert_eq!(
@@ -56,13 +56,13 @@ impl<'s> Old<'s> {
         serde_json::from_str(&event.data).unwrap()
     }
 
-    pub(crate) async fn shake(&mut self, revision: Revision) {
-        let params = json!({"protocolVersion": revision.date(), "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}});
+    pub(crate) async fn shake(&mut self, version: Version) {
+        let params = json!({"protocolVersion": version.date(), "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}});
         let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
         assert_eq!(self.post(&message).await, 202);
         assert_eq!(
             self.next().await["result"]["protocolVersion"],
-            revision.date()
+            version.date()
         );
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         assert_eq!(self.post(&ready).await, 202);
@@ -79,13 +79,13 @@ impl<'s> Old<'s> {
 #[tokio::test]
 async fn everything_the_server_says_comes_on_one_stream() {
     let server = served().await;
-    for (path, revision) in [
-        ("/sse", Revision::V2024_11_05),
-        ("/mcp", Revision::V2024_11_05),
-        ("/sse", Revision::V2025_11_25),
+    for (path, version) in [
+        ("/sse", Version::V2024_11_05),
+        ("/mcp", Version::V2024_11_05),
+        ("/sse", Version::V2025_11_25),
     ] {
         let mut client = Old::open(&server, path).await;
-        client.shake(revision).await;
+        client.shake(version).await;
         assert_eq!(client.call(1, "echo", json!({"text": "hello"})).await, 202);
         assert_eq!(text(&client.next().await), "hello");
         assert_eq!(
@@ -101,7 +101,7 @@ async fn everything_the_server_says_comes_on_one_stream() {
             "notifications/tools/list_changed"
         );
         // Garbage is refused where it came in.
-        let mut garbage = Request::bare(&json!({}), Revision::V2024_11_05).to(&client.endpoint);
+        let mut garbage = Request::bare(&json!({}), Version::V2024_11_05).to(&client.endpoint);
         garbage.body = b"{".to_vec();
         assert_eq!(server.send(&garbage).await.status, 400);
         // There is no modern era here.
@@ -134,30 +134,30 @@ async fn everything_the_server_says_comes_on_one_stream() {
             .dropped
             .store(0, std::sync::atomic::Ordering::SeqCst);
         let ping = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"});
-        let late = Request::bare(&ping, Revision::V2024_11_05).to(&endpoint);
+        let late = Request::bare(&ping, Version::V2024_11_05).to(&endpoint);
         assert_eq!(server.send(&late).await.status, 404);
     }
 }
 
 // Covers: SSE-05
 #[tokio::test]
-async fn batches_are_served_where_their_revision_was_agreed_on() {
+async fn batches_are_served_where_their_version_was_agreed_on() {
     let server = served().await;
     let ping = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
-    for revision in Revision::LEGACY {
+    for version in Version::LEGACY {
         let mut client = Old::open(&server, "/sse").await;
-        client.shake(revision).await;
+        client.shake(version).await;
         let status = client.post(&json!([ping(1), ping(2)])).await;
-        if revision == Revision::V2025_03_26 {
+        if version == Version::V2025_03_26 {
             assert_eq!(status, 202);
             // Answered one by one, which the protocol leaves open.
             let (first, second) = (client.next().await, client.next().await);
             assert_eq!((&first["id"], &second["id"]), (&json!(1), &json!(2)));
         } else {
-            assert_eq!(status, 400, "{revision:?}");
+            assert_eq!(status, 400, "{version:?}");
         }
         assert_eq!(client.post(&ping(3)).await, 202);
-        assert_eq!(client.next().await["id"], 3, "{revision:?}");
+        assert_eq!(client.next().await["id"], 3, "{version:?}");
     }
 }
 
@@ -167,14 +167,14 @@ async fn it_is_there_only_where_it_was_switched_on_and_keeps_to_itself() {
     let server = serve().await;
     assert_eq!(
         server
-            .send(&Request::new("GET", Revision::V2024_11_05).to("/sse"))
+            .send(&Request::new("GET", Version::V2024_11_05).to("/sse"))
             .await
             .status,
         404
     );
     assert_eq!(
         server
-            .send(&Request::new("GET", Revision::V2024_11_05))
+            .send(&Request::new("GET", Version::V2024_11_05))
             .await
             .status,
         400
@@ -187,25 +187,25 @@ async fn it_is_there_only_where_it_was_switched_on_and_keeps_to_itself() {
     // The id of a stream is none of a session, and the other way round.
     server
         .refused(
-            &Request::legacy(id, &ping, Revision::V2025_11_25),
+            &Request::legacy(id, &ping, Version::V2025_11_25),
             404,
             -32600,
         )
         .await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let crossed =
-        Request::bare(&ping, Revision::V2024_11_05).to(&format!("/mcp?connection={session}"));
+        Request::bare(&ping, Version::V2024_11_05).to(&format!("/mcp?connection={session}"));
     server.refused(&crossed, 404, -32600).await;
 }
 
 // Covers: HTTP-11, LHTTP-01, SSE-06, HDR-10
 #[tokio::test]
-async fn three_eras_are_served_at_the_same_time_on_one_address() {
+async fn three_transports_are_served_at_the_same_time_on_one_socket_address() {
     let server = served().await;
-    let session = server.session(Revision::V2025_11_25).await;
-    let batches = server.session(Revision::V2025_03_26).await;
+    let session = server.session(Version::V2025_11_25).await;
+    let batches = server.session(Version::V2025_03_26).await;
     let mut old = Old::open(&server, "/sse").await;
-    old.shake(Revision::V2024_11_05).await;
+    old.shake(Version::V2024_11_05).await;
     let listen = Request::modern(
         "l",
         "subscriptions/listen",
@@ -213,7 +213,7 @@ async fn three_eras_are_served_at_the_same_time_on_one_address() {
     );
     let mut listening = server.send(&listen).await;
     listening.next().await.unwrap();
-    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
+    let get = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &session);
     let mut following = server.send(&get).await;
     for round in 0..10 {
         // All use the same ids, and hear of nothing but their own.
@@ -223,14 +223,14 @@ async fn three_eras_are_served_at_the_same_time_on_one_address() {
             1,
             "echo",
             json!({"text": format!("legacy {round}")}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         );
         let batch = call(
             &batches,
             1,
             "echo",
             json!({"text": format!("batch {round}")}),
-            Revision::V2025_03_26,
+            Version::V2025_03_26,
         );
         let (modern, legacy, batch, status) = tokio::join!(
             server.message(&modern),
@@ -262,11 +262,11 @@ async fn silent_streams_are_kept_alive_by_comments() {
     let limits = Limits::default()
         .with(|limits| limits.streams.keep_alive_interval = Duration::from_millis(20));
     let server = serve_with(HttpOptions::new().legacy_sse(true), limits).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let streams = [
         Request::modern(1, "subscriptions/listen", json!({"notifications": {}})),
-        Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session),
-        Request::new("GET", Revision::V2024_11_05).to("/sse"),
+        Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &session),
+        Request::new("GET", Version::V2024_11_05).to("/sse"),
     ];
     for request in streams {
         let stream = server.send(&request).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_runtime::{Limits, ServerHandle};
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::{Request, Response, connect, response, write};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -100,9 +100,9 @@ async fn both_eras_and_their_streams_work_over_tls_and_end_in_order() {
     let server = Served::new(Limits::default()).await;
     let request = Request::tool("echo", json!({"text": "secret"}));
     assert_eq!(text(&server.send(&request).await.message().await), "secret");
-    let hello = server.send(&initialize(Revision::V2025_11_25)).await;
+    let hello = server.send(&initialize(Version::V2025_11_25)).await;
     let session = hello.header("mcp-session-id").unwrap().to_owned();
-    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
+    let get = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &session);
     let mut open = server.send(&get).await;
     let filter = json!({"notifications": {"toolsListChanged": true}});
     let listen = Request::modern(3, "subscriptions/listen", filter);
@@ -113,7 +113,7 @@ async fn both_eras_and_their_streams_work_over_tls_and_end_in_order() {
     let change = listening.next().await.unwrap();
     assert_eq!(change["method"], "notifications/tools/list_changed");
 
-    let waiting = call(&session, 1, "wait", json!({}), Revision::V2025_11_25);
+    let waiting = call(&session, 1, "wait", json!({}), Version::V2025_11_25);
     let mut stream = server.connect().await;
     write(&mut stream, &waiting).await;
     server.shared.started(1).await;
@@ -129,7 +129,7 @@ async fn both_eras_and_their_streams_work_over_tls_and_end_in_order() {
 
 // Covers: SEC-05
 #[tokio::test]
-async fn a_handshake_that_does_not_come_is_given_up_and_holds_up_nobody() {
+async fn a_handshake_that_does_not_come_is_given_up_and_holds_up_no_other_client() {
     let limits = Limits::default().with(|limits| {
         limits.http.handshake_timeout = Duration::from_secs(1);
         // Only the handshake can be what ends these connections.
@@ -199,7 +199,7 @@ async fn a_local_socket_is_served_and_guarded_like_any_other() {
     };
     let request = Request::tool("echo", json!({"text": "near"}));
     assert_eq!(text(&send(&request).await.message().await), "near");
-    assert_eq!(send(&initialize(Revision::V2025_11_25)).await.status, 200);
+    assert_eq!(send(&initialize(Version::V2025_11_25)).await.status, 200);
     let evil = request.with("Host", "evil.example.com");
     assert_eq!(send(&evil).await.status, 403);
     handle.shut_down();

@@ -1,7 +1,7 @@
 //! Modern requests over HTTP.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 use crate::http::support::{initialize, serve, text};
@@ -20,7 +20,7 @@ async fn a_request_is_answered_by_one_json_message_and_leaves_nothing_behind() {
     assert_eq!(text(&response.message().await), "hello");
     for verb in ["GET", "DELETE"] {
         let request =
-            Request::new(verb, Revision::V2026_07_28).header("MCP-Protocol-Version", "2026-07-28");
+            Request::new(verb, Version::V2026_07_28).header("MCP-Protocol-Version", "2026-07-28");
         let response = server.send(&request).await;
         assert_eq!(
             (response.status, response.header("allow")),
@@ -116,7 +116,7 @@ async fn a_notification_is_accepted_and_ignored() {
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
     let message = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta}});
     let request =
-        Request::bare(&message, Revision::V2026_07_28).header("MCP-Protocol-Version", "2026-07-28");
+        Request::bare(&message, Version::V2026_07_28).header("MCP-Protocol-Version", "2026-07-28");
     let mut response = server.send(&request).await;
     assert_eq!((response.status, &*response.text().await), (202, ""));
     server
@@ -128,7 +128,7 @@ async fn a_notification_is_accepted_and_ignored() {
         .await;
     let message = json!({"jsonrpc": "2.0", "method": "x", "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": 1}}});
     server
-        .refused(&Request::bare(&message, Revision::V2026_07_28), 400, -32602)
+        .refused(&Request::bare(&message, Version::V2026_07_28), 400, -32602)
         .await;
 }
 
@@ -180,21 +180,17 @@ async fn a_listener_takes_events() {
 #[tokio::test]
 async fn a_header_alone_makes_no_request_modern_and_a_claim_beats_the_method() {
     let server = serve().await;
-    let request = initialize(Revision::V2025_11_25).header("MCP-Protocol-Version", "2026-07-28");
+    let request = initialize(Version::V2025_11_25).header("MCP-Protocol-Version", "2026-07-28");
     server.refused(&request, 400, -32602).await;
     let discover = json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover"});
     server
-        .refused(
-            &Request::bare(&discover, Revision::V2026_07_28),
-            400,
-            -32602,
-        )
+        .refused(&Request::bare(&discover, Version::V2026_07_28), 400, -32602)
         .await;
 }
 
 // Covers: MRTR-13, REQ-03
 #[tokio::test]
-async fn a_question_ends_the_response_and_is_answered_by_the_next_request() {
+async fn an_elicitation_ends_the_response_and_is_answered_by_the_next_request() {
     let server = serve().await;
     let capabilities = json!({"elicitation": {}});
     let ask = |more: Value| {

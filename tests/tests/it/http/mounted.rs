@@ -1,4 +1,4 @@
-//! The service inside of somebody else's program.
+//! The service inside of another program.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use axum::routing::get;
 use mcp_runtime::http::{HttpOptions, HttpService};
 use mcp_runtime::{Limits, ServerHandle};
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::{Request, connect, response, send, write};
 use tokio::net::TcpListener;
@@ -88,7 +88,7 @@ async fn middleware_sees_the_body_byte_for_byte_and_hands_it_on() {
     let program = Program::start(app, handle).await;
     for request in [
         Request::tool("echo", json!({"text": "signed"})),
-        initialize(Revision::V2025_11_25),
+        initialize(Version::V2025_11_25),
     ] {
         let signature: String = request
             .body
@@ -119,16 +119,16 @@ async fn an_axum_program_merges_the_server_with_its_own_routes_and_state() {
     let program = Program::start(app, handle).await;
     let mut home = send(
         program.address,
-        &Request::new("GET", Revision::V2026_07_28).to("/"),
+        &Request::new("GET", Version::V2026_07_28).to("/"),
     )
     .await;
     assert_eq!(home.text().await, "home");
     let request = Request::tool("echo", json!({"text": "mounted"}));
     let mut answer = send(program.address, &request).await;
     assert_eq!(text(&answer.message().await), "mounted");
-    let response = send(program.address, &initialize(Revision::V2025_11_25)).await;
+    let response = send(program.address, &initialize(Version::V2025_11_25)).await;
     assert!(response.header("mcp-session-id").is_some());
-    // What guards the server guards it here.
+    // The guards of the server hold here too.
     let evil = request.with("Origin", "http://evil.example.com");
     assert_eq!(send(program.address, &evil).await.status, 403);
 }
@@ -146,7 +146,7 @@ async fn wherever_the_server_is_nested_clients_of_2024_are_sent_there() {
         assert_eq!(text(&answer.message().await), "nested");
         let elsewhere = send(program.address, &request.to("/mcp")).await;
         assert_eq!(elsewhere.status, 404);
-        let open = Request::new("GET", Revision::V2024_11_05).to("/tools/mcp");
+        let open = Request::new("GET", Version::V2024_11_05).to("/tools/mcp");
         let mut stream = send(program.address, &open).await;
         let endpoint = stream.event().await.unwrap().data;
         assert!(endpoint.starts_with("/tools/mcp?"), "{endpoint}");
@@ -169,7 +169,7 @@ async fn middleware_stands_before_the_server() {
     let program = Program::start(app, handle).await;
     let home = send(
         program.address,
-        &Request::new("GET", Revision::V2026_07_28).to("/"),
+        &Request::new("GET", Version::V2026_07_28).to("/"),
     )
     .await;
     assert_eq!(home.status, 200);
@@ -188,11 +188,11 @@ async fn a_program_that_is_stopped_ends_though_streams_are_open() {
     let listen = Request::modern(7, "subscriptions/listen", filter);
     let mut listening = send(program.address, &listen).await;
     listening.next().await.unwrap();
-    let hello = send(program.address, &initialize(Revision::V2025_11_25)).await;
+    let hello = send(program.address, &initialize(Version::V2025_11_25)).await;
     let session = hello.header("mcp-session-id").unwrap().to_owned();
-    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
+    let get = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &session);
     let mut standalone = send(program.address, &get).await;
-    let mut old = send(program.address, &Request::new("GET", Revision::V2024_11_05)).await;
+    let mut old = send(program.address, &Request::new("GET", Version::V2024_11_05)).await;
     assert_eq!(old.event().await.unwrap().name, "endpoint");
 
     program.stopped().await;
@@ -215,14 +215,14 @@ async fn a_program_that_is_stopped_waits_for_calls_only_so_long() {
     let handle = server.handle();
     let app = Router::new().merge(server.into_http_service().unwrap());
     let program = Program::start(app, handle).await;
-    let hello = send(program.address, &initialize(Revision::V2025_11_25)).await;
+    let hello = send(program.address, &initialize(Version::V2025_11_25)).await;
     let session = hello.header("mcp-session-id").unwrap().to_owned();
     let streaming = json!({"name": "report_and_wait", "_meta": {"progressToken": 1}});
     let mut waiting = Vec::new();
     for (request, status) in [
         (Request::tool("wait", json!({})), 503),
         (
-            call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
+            call(&session, 1, "wait", json!({}), Version::V2025_11_25),
             503,
         ),
         (Request::modern(2, "tools/call", streaming), 200),
@@ -232,7 +232,7 @@ async fn a_program_that_is_stopped_waits_for_calls_only_so_long() {
                 3,
                 "report_and_wait",
                 json!({}),
-                Revision::V2025_11_25,
+                Version::V2025_11_25,
             ),
             200,
         ),

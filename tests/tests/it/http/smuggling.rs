@@ -1,10 +1,10 @@
-//! What two readers could read differently, as an attacker would send it through a proxy.
+//! Requests that two readers could read differently, as an attacker would send them through a proxy.
 //!
 //! Most cases are one request that tries to be two. The second is a call that would be answered, so a server that is
 //! fooled gives two answers.
 
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::{Request, connect};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -112,7 +112,7 @@ async fn a_body_has_one_length_or_there_is_no_request() {
             &[400],
         ),
         (chunked("").replace("HTTP/1.1", "HTTP/1.0"), &[400]),
-        // What is compressed on the way is refused, and its length is no riddle.
+        // Compressed bodies are refused, and their length is unambiguous.
         (
             chunked("").replace("chunked\r\n", "gzip, chunked\r\n"),
             &[501, 200],
@@ -163,7 +163,7 @@ async fn a_chunk_is_as_long_as_it_says_or_the_body_is_refused() {
 
 // Covers: SEC-03, HDR-08
 #[tokio::test]
-async fn a_head_is_read_one_way_or_refused() {
+async fn headers_are_read_one_way_or_refused() {
     check([
         (call("X: a\r\n folded\r\n"), &[400][..]),
         (call("Mcp-Session-Id: a\r\n\tfolded\r\n"), &[400]),
@@ -235,7 +235,7 @@ async fn what_a_refused_request_brings_along_is_not_the_next_one() {
 
 // Covers: HDR-03, HDR-05, HDR-08
 #[tokio::test]
-async fn what_is_wrapped_in_a_field_is_compared_and_never_said() {
+async fn an_encoded_header_value_is_compared_and_never_echoed() {
     let server = serve().await;
     let evil = "=?base64?bm90aGluZw0KSG9zdDogZXZpbAA=?="; // nothing, CR, LF, Host: evil, NUL
     for request in [
@@ -252,7 +252,7 @@ async fn what_is_wrapped_in_a_field_is_compared_and_never_said() {
         assert_eq!((status, &message["error"]["code"]), (400, &json!(-32020)));
         assert!(!message.to_string().contains("evil"), "{message}");
     }
-    // The same in the body is a name like any other, which nobody has.
+    // The same in the body is a name like any other, which no tool has.
     let same = Request::tool("nothing\r\nHost: evil\0", json!({})).with("Mcp-Name", evil);
     server.refused(&same, 200, -32602).await;
 }
@@ -261,10 +261,9 @@ async fn what_is_wrapped_in_a_field_is_compared_and_never_said() {
 #[tokio::test]
 async fn ids_that_were_never_given_out_find_nothing() {
     let server = serve().await;
-    let session = server.session(Revision::V2025_11_25).await;
-    let get = |session: &str| {
-        Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session)
-    };
+    let session = server.session(Version::V2025_11_25).await;
+    let get =
+        |session: &str| Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", session);
     for id in [
         "",
         "*",

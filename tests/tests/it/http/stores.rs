@@ -1,4 +1,4 @@
-//! Stores as somebody else would write them: everything as text, everything later, and sometimes not at all.
+//! Stores as users would write them: everything as text, everything later, and sometimes not at all.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::http::support::{Served, serve_with};
 
-/// What a store does when it is asked.
+/// The behaviour of a store.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub(crate) enum Mood {

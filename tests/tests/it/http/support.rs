@@ -6,7 +6,7 @@ use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
 use mcp_runtime::{Limits, ServerHandle};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, Response, send};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -135,30 +135,28 @@ impl Served {
     }
 
     /// Completes the handshake and returns the id of the session.
-    pub(crate) async fn session(&self, revision: Revision) -> String {
-        let mut response = self.send(&initialize(revision)).await;
+    pub(crate) async fn session(&self, version: Version) -> String {
+        let mut response = self.send(&initialize(version)).await;
         assert_eq!(response.status, 200);
         let session = response.header("mcp-session-id").unwrap().to_owned();
         let result = response.message().await;
-        assert_eq!(result["result"]["protocolVersion"], revision.date());
+        assert_eq!(result["result"]["protocolVersion"], version.date());
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let mut response = self
-            .send(&Request::legacy(&session, &ready, revision))
-            .await;
+        let mut response = self.send(&Request::legacy(&session, &ready, version)).await;
         assert_eq!((response.status, &*response.text().await), (202, ""));
         session
     }
 }
 
-pub(crate) fn initialize(revision: Revision) -> Request {
+pub(crate) fn initialize(version: Version) -> Request {
     let params = json!({
-        "protocolVersion": revision.date(),
+        "protocolVersion": version.date(),
         "capabilities": {},
         "clientInfo": {"name": "tests", "version": "1"},
     });
     Request::bare(
         &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
-        revision,
+        version,
     )
 }
 
@@ -170,7 +168,7 @@ pub(crate) fn initialize_at_length(name: usize, capability: usize) -> Request {
         "clientInfo": {"name": "n".repeat(name), "version": "1"},
     });
     let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    Request::bare(&message, Revision::V2025_11_25)
+    Request::bare(&message, Version::V2025_11_25)
 }
 
 /// Creates a call of a tool in a session.
@@ -179,15 +177,15 @@ pub(crate) fn call(
     id: i64,
     name: &str,
     arguments: Value,
-    revision: Revision,
+    version: Version,
 ) -> Request {
     let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
     let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
-    Request::legacy(session, &message, revision)
+    Request::legacy(session, &message, version)
 }
 
 /// Returns the next message of a stream. Needs a timeout, because comments keep a silent stream open for ever.
-pub(crate) async fn told_in_time(stream: &mut Response) -> Value {
+pub(crate) async fn next_in_time(stream: &mut Response) -> Value {
     let next = tokio::time::timeout(tests::client::PATIENCE, stream.next()).await;
     next.expect("it is told").expect("the stream is open")
 }
@@ -206,6 +204,6 @@ impl Served {
         ended.expect("the server ends in time").unwrap().unwrap();
         tokio::net::TcpStream::connect(self.address)
             .await
-            .expect_err("nobody listens");
+            .expect_err("no server listens");
     }
 }

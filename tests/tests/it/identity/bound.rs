@@ -1,11 +1,11 @@
-//! What one caller was given is of no use to another.
+//! Cursors, states and the like of one caller are of no use to another.
 
 use mcp_runtime::{SealingKey, once::MemoryOnceStore};
 use serde_json::{Value, json};
 use tests::link::Hub;
-use tests::{Answer, Revision};
+use tests::{Answer, Version};
 
-use super::{ADMIN, WRITER, Who, server};
+use super::{ADMIN, Identity, WRITER, server};
 
 fn params() -> Value {
     json!({"name": "erase", "arguments": {}})
@@ -15,23 +15,23 @@ fn params() -> Value {
 #[tokio::test]
 async fn the_state_of_a_call_is_of_no_use_to_another_caller() {
     let hub = Hub::serve(server());
-    let mut writer = WRITER.connect(&hub, Revision::V2026_07_28).await;
+    let mut writer = WRITER.connect(&hub, Version::V2026_07_28).await;
     writer.answer(|_| Answer::accept(json!({"sure": true})));
     let asked = writer.request("tools/call", params()).await.unwrap();
     let next = writer.retry(&params(), &asked);
     for who in [
         ADMIN,
-        Who::Owner,
-        Who::Known("Writer", &["notes:write"]),
-        Who::Known("writer ", &["notes:write"]),
+        Identity::Owner,
+        Identity::Known("Writer", &["notes:write"]),
+        Identity::Known("writer ", &["notes:write"]),
     ] {
-        let mut other = who.connect(&hub, Revision::V2026_07_28).await;
+        let mut other = who.connect(&hub, Version::V2026_07_28).await;
         let failure = other.fails("tools/call", next.clone(), -32602).await;
         assert!(!failure.message.contains("writer"), "{failure:?}");
     }
     // The same caller goes on, over another connection and with another token.
-    let again = Who::Known("writer", &["notes:write", "more"]);
-    let mut again = again.connect(&hub, Revision::V2026_07_28).await;
+    let again = Identity::Known("writer", &["notes:write", "more"]);
+    let mut again = again.connect(&hub, Version::V2026_07_28).await;
     let result = again.request("tools/call", next).await.unwrap();
     assert_eq!(result["content"][0]["text"], "erased: true");
 }
@@ -40,12 +40,12 @@ async fn the_state_of_a_call_is_of_no_use_to_another_caller() {
 #[tokio::test]
 async fn scopes_are_looked_at_in_every_round() {
     let hub = Hub::serve(server());
-    let mut writer = WRITER.connect(&hub, Revision::V2026_07_28).await;
+    let mut writer = WRITER.connect(&hub, Version::V2026_07_28).await;
     writer.answer(|_| Answer::accept(json!({"sure": true})));
     let asked = writer.request("tools/call", params()).await.unwrap();
     let next = writer.retry(&params(), &asked);
-    let mut demoted = Who::Known("writer", &["notes:read"])
-        .connect(&hub, Revision::V2026_07_28)
+    let mut demoted = Identity::Known("writer", &["notes:read"])
+        .connect(&hub, Version::V2026_07_28)
         .await;
     let failure = demoted.fails("tools/call", next.clone(), 403).await;
     assert_eq!(failure.data, json!({"scopes": ["notes:write"]}));
@@ -63,7 +63,7 @@ async fn callers_with_the_same_call_at_once_do_not_meet() {
     );
     let mut states = Vec::new();
     for who in [WRITER, ADMIN] {
-        let mut client = who.connect(&hub, Revision::V2026_07_28).await;
+        let mut client = who.connect(&hub, Version::V2026_07_28).await;
         client.answer(|_| Answer::accept(json!({"sure": true})));
         let asked = client.request("tools/call", params()).await.unwrap();
         states.push((client.retry(&params(), &asked), client));

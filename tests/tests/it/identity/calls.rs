@@ -1,12 +1,12 @@
-//! What callers may call, get and complete, and how they are refused.
+//! Access of callers to calls, prompts and completions, and the refusals they get.
 
 use mcp_runtime::Principal;
 use mcp_runtime::testing::TestClient;
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::link::Hub;
 
-use super::{ADMIN, READER, STAFF, WRITER, Who, server};
+use super::{ADMIN, Identity, READER, STAFF, WRITER, server};
 
 fn call(name: &str) -> Value {
     json!({"name": name, "arguments": {}})
@@ -15,21 +15,21 @@ fn call(name: &str) -> Value {
 // Covers: AUTH-11
 #[tokio::test]
 async fn a_handler_knows_who_calls() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let hub = Hub::serve(server());
         for (who, subject) in [
-            (Who::Nobody, "nobody"),
-            (Who::Owner, "nobody"),
+            (Identity::Anonymous, "anonymous"),
+            (Identity::Owner, "anonymous"),
             (READER, "reader"),
         ] {
-            let mut client = who.connect(&hub, revision).await;
+            let mut client = who.connect(&hub, version).await;
             assert_eq!(client.text("look", json!({})).await, subject);
         }
-        let mut admin = ADMIN.connect(&hub, revision).await;
+        let mut admin = ADMIN.connect(&hub, version).await;
         let signed = admin.text("sign", json!({})).await;
         assert_eq!(signed, "admin: admin notes:read notes:write staff");
-        for who in [Who::Nobody, Who::Owner] {
-            let mut client = who.connect(&hub, revision).await;
+        for who in [Identity::Anonymous, Identity::Owner] {
+            let mut client = who.connect(&hub, version).await;
             let refused = client.refused("sign", json!({})).await;
             assert!(refused.contains("credentials"), "{refused}");
         }
@@ -38,7 +38,7 @@ async fn a_handler_knows_who_calls() {
 
 // Covers: AUTH-06, AUTH-07, AUTH-13, RES-11
 #[tokio::test]
-async fn whoever_lacks_scopes_is_told_all_that_are_needed() {
+async fn a_caller_without_scopes_is_told_all_that_are_needed() {
     let notes = json!(["notes:read", "notes:write"]);
     let read = json!(["notes:read"]);
     let summary = json!({"type": "ref/prompt", "name": "summary"});
@@ -69,14 +69,14 @@ async fn whoever_lacks_scopes_is_told_all_that_are_needed() {
             &read,
         ),
     ];
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let hub = Hub::serve(server());
         let mut allowed = Vec::new();
-        for who in [WRITER, ADMIN, Who::Owner] {
-            allowed.push(who.connect(&hub, revision).await);
+        for who in [WRITER, ADMIN, Identity::Owner] {
+            allowed.push(who.connect(&hub, version).await);
         }
-        for who in [Who::Nobody, STAFF, Who::Known("none", &[])] {
-            let mut client = who.connect(&hub, revision).await;
+        for who in [Identity::Anonymous, STAFF, Identity::Known("none", &[])] {
+            let mut client = who.connect(&hub, version).await;
             for (method, params, scopes) in &requests {
                 let failure = client.fails(method, params.clone(), 403).await;
                 assert_eq!(failure.data, json!({"scopes": scopes}), "{method}");
@@ -92,7 +92,7 @@ async fn whoever_lacks_scopes_is_told_all_that_are_needed() {
             }
         }
         // Some of what is needed is not enough, and all of it is named.
-        let mut reader = READER.connect(&hub, revision).await;
+        let mut reader = READER.connect(&hub, version).await;
         let failure = reader.fails("tools/call", call("write_note"), 403).await;
         assert_eq!(failure.data, json!({"scopes": notes}));
     }
@@ -129,10 +129,10 @@ async fn what_is_hidden_is_unknown_in_every_way() {
             template("other:///{day}"),
         ),
     ];
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let hub = Hub::serve(server());
-        for who in [Who::Nobody, READER, WRITER] {
-            let mut client = who.connect(&hub, revision).await;
+        for who in [Identity::Anonymous, READER, WRITER] {
+            let mut client = who.connect(&hub, version).await;
             for (method, hidden, unknown) in &requests {
                 let words = |params: &Value| {
                     let name = params["name"].as_str().or(params["uri"].as_str());
@@ -148,8 +148,8 @@ async fn what_is_hidden_is_unknown_in_every_way() {
                 assert_eq!(of_hidden.data.is_null(), of_unknown.data.is_null());
             }
         }
-        for who in [STAFF, ADMIN, Who::Owner] {
-            let mut client = who.connect(&hub, revision).await;
+        for who in [STAFF, ADMIN, Identity::Owner] {
+            let mut client = who.connect(&hub, version).await;
             assert_eq!(client.text("staff_room", json!({})).await, "coffee");
             for (method, hidden, _) in &requests[2..] {
                 client.ok(method, hidden.clone()).await;
@@ -169,7 +169,7 @@ async fn suggestions_name_only_what_the_caller_may_use() {
         (READER, "summery", Some("summary")),
         (STAFF, "summery", None),
     ] {
-        let mut client = who.connect(&hub, Revision::V2026_07_28).await;
+        let mut client = who.connect(&hub, Version::V2026_07_28).await;
         let method = if name == "summery" {
             "prompts/get"
         } else {
@@ -185,11 +185,11 @@ async fn suggestions_name_only_what_the_caller_may_use() {
 }
 
 #[tokio::test]
-async fn what_nobody_can_decide_is_there_for_nobody() {
-    for revision in Revision::ERAS {
+async fn what_cannot_be_decided_is_visible_to_no_caller() {
+    for version in Version::ERAS {
         let hub = Hub::serve(server().tags(["riddle"]));
-        for who in [Who::Nobody, Who::Owner, ADMIN] {
-            let mut client = who.connect(&hub, revision).await;
+        for who in [Identity::Anonymous, Identity::Owner, ADMIN] {
+            let mut client = who.connect(&hub, version).await;
             client.fails("tools/call", call("riddle"), -32602).await;
             let (tools, _) = client.list("tools/list", "tools").await;
             assert!(tools.iter().all(|tool| tool["name"] != "riddle"));

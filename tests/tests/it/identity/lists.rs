@@ -1,13 +1,13 @@
-//! What is in lists depends on who asks.
+//! Lists depend on their caller.
 
 use mcp_runtime::types::CacheScope;
 use mcp_runtime::{Cacheable, dynamic::DynamicTool};
 use serde_json::{Value, json};
 use std::time::Duration;
-use tests::Revision;
+use tests::Version;
 use tests::link::Hub;
 
-use super::{ADMIN, READER, STAFF, WRITER, Who, server};
+use super::{ADMIN, Identity, READER, STAFF, WRITER, server};
 
 const LISTS: [(&str, &str, &str); 4] = [
     ("tools/list", "tools", "name"),
@@ -20,7 +20,7 @@ const LISTS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// What everybody sees, and for each caller what comes on top, list by list.
+/// The items that all callers see, and the additional ones of each caller, list by list.
 const OPEN: [&[&str]; 4] = [&["look", "sign", "touch"], &[], &["identity:open"], &[]];
 const FOR_READERS: [&[&str]; 4] = [
     &[],
@@ -39,18 +39,21 @@ const FOR_STAFF: [&[&str]; 4] = [
 // Covers: AUTH-07, AUTH-11, AUTH-13, PAGE-01, RES-11
 #[tokio::test]
 async fn callers_see_what_they_may_use_whatever_the_size_of_pages() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         for size in [1, 2, 1_000] {
             let hub = Hub::serve(server().page_size(size));
             for (who, parts) in [
-                (Who::Nobody, vec![OPEN]),
+                (Identity::Anonymous, vec![OPEN]),
                 (READER, vec![OPEN, FOR_READERS]),
                 (WRITER, vec![OPEN, FOR_READERS, FOR_WRITERS]),
                 (STAFF, vec![OPEN, FOR_STAFF]),
                 (ADMIN, vec![OPEN, FOR_READERS, FOR_WRITERS, FOR_STAFF]),
-                (Who::Owner, vec![OPEN, FOR_READERS, FOR_WRITERS, FOR_STAFF]),
+                (
+                    Identity::Owner,
+                    vec![OPEN, FOR_READERS, FOR_WRITERS, FOR_STAFF],
+                ),
             ] {
-                let mut client = who.connect(&hub, revision).await;
+                let mut client = who.connect(&hub, version).await;
                 for (index, (method, member, key)) in LISTS.into_iter().enumerate() {
                     let mut expected: Vec<&str> =
                         parts.iter().flat_map(|part| part[index]).copied().collect();
@@ -83,7 +86,7 @@ async fn a_list_that_depends_on_who_asks_is_private_whatever_the_server_says() {
             "public",
         ),
     ] {
-        let mut client = Who::Owner.connect(&hub, Revision::V2026_07_28).await;
+        let mut client = Identity::Owner.connect(&hub, Version::V2026_07_28).await;
         for (method, ..) in LISTS {
             let mut params = json!({});
             // The same on every page.
@@ -96,7 +99,7 @@ async fn a_list_that_depends_on_who_asks_is_private_whatever_the_server_says() {
         }
     }
     let hub = Hub::serve(server());
-    let mut reader = READER.connect(&hub, Revision::V2026_07_28).await;
+    let mut reader = READER.connect(&hub, Version::V2026_07_28).await;
     for (uri, scope) in [("identity:open", "public"), ("identity:notes", "private")] {
         let read = reader.ok("resources/read", json!({"uri": uri})).await;
         assert_eq!(read["cacheScope"], scope, "{uri}");
@@ -106,16 +109,20 @@ async fn a_list_that_depends_on_who_asks_is_private_whatever_the_server_says() {
 // Covers: PAGE-03, AUTH-11
 #[tokio::test]
 async fn a_cursor_is_of_no_use_to_another_caller() {
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let hub = Hub::serve(server().page_size(1));
-        let mut admin = ADMIN.connect(&hub, revision).await;
+        let mut admin = ADMIN.connect(&hub, version).await;
         let mut others = Vec::new();
-        for who in [Who::Nobody, Who::Owner, Who::Known("other", &["admin"])] {
-            others.push(who.connect(&hub, revision).await);
+        for who in [
+            Identity::Anonymous,
+            Identity::Owner,
+            Identity::Known("other", &["admin"]),
+        ] {
+            others.push(who.connect(&hub, version).await);
         }
         // The same caller, with a token that may do less.
-        let mut again = Who::Known("admin", &["staff"])
-            .connect(&hub, revision)
+        let mut again = Identity::Known("admin", &["staff"])
+            .connect(&hub, version)
             .await;
         for (method, ..) in LISTS {
             let first = admin.ok(method, json!({})).await;
@@ -132,11 +139,11 @@ async fn a_cursor_is_of_no_use_to_another_caller() {
 // Covers: AUTH-13
 #[tokio::test]
 async fn what_is_made_at_run_time_has_callers_too() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let server = server();
         let handle = server.handle();
         let hub = Hub::serve(server);
-        let mut reader = READER.connect(&hub, revision).await;
+        let mut reader = READER.connect(&hub, version).await;
         reader.pass().await;
         let schema = json!({"type": "object"});
         let tool = |name: &str| DynamicTool::new(name, schema.clone(), async |_, _| "made");
@@ -168,7 +175,7 @@ async fn what_is_made_at_run_time_has_callers_too() {
         reader
             .fails("tools/call", call("made_for_me"), -32602)
             .await;
-        let mut writer = WRITER.connect(&hub, revision).await;
+        let mut writer = WRITER.connect(&hub, version).await;
         assert_eq!(writer.text("made_for_me", json!({})).await, "made");
     }
 }
@@ -176,8 +183,10 @@ async fn what_is_made_at_run_time_has_callers_too() {
 #[tokio::test]
 async fn pages_are_cut_from_what_the_caller_sees() {
     let hub = Hub::serve(server().page_size(2));
-    let mut nobody = Who::Nobody.connect(&hub, Revision::V2026_07_28).await;
-    let first = nobody.ok("tools/list", json!({})).await;
+    let mut anonymous = Identity::Anonymous
+        .connect(&hub, Version::V2026_07_28)
+        .await;
+    let first = anonymous.ok("tools/list", json!({})).await;
     let names = |page: &Value| -> Vec<String> {
         let tools = page["tools"].as_array().unwrap();
         let names = tools.iter().map(|tool| tool["name"].as_str().unwrap());
@@ -185,7 +194,7 @@ async fn pages_are_cut_from_what_the_caller_sees() {
     };
     assert_eq!(names(&first), ["look", "sign"]);
     let next = json!({"cursor": first["nextCursor"]});
-    let second = nobody.ok("tools/list", next).await;
+    let second = anonymous.ok("tools/list", next).await;
     assert_eq!(names(&second), ["touch"]);
     assert_eq!(second.get("nextCursor"), None);
 }

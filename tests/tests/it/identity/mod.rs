@@ -1,9 +1,9 @@
-//! Who calls: what each caller sees and may do, and that nothing of one caller is of use to another.
+//! Callers: the definitions that each sees and may use, and that nothing of one caller is of use to another.
 
 mod bound;
 mod calls;
 mod lists;
-mod notices;
+mod notifications;
 mod resources;
 mod start;
 
@@ -11,15 +11,15 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::types::Resource;
 use mcp_runtime::{Caller, Principal};
 use tests::link::Hub;
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 /// Everybody may.
 #[tool(tags("identity"))]
 fn look(who: Option<Principal>) -> String {
-    who.map_or_else(|| "nobody".to_owned(), |who| who.subject().to_owned())
+    who.map_or_else(|| "anonymous".to_owned(), |who| who.subject().to_owned())
 }
 
-/// Only somebody may.
+/// Only known callers may.
 #[tool(tags("identity"))]
 fn sign(who: &Principal, caller: &Caller) -> String {
     let scopes: Vec<_> = who.scopes().collect();
@@ -51,7 +51,7 @@ fn staff_room() -> &'static str {
     "coffee"
 }
 
-/// Nobody can say for whom it is there.
+/// Its visibility cannot be decided.
 #[tool(tags("riddle"), visible_if = undecided)]
 fn riddle() -> &'static str {
     "solved"
@@ -130,24 +130,24 @@ pub(crate) fn server() -> Server {
 
 /// A caller of the tests.
 #[derive(Clone, Copy, Debug)]
-enum Who {
-    /// Somebody of whom nothing is known.
-    Nobody,
-    /// Whoever started the server.
+enum Identity {
+    /// An anonymous caller.
+    Anonymous,
+    /// The user who started the server.
     Owner,
-    /// Somebody with these scopes.
+    /// A principal with these scopes.
     Known(&'static str, &'static [&'static str]),
 }
 
-const READER: Who = Who::Known("reader", &["notes:read"]);
-const WRITER: Who = Who::Known("writer", &["notes:write"]);
-const STAFF: Who = Who::Known("staff", &["staff"]);
-const ADMIN: Who = Who::Known("admin", &["admin"]);
+const READER: Identity = Identity::Known("reader", &["notes:read"]);
+const WRITER: Identity = Identity::Known("writer", &["notes:write"]);
+const STAFF: Identity = Identity::Known("staff", &["staff"]);
+const ADMIN: Identity = Identity::Known("admin", &["admin"]);
 
-impl Who {
-    async fn connect(self, hub: &Hub, revision: Revision) -> Client {
-        let mut client = hub.client_as(revision, |connection| match self {
-            Self::Nobody => connection,
+impl Identity {
+    async fn connect(self, hub: &Hub, version: Version) -> Client {
+        let mut client = hub.client_as(version, |connection| match self {
+            Self::Anonymous => connection,
             Self::Owner => connection.trusted(),
             Self::Known(subject, scopes) => connection.with_principal(
                 Principal::new(subject)

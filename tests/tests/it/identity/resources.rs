@@ -1,10 +1,10 @@
-//! Callers follow what they may read.
+//! Callers subscribe to what they may read.
 
 use serde_json::{Value, json};
 use tests::link::Hub;
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
-use super::{ADMIN, READER, STAFF, Who, server};
+use super::{ADMIN, Identity, READER, STAFF, server};
 
 const URIS: [&str; 5] = [
     "identity:open",
@@ -16,16 +16,16 @@ const URIS: [&str; 5] = [
 
 // Covers: AUTH-13, RES-08
 #[tokio::test]
-async fn a_session_follows_what_its_caller_may_read() {
-    for revision in Revision::LEGACY {
+async fn a_session_subscribes_to_what_its_caller_may_read() {
+    for version in Version::LEGACY {
         let hub = Hub::serve(server());
         for (who, codes) in [
-            (Who::Nobody, [0, 403, -32002, 403, -32002]),
+            (Identity::Anonymous, [0, 403, -32002, 403, -32002]),
             (READER, [0, 0, -32002, 0, -32002]),
             (STAFF, [0, 403, 0, 403, -32002]),
             (ADMIN, [0, 0, 0, 0, -32002]),
         ] {
-            let mut client = who.connect(&hub, revision).await;
+            let mut client = who.connect(&hub, version).await;
             for (uri, code) in URIS.into_iter().zip(codes) {
                 let followed = client
                     .request("resources/subscribe", json!({"uri": uri}))
@@ -52,14 +52,14 @@ async fn a_session_follows_what_its_caller_may_read() {
 
 // Covers: AUTH-13, SUBS-03
 #[tokio::test]
-async fn a_listener_is_told_of_what_its_caller_may_read() {
+async fn a_listener_is_notified_of_what_its_caller_may_read() {
     let hub = Hub::serve(server());
     for (who, followed) in [
-        (Who::Nobody, vec!["identity:open"]),
+        (Identity::Anonymous, vec!["identity:open"]),
         (READER, vec!["identity:notes", "identity:open", "note:///7"]),
         (STAFF, vec!["identity:open", "identity:staff"]),
     ] {
-        let mut client = who.connect(&hub, Revision::V2026_07_28).await;
+        let mut client = who.connect(&hub, Version::V2026_07_28).await;
         let wanted = json!({"notifications": {"resourceSubscriptions": URIS}});
         client.start("subscriptions/listen", wanted).await;
         let acknowledged = client
@@ -71,7 +71,7 @@ async fn a_listener_is_told_of_what_its_caller_may_read() {
     }
 }
 
-/// Which of the resources it hears of when all of them change.
+/// Returns the resources it is notified of when all of them change.
 async fn heard_of(client: &mut Client) -> Vec<Value> {
     for uri in URIS {
         client.tool("touch", json!({"uri": uri})).await;
@@ -82,9 +82,9 @@ async fn heard_of(client: &mut Client) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn where_all_see_the_same_anything_can_be_followed() {
-    for revision in Revision::LEGACY {
-        let mut client = crate::support::client(revision).await;
+async fn without_scopes_any_uri_can_be_subscribed() {
+    for version in Version::LEGACY {
+        let mut client = crate::support::client(version).await;
         let params = json!({"uri": "not:there:yet"});
         client.ok("resources/subscribe", params).await;
     }

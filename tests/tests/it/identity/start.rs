@@ -1,14 +1,14 @@
-//! What is said at the start about callers.
+//! Start-up errors about callers.
 
 use mcp_runtime::{ErrorKind, Server};
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::link::Hub;
 
-use super::{ADMIN, READER, STAFF, Who, server};
+use super::{ADMIN, Identity, READER, STAFF, server};
 
 #[tokio::test]
-async fn scopes_that_nobody_could_have_over_http_are_an_error_at_the_start() {
+async fn scopes_that_no_caller_could_have_over_http_are_an_error_at_the_start() {
     let error = server().serve_http("127.0.0.1:0").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     let message = error.to_string();
@@ -20,12 +20,14 @@ async fn scopes_that_nobody_could_have_over_http_are_an_error_at_the_start() {
 }
 
 #[tokio::test]
-async fn strangers_may_be_trusted() {
+async fn anonymous_callers_may_be_trusted() {
     let hub = Hub::serve(server().trust_anonymous());
-    let mut nobody = Who::Nobody.connect(&hub, Revision::V2026_07_28).await;
-    assert_eq!(nobody.text("write_note", json!({})).await, "written");
-    // Whoever is known is held to what was granted.
-    let mut reader = READER.connect(&hub, Revision::V2026_07_28).await;
+    let mut anonymous = Identity::Anonymous
+        .connect(&hub, Version::V2026_07_28)
+        .await;
+    assert_eq!(anonymous.text("write_note", json!({})).await, "written");
+    // A known caller is held to what was granted.
+    let mut reader = READER.connect(&hub, Version::V2026_07_28).await;
     let params = json!({"name": "write_note", "arguments": {}});
     reader.fails("tools/call", params, 403).await;
 }
@@ -34,7 +36,7 @@ async fn strangers_may_be_trusted() {
 async fn a_tag_may_require_scopes() {
     let hub = Hub::serve(server().require_scopes("identity", ["staff"]));
     for (who, tools) in [(READER, 0), (STAFF, 4), (ADMIN, 6)] {
-        let mut client = who.connect(&hub, Revision::V2026_07_28).await;
+        let mut client = who.connect(&hub, Version::V2026_07_28).await;
         let (seen, _) = client.list("tools/list", "tools").await;
         assert_eq!(seen.len(), tools, "{who:?}");
         if tools < 6 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_runtime::Limits;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 
 use super::tight;
 use crate::fixture;
@@ -15,14 +15,14 @@ use crate::support::{connect, limited};
 // Limits: calls.max_running, calls.max_queued
 #[tokio::test]
 async fn the_calls_under_way() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let shared = fixture::Shared::default();
         let limits = Limits::default().with(|limits| {
             limits.calls.max_running = 2;
             limits.calls.max_queued = 1;
         });
         let server = fixture::server().state(shared.clone()).limits(limits);
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let mut ids = Vec::new();
         for _ in 0..4 {
             ids.push(client.start("tools/call", json!({"name": "wait"})).await);
@@ -41,17 +41,17 @@ async fn the_calls_under_way() {
 // Limits: calls.max_result_bytes
 #[tokio::test]
 async fn the_size_of_a_result() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let mut client = limited(
-            revision,
+            version,
             Limits::default().with(|limits| limits.calls.max_result_bytes = 10_000),
         )
         .await;
         let text = client.refused("fill", json!({"bytes": 11_000})).await;
-        // In these words in every revision.
+        // In these words in every protocol version.
         let expected = "the result is larger than 10000 bytes, so ask for less";
         assert_eq!(text, expected);
-        // What is around the text counts too, so the last length that fits is looked for.
+        // The rest of the message counts too, so the last length that fits is looked for.
         let (mut fits, mut exceeds) = (9_000, 10_000);
         while exceeds - fits > 1 {
             let bytes = usize::midpoint(fits, exceeds);
@@ -76,8 +76,8 @@ async fn the_size_of_a_result() {
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_tool() {
     let limits = Limits::default().with(|limits| limits.calls.timeout = Duration::from_millis(50));
-    for revision in Revision::ERAS {
-        let mut client = limited(revision, limits.clone()).await;
+    for version in Version::ERAS {
+        let mut client = limited(version, limits.clone()).await;
         client.text("pause", json!({"ms": 49})).await;
         client.refused("pause", json!({"ms": 52})).await;
         client.refused("wait", json!({})).await;
@@ -89,12 +89,12 @@ async fn the_time_of_a_tool() {
 // Limits: calls.max_completions_per_second, calls.max_completion_bytes
 #[tokio::test]
 async fn completions_their_input_and_their_rate() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let limits = Limits::default().with(|limits| {
             limits.calls.max_completion_bytes = 10;
             limits.calls.max_completions_per_second = 5;
         });
-        let mut client = limited(revision, limits).await;
+        let mut client = limited(version, limits).await;
         let params = |value: &str| json!({"ref": {"type": "ref/prompt", "name": "review"}, "argument": {"name": "language", "value": value}});
         client
             .ok("completion/complete", params(&"x".repeat(10)))
@@ -121,7 +121,7 @@ async fn completions_their_input_and_their_rate() {
 async fn the_threads_that_may_be_blocked() {
     for (calls, most) in [(1, 1), (2, 2), (3, 2), (6, 2)] {
         let limits = Limits::default().with(|limits| limits.calls.max_blocking = 2);
-        let (mut client, held) = tight(Revision::V2026_07_28, limits).await;
+        let (mut client, held) = tight(Version::V2026_07_28, limits).await;
         let mut ids = Vec::new();
         for _ in 0..calls {
             ids.push(client.start("tools/call", json!({"name": "hold"})).await);
@@ -139,7 +139,7 @@ async fn the_threads_that_may_be_blocked() {
 async fn the_log_messages_of_a_session() {
     for (messages, arrive) in [(9, 9), (10, 10), (11, 10), (500, 10)] {
         let limits = Limits::default().with(|limits| limits.log.max_per_second = 5);
-        let (mut client, _) = tight(Revision::V2025_11_25, limits).await;
+        let (mut client, _) = tight(Version::V2025_11_25, limits).await;
         client.tool("chatter", json!({"messages": messages})).await;
         // One more may have been let through while the messages were made.
         let seen = client.drain().await.len();
@@ -153,7 +153,7 @@ async fn the_log_messages_of_a_session() {
 async fn the_progress_of_a_call() {
     for (steps, least, most) in [(4, 4, 4), (5, 5, 5), (6, 6, 6), (500, 6, 7)] {
         let limits = Limits::default().with(|limits| limits.calls.max_progress_per_second = 5);
-        let (mut client, _) = tight(Revision::V2025_11_25, limits).await;
+        let (mut client, _) = tight(Version::V2025_11_25, limits).await;
         let params = json!({"name": "steps", "arguments": {"steps": steps}, "_meta": {"progressToken": "t"}});
         client.ok("tools/call", params).await;
         let seen = client.drain().await;
@@ -179,7 +179,7 @@ async fn waiting_for_a_thread_is_bounded_and_no_time_of_the_tool() {
         limits.calls.max_blocking_queued = 2;
         limits.calls.timeout = Duration::from_millis(120);
     });
-    let (mut client, _) = tight(Revision::V2026_07_28, limits).await;
+    let (mut client, _) = tight(Version::V2026_07_28, limits).await;
     // Each takes 50 ms, one after another: the third waits for longer than a tool may take.
     let mut ids = Vec::new();
     for _ in 0..3 {

@@ -2,7 +2,7 @@
 
 use mcp_runtime::Limits;
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::support::limited;
 
@@ -26,7 +26,7 @@ async fn served(client: &mut Client, line: &str) -> bool {
 #[tokio::test]
 async fn the_length_of_a_line() {
     let mut client = limited(
-        Revision::V2025_11_25,
+        Version::V2025_11_25,
         Limits::default().with(|limits| limits.message.max_line_bytes = 1_000),
     )
     .await;
@@ -44,7 +44,7 @@ async fn the_length_of_a_line() {
 #[tokio::test]
 async fn the_depth_of_a_message() {
     let mut client = limited(
-        Revision::V2025_11_25,
+        Version::V2025_11_25,
         Limits::default().with(|limits| limits.message.max_depth = 10),
     )
     .await;
@@ -62,7 +62,7 @@ async fn the_depth_of_a_message() {
 #[tokio::test]
 async fn the_values_in_a_message() {
     let mut client = limited(
-        Revision::V2025_11_25,
+        Version::V2025_11_25,
         Limits::default().with(|limits| limits.message.max_values = 1_000),
     )
     .await;
@@ -79,7 +79,7 @@ async fn the_values_in_a_message() {
 #[tokio::test]
 async fn the_length_of_an_id() {
     let mut client = limited(
-        Revision::V2025_11_25,
+        Version::V2025_11_25,
         Limits::default().with(|limits| limits.message.max_id_bytes = 10),
     )
     .await;
@@ -97,9 +97,9 @@ async fn the_length_of_an_id() {
 // Limits: message.max_name_bytes
 #[tokio::test]
 async fn the_length_of_a_name() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let limits = Limits::default().with(|limits| limits.message.max_name_bytes = 10);
-        let mut client = limited(revision, limits).await;
+        let mut client = limited(version, limits).await;
         for (length, fits) in [(9, true), (10, true), (11, false)] {
             for method in ["tools/call", "prompts/get"] {
                 let name = json!({"name": "x".repeat(length)});
@@ -120,13 +120,13 @@ async fn the_length_of_a_name() {
 // Covers: SEC-05, RES-04
 // Limits: message.max_uri_bytes, message.max_cursor_bytes
 #[tokio::test]
-async fn the_length_of_an_address_and_of_a_cursor() {
-    for revision in Revision::ERAS {
+async fn the_length_of_a_uri_and_of_a_cursor() {
+    for version in Version::ERAS {
         let limits = Limits::default().with(|limits| {
             limits.message.max_uri_bytes = 13;
             limits.message.max_cursor_bytes = 20;
         });
-        let mut client = limited(revision, limits).await;
+        let mut client = limited(version, limits).await;
         client
             .ok("resources/read", json!({"uri": "test://static"}))
             .await;
@@ -136,7 +136,7 @@ async fn the_length_of_an_address_and_of_a_cursor() {
         client
             .fails("tools/list", json!({"cursor": "x".repeat(21)}), -32602)
             .await;
-        if !revision.is_modern() {
+        if !version.is_modern() {
             client
                 .ok("resources/subscribe", json!({"uri": "test://static"}))
                 .await;
@@ -156,7 +156,7 @@ async fn the_length_of_an_address_and_of_a_cursor() {
 #[tokio::test]
 async fn the_length_of_a_batch() {
     let mut client = limited(
-        Revision::V2025_03_26,
+        Version::V2025_03_26,
         Limits::default().with(|limits| limits.message.max_batch = 3),
     )
     .await;

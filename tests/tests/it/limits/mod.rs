@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::{Context, Limits, State, tool};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use crate::support::connect;
 
-/// How many calls of `hold` run, and how many ran at most at once.
+/// The number of calls of `hold` that run, and the largest number so far.
 #[derive(Default)]
 struct Held {
     now: AtomicUsize,
@@ -47,11 +47,11 @@ fn steps(ctx: &Context, steps: u32) {
     }
 }
 
-async fn tight(revision: Revision, limits: Limits) -> (Client, State<Held>) {
+async fn tight(version: Version, limits: Limits) -> (Client, State<Held>) {
     let held = State(Arc::new(Held::default()));
     let server = mcp_runtime::Server::new("limits", "1")
         .tags(["limits"])
         .shared_state(Arc::clone(&held.0))
         .limits(limits);
-    (connect(server, revision).await, held)
+    (connect(server, version).await, held)
 }

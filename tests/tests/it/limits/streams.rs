@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_runtime::Limits;
 use mcp_runtime::transport::memory;
 use serde_json::json;
-use tests::{Client, Revision};
+use tests::{Client, Version};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::fixture;
@@ -14,12 +14,12 @@ use crate::support::limited;
 // Covers: SEC-05, SUBS-11
 // Limits: streams.max_subscriptions, streams.max_listens
 #[tokio::test]
-async fn the_addresses_followed_and_the_listeners() {
+async fn the_number_of_subscriptions_and_of_listens() {
     let limits = Limits::default().with(|limits| {
         limits.streams.max_subscriptions = 2;
         limits.streams.max_listens = 2;
     });
-    let mut legacy = limited(Revision::V2025_11_25, limits.clone()).await;
+    let mut legacy = limited(Version::V2025_11_25, limits.clone()).await;
     for (uri, fits) in [
         ("a://1", true),
         ("a://2", true),
@@ -35,7 +35,7 @@ async fn the_addresses_followed_and_the_listeners() {
             "{uri}"
         );
     }
-    let mut modern = limited(Revision::V2026_07_28, limits).await;
+    let mut modern = limited(Version::V2026_07_28, limits).await;
     let filter = json!({"notifications": {"resourceSubscriptions": ["a://1", "a://2", "a://3"]}});
     modern.fails("subscriptions/listen", filter, -32602).await;
     for _ in 0..2 {
@@ -61,7 +61,7 @@ async fn the_time_output_may_stay_unread() {
     });
     let server = tokio::spawn(fixture::server().limits(limits).serve(transport));
     let (reader, writer) = tokio::io::split(stream);
-    let mut client = Client::new(reader, writer, Revision::V2025_11_25)
+    let mut client = Client::new(reader, writer, Version::V2025_11_25)
         .connect()
         .await;
     for id in 0..100 {
@@ -79,7 +79,7 @@ async fn the_time_output_may_stay_unread() {
     assert!(error.to_string().contains("does not read"), "{error}");
 }
 
-/// How many pings are taken from a client that reads none of the answers.
+/// Counts the pings that are read from a client that reads none of the answers.
 async fn taken_unread(outgoing: usize) -> usize {
     let (transport, mut stream) = memory();
     let limits = Limits::default().with(|limits| limits.streams.max_outgoing_bytes = outgoing);
@@ -103,7 +103,7 @@ async fn taken_unread(outgoing: usize) -> usize {
 #[tokio::test(start_paused = true)]
 async fn the_bytes_that_wait_to_be_written() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.len() + 1;
-    // What both sides hold besides is the same each time.
+    // Everything else that both sides hold is the same each time.
     let less = taken_unread(10_000).await;
     let more = taken_unread(100_000).await;
     let expected = 90_000 / answer;
@@ -119,7 +119,7 @@ async fn the_time_work_may_go_on_after_the_end_of_input() {
     for (drain, finished) in [(50, false), (5_000, true)] {
         let limits = Limits::default()
             .with(|limits| limits.calls.drain_timeout = Duration::from_millis(drain));
-        let mut client = limited(Revision::V2025_11_25, limits).await;
+        let mut client = limited(Version::V2025_11_25, limits).await;
         client
             .start(
                 "tools/call",

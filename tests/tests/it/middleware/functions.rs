@@ -10,7 +10,7 @@ use mcp_runtime::once::CallId;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::CallToolResult;
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 use tokio::time::advance;
 
@@ -21,12 +21,12 @@ use crate::support::connect;
 
 #[tokio::test]
 async fn calls_of_every_kind_pass_through_in_order() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let seen = Seen::default();
         let server = server()
             .middleware(noting(&seen, "outer"))
             .middleware(noting(&seen, "inner"));
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         for (method, params, what) in [
             (
                 "tools/call",
@@ -73,10 +73,10 @@ async fn calls_of_every_kind_pass_through_in_order() {
             .fails(
                 "resources/read",
                 json!({"uri": "middleware://many/none"}),
-                if revision.is_modern() { -32602 } else { -32002 },
+                if version.is_modern() { -32602 } else { -32002 },
             )
             .await;
-        // What is not there is not called.
+        // A missing tool is not called.
         seen.take();
         client
             .fails("tools/call", json!({"name": "unknown"}), -32602)
@@ -89,7 +89,7 @@ async fn calls_of_every_kind_pass_through_in_order() {
 // Covers: TOOL-18
 #[tokio::test]
 async fn a_function_changes_arguments_and_answers_or_answers_by_itself() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let server = server().middleware(async |mut call, next| {
             if call.kind() != Kind::Tool {
                 return next.run(call).await;
@@ -110,7 +110,7 @@ async fn a_function_changes_arguments_and_answers_or_answers_by_itself() {
             }
             Ok(answer)
         });
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let result = client.tool("greet", json!({"name": "Ada"})).await;
         assert_eq!(result["content"][0]["text"], "Hello, Ada Lovelace!");
         assert_eq!(result["content"][1]["text"], "And a good day.");
@@ -122,7 +122,7 @@ async fn a_function_changes_arguments_and_answers_or_answers_by_itself() {
             client.text("greet", json!({"name": "cached"})).await,
             "from a cache"
         );
-        // What was changed is checked like what came.
+        // Changed arguments are checked like those that were sent.
         let text = client.refused("greet", json!({"name": 5})).await;
         assert!(text.contains("name"), "{text}");
     }
@@ -147,7 +147,7 @@ async fn variables_and_partial_texts_can_be_changed() {
             other => other,
         })
     });
-    let mut client = connect(server, Revision::V2026_07_28).await;
+    let mut client = connect(server, Version::V2026_07_28).await;
     let read = client
         .ok("resources/read", json!({"uri": "middleware://many/7"}))
         .await;
@@ -164,7 +164,7 @@ async fn variables_and_partial_texts_can_be_changed() {
 async fn the_answer_of_another_kind_is_an_internal_error() {
     let server =
         server().middleware(async |_, _| Ok(CallOutput::Tool(CallToolResult::text("text"))));
-    let mut client = connect(server, Revision::V2026_07_28).await;
+    let mut client = connect(server, Version::V2026_07_28).await;
     client.text("greet", json!({"name": "Ada"})).await;
     client
         .fails("resources/read", json!({"uri": "middleware://one"}), -32603)
@@ -173,7 +173,7 @@ async fn the_answer_of_another_kind_is_an_internal_error() {
 
 #[tokio::test]
 async fn a_panic_in_middleware_ends_the_call_alone() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let server = server().middleware(|call: Call, next: Next| {
             assert_ne!(
                 call.arguments().text("name"),
@@ -191,7 +191,7 @@ async fn a_panic_in_middleware_ends_the_call_alone() {
                 answer
             }
         });
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         for name in ["at once", "later"] {
             let call = json!({"name": "greet", "arguments": {"name": name}});
             client.fails("tools/call", call, -32603).await;
@@ -205,12 +205,12 @@ async fn a_panic_in_middleware_ends_the_call_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_and_the_time_limit_reach_through_middleware() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let (shared, seen) = (Shared::default(), Seen::default());
         let server = server()
             .state(shared.clone())
             .middleware(noting(&seen, "around"));
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         let id = client.start("tools/call", json!({"name": "wait"})).await;
         shared.started(1).await;
         client.cancel(&id).await;
@@ -242,7 +242,7 @@ impl Audit {
 // Covers: MRTR-06
 #[tokio::test]
 async fn a_call_of_several_rounds_has_one_entry_and_one_answer() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let audit = Audit::default();
         let entered = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&entered);
@@ -261,7 +261,7 @@ async fn a_call_of_several_rounds_has_one_entry_and_one_answer() {
                 answer
             }
         });
-        let mut client = crate::support::raw(server, revision);
+        let mut client = crate::support::raw(server, version);
         client.capabilities = json!({"elicitation": {"form": {}}});
         let mut client = client.connect().await;
         client.answer(|_| tests::Answer::accept(json!({"name": "Ada"})));
@@ -271,8 +271,8 @@ async fn a_call_of_several_rounds_has_one_entry_and_one_answer() {
             .unwrap();
         assert_eq!(asked["content"][0]["text"], "Hello, Ada!");
         let entries: Vec<_> = audit.0.lock().unwrap().values().cloned().collect();
-        assert_eq!(entries, [["begun", "answered"]], "{revision:?}");
-        let rounds = if revision.is_modern() { 2 } else { 1 };
+        assert_eq!(entries, [["begun", "answered"]], "{version:?}");
+        let rounds = if version.is_modern() { 2 } else { 1 };
         assert_eq!(entered.load(Ordering::SeqCst), rounds);
     }
 }
@@ -287,13 +287,13 @@ async fn middleware_stands_around_calls_over_http() {
     let (status, message) = server.message(&Request::tool("fails", json!({}))).await;
     assert_eq!(status, 200);
     assert_eq!(crate::http::support::text(&message), "the *** is out");
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let greet = crate::http::support::call(
         &session,
         1,
         "greet",
         json!({"name": "Ada"}),
-        Revision::V2025_11_25,
+        Version::V2025_11_25,
     );
     let (_, message) = server.message(&greet).await;
     assert_eq!(crate::http::support::text(&message), "Hello, Ada!");

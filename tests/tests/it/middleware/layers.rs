@@ -10,7 +10,7 @@ use std::time::Duration;
 use mcp_runtime::middleware::{Call, CallOutput, Next};
 use mcp_runtime::prelude::*;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tokio::time::advance;
 use tower::limit::ConcurrencyLimitLayer;
 use tower::timeout::TimeoutLayer;
@@ -22,14 +22,14 @@ use crate::support::connect;
 
 #[tokio::test(start_paused = true)]
 async fn tower_layers_stand_around_calls() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let (shared, seen) = (Shared::default(), Seen::default());
         let server = server()
             .state(shared.clone())
             .middleware(noting(&seen, "around"))
             .layer(TimeoutLayer::new(Duration::from_secs(3)))
             .layer_tool("wait", ConcurrencyLimitLayer::new(1));
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         client.text("greet", json!({"name": "Ada"})).await;
         // Failures of handlers are answers to a layer, and arrive as they were.
         assert_eq!(
@@ -89,7 +89,7 @@ async fn a_layer_may_call_again() {
     let counter = Arc::new(AtomicUsize::new(0));
     let shared = Arc::clone(&counter);
     let layer = tower::layer::layer_fn(move |next: Next| Again(next, Arc::clone(&shared)));
-    let mut client = connect(server().layer(layer), Revision::V2026_07_28).await;
+    let mut client = connect(server().layer(layer), Version::V2026_07_28).await;
     client.refused("fails", json!({})).await;
     assert_eq!(counter.load(Ordering::SeqCst), 2);
     client.text("greet", json!({"name": "Ada"})).await;

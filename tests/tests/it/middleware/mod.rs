@@ -63,7 +63,7 @@ fn many(id: &str) -> Result<String> {
     Ok(id.to_owned())
 }
 
-/// Somebody's name.
+/// The name of a user.
 #[derive(Elicit)]
 struct Name {
     name: String,
@@ -82,7 +82,7 @@ fn server() -> Server {
         .state(Seen::default())
 }
 
-/// What middleware saw.
+/// The calls that middleware saw.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);
 

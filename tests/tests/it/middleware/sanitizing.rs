@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use super::{redact, server};
 use crate::support::connect;
@@ -18,11 +18,11 @@ async fn said(client: &mut Client, method: &str, params: Value) -> String {
 // Covers: TOOL-18
 #[tokio::test]
 async fn every_text_a_model_reads_is_sanitized() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let server = server()
             .sanitize(redact)
             .sanitize(mcp_runtime::text::strip_invisible);
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         for (method, params) in [
             ("tools/call", json!({"name": "report"})),
             ("tools/call", json!({"name": "fails"})),
@@ -69,7 +69,7 @@ async fn a_panic_while_texts_are_sanitized_lets_nothing_out() {
         assert!(!text.contains("secret"), "cannot be cleaned");
         Cow::Borrowed(text)
     });
-    let mut client = connect(server, Revision::V2026_07_28).await;
+    let mut client = connect(server, Version::V2026_07_28).await;
     let failure = client
         .fails("tools/call", json!({"name": "report"}), -32603)
         .await;

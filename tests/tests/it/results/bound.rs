@@ -2,7 +2,7 @@
 
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
 use super::server;
 use crate::support::raw;
@@ -42,7 +42,7 @@ async fn call(client: &mut Client, id: i64, arguments: &str, more: &str) -> Valu
 // Covers: MRTR-09
 #[tokio::test]
 async fn a_state_goes_on_with_the_same_numbers_and_with_no_others() {
-    let mut client = raw(server(), Revision::V2026_07_28);
+    let mut client = raw(server(), Version::V2026_07_28);
     client.capabilities = json!({"elicitation": {}});
     let asked = r#"{"amount":10000000000000000000000,"purpose":"é/t"}"#;
     let first = call(&mut client, 1, asked, "").await;

@@ -3,7 +3,7 @@
 use mcp_runtime::ErrorObject;
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 use super::{Log, server};
@@ -82,11 +82,11 @@ fn table() -> Vec<(i32, Value, [i32; 3])> {
     ]
 }
 
-fn in_version(codes: [i32; 3], revision: Revision) -> i64 {
+fn in_version(codes: [i32; 3], version: Version) -> i64 {
     let [before, then, now] = codes;
-    i64::from(match revision {
-        Revision::V2026_07_28 => now,
-        Revision::V2025_11_25 => then,
+    i64::from(match version {
+        Version::V2026_07_28 => now,
+        Version::V2025_11_25 => then,
         _ => before,
     })
 }
@@ -95,10 +95,10 @@ fn in_version(codes: [i32; 3], revision: Revision) -> i64 {
 #[tokio::test]
 async fn codes_of_handlers_are_codes_of_the_protocol_version() {
     let (log, _guard) = Log::begin();
-    for revision in Revision::ALL {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(server(), version).await;
         for (code, data, codes) in table() {
-            let expected = in_version(codes, revision);
+            let expected = in_version(codes, version);
             let mut arguments = json!({"code": code});
             if !data.is_null() {
                 arguments["data"] = data.clone();
@@ -127,19 +127,19 @@ async fn codes_of_handlers_are_codes_of_the_protocol_version() {
 #[tokio::test]
 async fn codes_of_handlers_are_those_of_the_protocol_version_over_http() {
     let server = serve_server(server()).await;
-    for revision in Revision::ALL {
-        let session = match revision {
-            Revision::V2026_07_28 => String::new(),
+    for version in Version::ALL {
+        let session = match version {
+            Version::V2026_07_28 => String::new(),
             legacy => server.session(legacy).await,
         };
         for (number, (code, data, codes)) in (1..).zip(table()) {
-            let expected = in_version(codes, revision);
+            let expected = in_version(codes, version);
             let mut arguments = json!({"code": code});
             if !data.is_null() {
                 arguments["data"] = data;
             }
-            let request = match revision {
-                Revision::V2026_07_28 => Request::tool("coded", arguments),
+            let request = match version {
+                Version::V2026_07_28 => Request::tool("coded", arguments),
                 legacy => call(&session, number, "coded", arguments, legacy),
             };
             let (status, message) = server.message(&request).await;

@@ -5,7 +5,7 @@ use mcp_runtime::types::{CallToolResult, ContentBlock, LoggingLevel};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 use super::server;
@@ -54,13 +54,13 @@ fn params() -> Value {
 // Covers: STDIO-01, LOG-05
 #[tokio::test]
 async fn json_of_several_lines_leaves_as_one_line() {
-    for revision in Revision::ALL {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(server(), version).await;
         // The client reads line by line, and fails at a line that is not a message.
         let result = client.ok("tools/call", params()).await;
         assert_eq!(result["content"][0]["text"], PRETTY);
         let data = json!({"a": 1, "b": "x\ny"});
-        if revision >= Revision::V2025_06_18 {
+        if version >= Version::V2025_06_18 {
             assert_eq!(result["structuredContent"], data);
             assert_eq!(
                 result["_meta"]["com.example/x"]["two\nlines"],
@@ -76,10 +76,10 @@ async fn json_of_several_lines_leaves_as_one_line() {
 #[tokio::test]
 async fn an_event_holds_one_line() {
     let server = serve_server(server()).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params()});
     for request in [
-        Request::legacy(&session, &call, Revision::V2025_11_25),
+        Request::legacy(&session, &call, Version::V2025_11_25),
         Request::modern(1, "tools/call", params()),
     ] {
         let mut response = server.send(&request).await;

@@ -5,7 +5,7 @@ use std::panic::panic_any;
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 use super::server;
@@ -81,8 +81,8 @@ fn limits() -> Limits {
 // Covers: TOOL-11
 #[tokio::test]
 async fn what_explodes_twice_is_answered_once() {
-    for revision in Revision::ALL {
-        let mut client = connect(server().limits(limits()), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(server().limits(limits()), version).await;
         for name in EXPLODING {
             let params = json!({"name": name});
             let failure = client.fails("tools/call", params, -32603).await;
@@ -106,16 +106,16 @@ async fn what_explodes_twice_leaves_nothing_behind_over_http() {
         assert_eq!(status, 200);
         is_internal(&message, name);
     }
-    for revision in [
-        Revision::V2025_03_26,
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
+    for version in [
+        Version::V2025_03_26,
+        Version::V2025_06_18,
+        Version::V2025_11_25,
     ] {
-        let session = server.session(revision).await;
+        let session = server.session(version).await;
         for name in EXPLODING {
             // The id and the only permit are free again.
             for name in [name, name, "unharmed"] {
-                let request = call(&session, 1, name, json!({}), revision);
+                let request = call(&session, 1, name, json!({}), version);
                 let mut response = server.send(&request).await;
                 let message = if response.is_events() {
                     response.all().await.pop().unwrap()

@@ -18,7 +18,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tests::Failure;
 use tests::http::Request;
-use tests::{Client, Process, Revision};
+use tests::{Client, Process, Version};
 
 use super::{Log, server};
 use crate::http::support::serve_server;
@@ -175,8 +175,8 @@ async fn fails(client: &mut Client, name: &str, arguments: Value) -> Failure {
 #[tokio::test]
 async fn numbers_that_json_lacks_do_not_leave_where_a_number_is_promised() {
     let (log, _guard) = Log::begin();
-    for revision in Revision::ALL {
-        let mut client = connect(serving(), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(serving(), version).await;
         for of in ["NaN", "inf", "-inf"] {
             let failure = fails(&mut client, "bare_number", json!({"of": of})).await;
             is_internal(&failure, &log, &["bare_number", "expected number", "NaN"]);
@@ -201,8 +201,8 @@ async fn numbers_that_json_lacks_do_not_leave_where_a_number_is_promised() {
 #[tokio::test]
 async fn a_result_that_cannot_be_written_is_an_internal_error() {
     let (log, _guard) = Log::begin();
-    for revision in Revision::ALL {
-        let mut client = connect(serving(), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(serving(), version).await;
         let failure = fails(&mut client, "unwritable", json!({})).await;
         is_internal(&failure, &log, &["unwritable", "the secret cause"]);
     }
@@ -212,8 +212,8 @@ async fn a_result_that_cannot_be_written_is_an_internal_error() {
 #[tokio::test]
 async fn a_result_outside_the_schema_its_author_wrote_is_an_internal_error() {
     let (log, _guard) = Log::begin();
-    for revision in Revision::ALL {
-        let mut client = connect(serving(), revision).await;
+    for version in Version::ALL {
+        let mut client = connect(serving(), version).await;
         client
             .tool("told", json!({"structured": {"city": "Oslo"}}))
             .await;
@@ -267,9 +267,9 @@ async fn what_middleware_and_sanitizers_make_of_a_result_has_to_fit_too() {
         })
     };
     let (log, _guard) = Log::begin();
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         for server in [spoil(serving()), reword(serving())] {
-            let mut client = connect(server, revision).await;
+            let mut client = connect(server, version).await;
             let text = client.text("ticket", json!({"urgent": false})).await;
             assert!(text.contains(&u128::MAX.to_string()), "{text}");
             let failure = fails(&mut client, "ticket", json!({"urgent": true})).await;
@@ -285,8 +285,8 @@ async fn results_that_do_not_fit_do_not_leave_over_http_either() {
     for name in ["told", "unwritable"] {
         let (status, message) = server.message(&Request::tool(name, json!({}))).await;
         assert_eq!((status, &message["error"]["code"]), (200, &json!(-32603)));
-        let session = server.session(Revision::V2025_11_25).await;
-        let call = crate::http::support::call(&session, 1, name, json!({}), Revision::V2025_11_25);
+        let session = server.session(Version::V2025_11_25).await;
+        let call = crate::http::support::call(&session, 1, name, json!({}), Version::V2025_11_25);
         let (status, message) = server.message(&call).await;
         assert_eq!((status, &message["error"]["code"]), (200, &json!(-32603)));
     }
@@ -295,9 +295,9 @@ async fn results_that_do_not_fit_do_not_leave_over_http_either() {
 // Covers: TOOL-13
 #[tokio::test]
 async fn outputs_need_not_be_compared_with_their_schemas() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let server = serving().check_outputs(false);
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         // Read without the checks of the test client, which compares results with their schemas.
         for (name, arguments, expected) in [
             ("bare_number", json!({"of": "NaN"}), "null"),
@@ -314,7 +314,7 @@ async fn outputs_need_not_be_compared_with_their_schemas() {
 #[tokio::test]
 #[should_panic(expected = "`told` has the output schema")]
 async fn the_client_of_these_tests_believes_no_output() {
-    let mut client = connect(serving().check_outputs(false), Revision::V2026_07_28).await;
+    let mut client = connect(serving().check_outputs(false), Version::V2026_07_28).await;
     let told = json!({"structured": {"city": 5}});
     client.tool("told", told).await;
 }
@@ -322,8 +322,8 @@ async fn the_client_of_these_tests_believes_no_output() {
 // Covers: TOOL-13
 #[tokio::test]
 async fn an_example_keeps_what_it_promises() {
-    for revision in Revision::ALL {
-        let mut process = Process::start("everything", &[], revision).await;
+    for version in Version::ALL {
+        let mut process = Process::start("everything", &[], version).await;
         process.client.list("tools/list", "tools").await;
         // The client checks the result against the schema.
         let city = json!({"city": "Rome"});

@@ -3,7 +3,7 @@
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
 use serde_json::json;
-use tests::{Answer, Revision};
+use tests::{Answer, Version};
 
 use super::server;
 use crate::support::raw;
@@ -30,12 +30,12 @@ fn fails_at_length() -> Result<String> {
 // Covers: TOOL-19
 #[tokio::test]
 async fn questions_are_not_counted_as_output() {
-    for revision in [
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
-        Revision::V2026_07_28,
+    for version in [
+        Version::V2025_06_18,
+        Version::V2025_11_25,
+        Version::V2026_07_28,
     ] {
-        let mut client = raw(server(), revision);
+        let mut client = raw(server(), version);
         client.capabilities = json!({"elicitation": {}});
         let mut client = client.connect().await;
         client.answer(|_| Answer::accept(json!({"name": "Ada"})));
@@ -54,11 +54,11 @@ async fn questions_are_not_counted_as_output() {
 // Covers: META-05
 #[tokio::test]
 async fn errors_of_the_protocol_are_not_counted_as_output() {
-    for revision in Revision::ALL {
-        let mut client = raw(server(), revision).connect().await;
+    for version in Version::ALL {
+        let mut client = raw(server(), version).connect().await;
         let params = json!({"name": "briefly", "arguments": {"times": 1}});
         let answer = client.request("tools/call", params).await;
-        if revision.is_modern() {
+        if version.is_modern() {
             let failure = answer.unwrap_err();
             assert_eq!(failure.code, -32021);
             assert_eq!(
@@ -79,11 +79,11 @@ async fn errors_of_the_protocol_are_not_counted_as_output() {
 #[tokio::test]
 async fn an_error_is_never_larger_than_any_answer_may_be() {
     let limits = Limits::default().with(|limits| limits.calls.max_result_bytes = 1_000);
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let server = new_server!()
             .only([prompt(long_code)])
             .limits(limits.clone());
-        let mut client = raw(server, revision).connect().await;
+        let mut client = raw(server, version).connect().await;
         let failure = client
             .fails("prompts/get", json!({"name": "long_code"}), 4711)
             .await;

@@ -7,7 +7,7 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::types::CallToolResult;
 use serde_json::json;
 use serde_json::value::RawValue;
-use tests::Revision;
+use tests::Version;
 
 use super::{Log, server};
 use crate::support::connect;
@@ -37,12 +37,12 @@ fn redact(text: &str) -> Cow<'_, str> {
 // Covers: TOOL-18
 #[tokio::test]
 async fn sanitizing_leaves_numbers_as_they_are() {
-    for revision in [
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
-        Revision::V2026_07_28,
+    for version in [
+        Version::V2025_06_18,
+        Version::V2025_11_25,
+        Version::V2026_07_28,
     ] {
-        let mut client = connect(server().sanitize(redact), revision).await;
+        let mut client = connect(server().sanitize(redact), version).await;
         let id = client.start("tools/call", json!({"name": "exact"})).await;
         let line = loop {
             let line = client.read_line().await.unwrap();
@@ -61,8 +61,8 @@ async fn sanitizing_leaves_numbers_as_they_are() {
 #[tokio::test]
 async fn names_that_become_the_same_do_not_swallow_one_another() {
     let (log, _guard) = Log::begin();
-    for revision in Revision::ERAS {
-        let mut client = connect(server().sanitize(redact), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server().sanitize(redact), version).await;
         let arguments = json!({"one": "a secret", "other": "secret"});
         let result = client.tool("by_name", arguments).await;
         assert_eq!(result["structuredContent"], json!({"a ***": 1, "***": 2}));

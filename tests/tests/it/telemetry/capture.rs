@@ -161,7 +161,7 @@ pub(super) struct Counted {
 impl Counted {
     /// Counts on this thread, for the rest of the test.
     pub(super) fn begin() -> (Self, impl Drop) {
-        // Whoever counts must outlive the guard, and tests end.
+        // The recorder must outlive the guard, and tests end.
         let recorder: &'static DebuggingRecorder = Box::leak(Box::default());
         let counted = Self {
             snapshotter: recorder.snapshotter(),
@@ -170,7 +170,7 @@ impl Counted {
         (counted, metrics::set_default_local_recorder(recorder))
     }
 
-    /// What was counted under a name, for each of its labels. A histogram counts how often it was told something.
+    /// Returns the counts under a name, for each of its labels. A histogram counts its records.
     pub(super) fn all(&mut self, name: &str) -> BTreeMap<String, i64> {
         // A snapshot holds what changed since the one before.
         for (key, _, _, value) in self.snapshotter.snapshot().into_vec() {
@@ -200,7 +200,7 @@ impl Counted {
         self.sums.iter().filter_map(of_name).collect()
     }
 
-    /// What stands at a metric without labels.
+    /// Returns the value of a metric without labels.
     pub(super) fn one(&mut self, name: &str) -> i64 {
         self.all(name).remove("").unwrap_or_default()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_runtime::prelude::*;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, connect as dial, write};
 
 use crate::fixture::Shared;
@@ -15,7 +15,7 @@ use crate::telemetry::server;
 
 const ACTIVE: &str = "mcp.server.active_requests";
 
-/// Asks whoever calls.
+/// Asks its caller.
 #[tool(tags("telemetry"))]
 async fn ask(ctx: &Context) -> Result<String> {
     #[derive(Elicit)]
@@ -33,7 +33,7 @@ fn counts<const N: usize>(expected: [(&str, i64); N]) -> BTreeMap<String, i64> {
 #[tokio::test]
 async fn requests_are_counted_by_what_they_call_and_how_they_end() {
     let (mut counted, _guard) = Counted::begin();
-    let mut client = connect(server(), Revision::V2026_07_28).await;
+    let mut client = connect(server(), Version::V2026_07_28).await;
     for _ in 0..3 {
         client.tool("add", json!({"a": 1, "b": 2})).await;
     }
@@ -95,11 +95,11 @@ async fn requests_are_counted_by_what_they_call_and_how_they_end() {
 
 #[tokio::test]
 async fn what_is_under_way_is_counted_until_it_ends_one_way_or_another() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let (mut counted, _guard) = Counted::begin();
         let shared = Shared::default();
-        let mut client = connect(server().state(shared.clone()), revision).await;
-        let sessions = i64::from(!revision.is_modern());
+        let mut client = connect(server().state(shared.clone()), version).await;
+        let sessions = i64::from(!version.is_modern());
         assert_eq!(counted.one("mcp.server.active_sessions"), sessions);
         let mut ids = Vec::new();
         for calls in 1..=3 {
@@ -130,15 +130,15 @@ async fn what_is_under_way_is_counted_until_it_ends_one_way_or_another() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_ends_leaves_nothing_counted_as_open() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let (mut counted, _guard) = Counted::begin();
         let shared = Shared::default();
         let server = server().state(shared.clone());
         let handle = server.handle();
-        let mut client = raw(server, revision).connect().await;
+        let mut client = raw(server, version).connect().await;
         client.start("tools/call", json!({"name": "wait"})).await;
         shared.started(1).await;
-        if revision.is_modern() {
+        if version.is_modern() {
             let filter = json!({"notifications": {"toolsListChanged": true}});
             client.start("subscriptions/listen", filter).await;
             client
@@ -172,11 +172,11 @@ async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
     served.shared.dropped(1).await;
     assert_eq!(counted.one(ACTIVE), 0);
     // A legacy one: its session does, and ends with it.
-    let session = served.session(Revision::V2025_11_25).await;
+    let session = served.session(Version::V2025_11_25).await;
     let mut stream = dial(served.address).await;
     write(
         &mut stream,
-        &call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
+        &call(&session, 1, "wait", json!({}), Version::V2025_11_25),
     )
     .await;
     served.shared.started(2).await;
@@ -187,13 +187,13 @@ async fn over_http_a_client_that_goes_away_is_not_counted_any_more() {
         ),
         (1, 1)
     );
-    let ended = Request::new("DELETE", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
+    let ended = Request::new("DELETE", Version::V2025_11_25).header("Mcp-Session-Id", &session);
     assert_eq!(served.send(&ended).await.status, 204);
     served.shared.dropped(2).await;
     assert_eq!(counted.one(ACTIVE), 0);
     let cancelled = "gen_ai.tool.name=wait mcp.method.name=tools/call outcome=cancelled";
     assert_eq!(counted.all("mcp.server.requests")[cancelled], 2);
-    // What still holds the live part of the session lets it go.
+    // Everything that still holds the live part of the session lets it go.
     drop(stream);
     while counted.one("mcp.server.active_sessions") > 0 {
         tokio::task::yield_now().await;

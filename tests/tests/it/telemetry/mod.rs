@@ -1,4 +1,4 @@
-//! What an operator sees: spans, metrics, refusals; and what is never shown.
+//! Output for operators: spans, metrics, refusals; and the data that is never shown.
 
 mod capture;
 mod counts;

@@ -1,9 +1,9 @@
-//! What is refused is counted by its kind, and logged now and then, without what was sent.
+//! Refusals are counted by their kind, and logged now and then, without the data that was sent.
 
 use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 use crate::http::support::{serve_server, serve_with};
@@ -25,7 +25,7 @@ async fn refusals_over_http_are_counted_by_kind() {
             Request::tool("echo", json!({"text": "x".repeat(1_000)})),
             413,
         ),
-        (Request::new("PATCH", Revision::V2026_07_28), 405),
+        (Request::new("PATCH", Version::V2026_07_28), 405),
         (add(), 200),
     ] {
         assert_eq!(served.send(&request).await.status, status);
@@ -48,14 +48,14 @@ async fn refusals_over_http_are_counted_by_kind() {
 
 #[tokio::test]
 async fn refusals_over_a_channel_are_counted_by_kind() {
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let (mut counted, _guard) = Counted::begin();
         let limits = Limits::default().with(|limits| {
             limits.message.max_line_bytes = 4_000;
             limits.calls.max_running = 1;
             limits.calls.max_queued = 1;
         });
-        let mut client = limited(revision, limits).await;
+        let mut client = limited(version, limits).await;
         client.line("nonsense").await;
         client.anonymous().await;
         client.line(&format!("\"{}\"", "x".repeat(5_000))).await;
@@ -97,7 +97,7 @@ async fn refusals_are_logged_now_and_then_with_the_peer_and_without_the_payload(
         assert!(fields["peer"].starts_with("127.0.0.1:"), "{fields:?}");
     }
     assert!(!seen.text().contains("hunter2"));
-    let mut client = connect(server(), Revision::V2026_07_28).await;
+    let mut client = connect(server(), Version::V2026_07_28).await;
     client.line("hunter2").await;
     client.anonymous().await;
     assert!(!seen.text().contains("hunter2"));

@@ -1,9 +1,9 @@
-//! What clients send and are sent is in no log and in no span, at whichever level.
+//! Data to and from clients is in no log and in no span, at any level.
 
 use mcp_runtime::prelude::*;
 use serde_json::json;
 use tests::http::Request;
-use tests::{Answer, Revision};
+use tests::{Answer, Version};
 
 use crate::http::support::{call, serve_server};
 use crate::support::raw;
@@ -36,8 +36,8 @@ fn server() -> Server {
 #[tokio::test]
 async fn nothing_that_is_sent_either_way_is_logged() {
     let (seen, _guard) = Seen::begin();
-    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let mut client = raw(server(), revision);
+    for version in [Version::V2025_11_25, Version::V2026_07_28] {
+        let mut client = raw(server(), version);
         client.capabilities = json!({"elicitation": {}});
         client
             .meta
@@ -58,7 +58,7 @@ async fn nothing_that_is_sent_either_way_is_logged() {
                 .unwrap()
                 .contains(SECRET)
         );
-        // What does not fit, what is not there, what is no answer, what is no state.
+        // Invalid arguments, unknown names, unusable answers, unusable states.
         client.refused("number", json!({"pin": SECRET})).await;
         client.refused("number", json!({SECRET: 1, "pin": 1})).await;
         client
@@ -78,7 +78,7 @@ async fn nothing_that_is_sent_either_way_is_logged() {
         client.pass().await;
     }
     let served = serve_server(server()).await;
-    let session = served.session(Revision::V2025_11_25).await;
+    let session = served.session(Version::V2025_11_25).await;
     for request in [
         Request::tool("echo", json!({"text": SECRET})),
         call(
@@ -86,14 +86,14 @@ async fn nothing_that_is_sent_either_way_is_logged() {
             1,
             "echo",
             json!({"text": SECRET}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         ),
         call(
             SECRET,
             1,
             "echo",
             json!({"text": SECRET}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         ),
         Request::tool("number", json!({"pin": SECRET})).with("Mcp-Name", SECRET),
     ] {

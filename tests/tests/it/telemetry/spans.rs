@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_runtime::trace::TraceContext;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 use tracing::Instrument as _;
 
@@ -28,20 +28,20 @@ fn check(fields: &Fields, expected: &[(&str, &str)]) {
 #[tokio::test]
 async fn each_request_is_one_span_with_the_names_of_opentelemetry() {
     let (seen, _guard) = Seen::begin();
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
-        if !revision.is_modern() {
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
+        if !version.is_modern() {
             check(
                 &seen.request(),
                 &[
                     ("otel.name", "initialize"),
                     ("mcp.method.name", "initialize"),
-                    ("mcp.protocol.version", revision.date()),
+                    ("mcp.protocol.version", version.date()),
                     ("jsonrpc.request.id", "1"),
                 ],
             );
         }
-        let mut id = i32::from(!revision.is_modern());
+        let mut id = i32::from(!version.is_modern());
         let other = [("otel.name", "_OTHER"), ("mcp.method.name", "_OTHER")];
         let code = |code| [("rpc.response.status_code", code)];
         let failed = |error| [("error.type", error), ("otel.status_code", "ERROR")];
@@ -153,12 +153,12 @@ async fn each_request_is_one_span_with_the_names_of_opentelemetry() {
         ] {
             seen.clear();
             id += 1;
-            // Whether it is a result or an error is not what is asked here.
+            // Both a result and an error are fine here.
             let _ = client.request(method, params).await;
             let id = id.to_string();
             let mut expected = expected;
             expected.push(("jsonrpc.request.id", &id));
-            expected.push(("mcp.protocol.version", revision.date()));
+            expected.push(("mcp.protocol.version", version.date()));
             check(&seen.request(), &expected);
         }
         seen.clear();
@@ -168,8 +168,8 @@ async fn each_request_is_one_span_with_the_names_of_opentelemetry() {
 #[tokio::test]
 async fn what_handlers_say_is_inside_of_the_span() {
     let (seen, _guard) = Seen::begin();
-    for revision in Revision::ERAS {
-        let mut client = connect(server(), revision).await;
+    for version in Version::ERAS {
+        let mut client = connect(server(), version).await;
         client.tool("talk", json!({})).await;
         client.tool("talk_now", json!({})).await;
         for message in ["before", "after"] {
@@ -187,12 +187,12 @@ async fn what_handlers_say_is_inside_of_the_span() {
 #[tokio::test]
 async fn the_span_of_a_request_is_inside_of_the_one_it_is_served_in() {
     let (seen, _guard) = Seen::begin();
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let (transport, stream) = mcp_runtime::transport::memory();
         let serving = server().serve(transport);
         tokio::spawn(serving.instrument(tracing::info_span!("caller")));
         let (reader, writer) = tokio::io::split(stream);
-        let mut client = tests::Client::new(reader, writer, revision).connect().await;
+        let mut client = tests::Client::new(reader, writer, version).connect().await;
         client.tool("talk", json!({})).await;
         for message in ["before", "after"] {
             assert_eq!(seen.around(message), ["tools/call talk", "caller"]);
@@ -204,9 +204,9 @@ async fn the_span_of_a_request_is_inside_of_the_one_it_is_served_in() {
 #[tokio::test]
 async fn a_call_that_is_taken_back_ends_its_span() {
     let (seen, _guard) = Seen::begin();
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let shared = crate::fixture::Shared::default();
-        let mut client = connect(server().state(shared.clone()), revision).await;
+        let mut client = connect(server().state(shared.clone()), version).await;
         seen.clear();
         let id = client.start("tools/call", json!({"name": "wait"})).await;
         shared.started(1).await;
@@ -223,9 +223,9 @@ async fn a_call_that_is_taken_back_ends_its_span() {
 
 // Covers: META-08
 #[tokio::test]
-async fn the_place_in_a_trace_is_read_from_meta() {
+async fn the_parent_span_is_read_from_meta() {
     let (seen, _guard) = Seen::begin();
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let told = Arc::new(Mutex::new(Vec::new()));
         let server = server().on_span({
             let told = Arc::clone(&told);
@@ -234,7 +234,7 @@ async fn the_place_in_a_trace_is_read_from_meta() {
                 told.lock().unwrap().push(trace.map(ToString::to_string));
             }
         });
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         for (meta, expected) in [
             (
                 json!({"traceparent": PARENT, "tracestate": "a=b"}),
@@ -269,9 +269,9 @@ async fn the_place_in_a_trace_is_read_from_meta() {
 #[tokio::test]
 async fn a_hook_that_panics_harms_nothing() {
     let (_seen, _guard) = Seen::begin();
-    for revision in Revision::ERAS {
+    for version in Version::ERAS {
         let server = server().on_span(|_, _| panic!("in the hook"));
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         assert_eq!(client.text("add", json!({"a": 1, "b": 2})).await, "3");
         client.ok("tools/list", json!({})).await;
     }
@@ -281,18 +281,18 @@ async fn a_hook_that_panics_harms_nothing() {
 async fn over_http_the_header_names_the_trace_if_the_message_does_not() {
     let (seen, _guard) = Seen::begin();
     let served = serve_server(server()).await;
-    let session = served.session(Revision::V2025_11_25).await;
+    let session = served.session(Version::V2025_11_25).await;
     for with_meta in [true, false] {
-        for revision in Revision::ERAS {
+        for version in Version::ERAS {
             seen.clear();
-            let request = if revision.is_modern() {
+            let request = if version.is_modern() {
                 let mut params = json!({"name": "trace", "arguments": {}, "_meta": {}});
                 if with_meta {
                     params["_meta"]["traceparent"] = json!(OTHER);
                 }
                 Request::modern(7, "tools/call", params)
             } else {
-                let mut request = call(&session, 7, "trace", json!({}), revision);
+                let mut request = call(&session, 7, "trace", json!({}), version);
                 if with_meta {
                     let mut message: serde_json::Value =
                         serde_json::from_slice(&request.body).unwrap();
@@ -318,16 +318,16 @@ async fn over_http_the_header_names_the_trace_if_the_message_does_not() {
             fields.remove("client.address");
             fields.remove("client.port").unwrap();
             if let Some(id) = fields.remove("mcp.session.id") {
-                assert!(!revision.is_modern() && id != session && id.len() == 16);
+                assert!(!version.is_modern() && id != session && id.len() == 16);
             } else {
-                assert!(revision.is_modern());
+                assert!(version.is_modern());
             }
             check(
                 &fields,
                 &[
                     ("otel.name", "tools/call trace"),
                     ("mcp.method.name", "tools/call"),
-                    ("mcp.protocol.version", revision.date()),
+                    ("mcp.protocol.version", version.date()),
                     ("gen_ai.operation.name", "execute_tool"),
                     ("gen_ai.tool.name", "trace"),
                     ("jsonrpc.request.id", "7"),
@@ -338,8 +338,8 @@ async fn over_http_the_header_names_the_trace_if_the_message_does_not() {
         }
     }
     seen.clear();
-    served.session(Revision::V2025_11_25).await;
+    served.session(Version::V2025_11_25).await;
     let fields = seen.request();
     assert_eq!(fields["otel.name"], "initialize");
-    assert_eq!(fields["mcp.protocol.version"], Revision::V2025_11_25.date());
+    assert_eq!(fields["mcp.protocol.version"], Version::V2025_11_25.date());
 }

@@ -48,7 +48,7 @@ async fn a_body_may_be_as_long_as_the_limit_and_not_a_byte_longer() {
 // Covers: SEC-05
 // Limits: http.max_header_bytes, http.max_headers
 #[tokio::test]
-async fn a_head_may_only_be_so_long() {
+async fn headers_have_a_maximum_size() {
     let server = serve(Limits::default().with(|limits| {
         limits.http.max_header_bytes = 8 << 10;
         limits.http.max_headers = 20;
@@ -85,7 +85,7 @@ async fn a_head_may_only_be_so_long() {
 
 // Covers: SEC-05
 #[tokio::test]
-async fn slow_heads_bodies_and_idle_connections_are_given_up() {
+async fn slow_headers_and_bodies_and_idle_connections_are_given_up() {
     let limits = Limits::default().with(|limits| {
         limits.http.header_timeout = Duration::from_millis(200);
         limits.http.body_timeout = Duration::from_millis(200);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::Request;
 use tokio::io::AsyncReadExt;
@@ -23,7 +23,7 @@ async fn serve(limits: Limits) -> Served {
 
 fn ping(session: &str) -> Request {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    Request::legacy(session, &ping, Revision::V2025_11_25)
+    Request::legacy(session, &ping, Version::V2025_11_25)
 }
 
 /// Waits until the server closes the connection, and says how long that took.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_runtime::Limits;
 use mcp_runtime::http::HttpOptions;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::{Request, connect, response, response_on, write};
 
@@ -17,23 +17,23 @@ use crate::http::support::{call, initialize, serve_with};
 #[tokio::test]
 async fn sessions_are_bounded_and_the_longest_idle_one_ends_first() {
     let server = serve(Limits::default().with(|limits| limits.sessions.max_sessions = 2)).await;
-    let first = server.session(Revision::V2025_11_25).await;
-    let second = server.session(Revision::V2025_11_25).await;
+    let first = server.session(Version::V2025_11_25).await;
+    let second = server.session(Version::V2025_11_25).await;
     server.message(&ping(&first)).await;
-    let third = server.session(Revision::V2025_11_25).await;
+    let third = server.session(Version::V2025_11_25).await;
     assert_eq!(server.message(&ping(&second)).await.0, 404);
     for session in [&first, &third] {
         let mut stream = connect(server.address).await;
         write(
             &mut stream,
-            &call(session, 1, "wait", json!({}), Revision::V2025_11_25),
+            &call(session, 1, "wait", json!({}), Version::V2025_11_25),
         )
         .await;
         std::mem::forget(stream);
     }
     server.shared.started(2).await;
     // None of them is idle now.
-    let response = server.send(&initialize(Revision::V2025_11_25)).await;
+    let response = server.send(&initialize(Version::V2025_11_25)).await;
     assert_eq!(response.status, 503);
     assert!(response.header("retry-after").is_some());
 }
@@ -46,16 +46,16 @@ async fn idle_sessions_end_and_busy_ones_do_not() {
         limits.sessions.idle_timeout = Duration::from_millis(1_500);
     });
     let server = serve(limits).await;
-    let unused = server.send(&initialize(Revision::V2025_11_25)).await;
+    let unused = server.send(&initialize(Version::V2025_11_25)).await;
     let unused = unused.header("mcp-session-id").unwrap().to_owned();
-    let idle = server.session(Revision::V2025_11_25).await;
-    let busy = server.session(Revision::V2025_11_25).await;
-    let streaming = server.session(Revision::V2025_11_25).await;
+    let idle = server.session(Version::V2025_11_25).await;
+    let busy = server.session(Version::V2025_11_25).await;
+    let streaming = server.session(Version::V2025_11_25).await;
     let mut stream = connect(server.address).await;
-    let waiting = call(&busy, 7, "wait", json!({}), Revision::V2025_11_25);
+    let waiting = call(&busy, 7, "wait", json!({}), Version::V2025_11_25);
     write(&mut stream, &waiting).await;
     server.shared.started(1).await;
-    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &streaming);
+    let get = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &streaming);
     let open = server.send(&get).await;
     tokio::time::sleep(Duration::from_millis(800)).await;
     assert_eq!(server.message(&ping(&unused)).await.0, 404);
@@ -77,7 +77,7 @@ async fn sessions_that_are_opened_and_abandoned_are_all_reaped() {
         limits.sessions.max_sessions = 100_000;
     });
     let server = serve(limits).await;
-    let request = initialize(Revision::V2025_11_25);
+    let request = initialize(Version::V2025_11_25);
     let mut stream = tokio::io::BufReader::new(connect(server.address).await);
     let mut last = String::new();
     for _ in 0..10_000 {
@@ -98,11 +98,11 @@ async fn streams_of_all_clients_together_are_bounded() {
     let options = HttpOptions::new().legacy_sse(true);
     let limits = Limits::default().with(|limits| limits.streams.max_open = 3);
     let server = serve_with(options, limits).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let filter = json!({"notifications": {"toolsListChanged": true}});
     let listen = Request::modern(1, "subscriptions/listen", filter);
-    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
-    let old = Request::new("GET", Revision::V2024_11_05);
+    let get = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &session);
+    let old = Request::new("GET", Version::V2024_11_05);
     // One below, and at the limit.
     let mut open = Vec::new();
     for request in [&listen, &get, &old] {
@@ -110,7 +110,7 @@ async fn streams_of_all_clients_together_are_bounded() {
         assert_eq!(response.status, 200);
         open.push(response);
     }
-    // Above: nobody gets one more, and everything else goes on.
+    // Above: no client gets one more, and everything else goes on.
     for request in [&listen, &get, &old] {
         let mut response = server.send(request).await;
         assert_eq!(response.status, 503);
@@ -133,15 +133,15 @@ async fn streams_of_all_clients_together_are_bounded() {
 
 // Covers: LHTTP-19
 #[tokio::test]
-async fn calls_of_a_session_are_bounded_and_a_refused_one_is_told() {
+async fn calls_of_a_session_are_bounded_and_a_refused_one_is_answered() {
     let server = serve(Limits::default().with(|limits| limits.calls.max_running = 2)).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let mut streams = Vec::new();
     for id in 1..=2 {
         let mut stream = connect(server.address).await;
         write(
             &mut stream,
-            &call(&session, id, "wait", json!({}), Revision::V2025_11_25),
+            &call(&session, id, "wait", json!({}), Version::V2025_11_25),
         )
         .await;
         streams.push(stream);
@@ -153,7 +153,7 @@ async fn calls_of_a_session_are_bounded_and_a_refused_one_is_told() {
             3,
             "pause",
             json!({"ms": 1}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         ))
         .await;
     assert_eq!((status, &message["error"]["code"]), (200, &json!(429)));
@@ -168,14 +168,14 @@ async fn what_is_no_longer_kept_cannot_be_resumed() {
         limits.calls.max_progress_per_second = 1_000;
     });
     let server = serve(limits).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let values: Vec<i32> = (0..20).collect();
     let request = call(
         &session,
         1,
         "report",
         json!({"values": values}),
-        Revision::V2025_11_25,
+        Version::V2025_11_25,
     );
     let mut stream = server.send(&request).await;
     let mut ids = Vec::new();
@@ -183,7 +183,7 @@ async fn what_is_no_longer_kept_cannot_be_resumed() {
         ids.extend(event.id);
     }
     let get = |id: &str| {
-        Request::new("GET", Revision::V2025_11_25)
+        Request::new("GET", Version::V2025_11_25)
             .header("Mcp-Session-Id", &session)
             .header("Last-Event-ID", id)
             .answering("tools/call")

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, connect, response, write};
 
 use super::serve;
@@ -14,18 +14,18 @@ use crate::http::support::call;
 #[tokio::test]
 async fn a_server_that_is_stopped_finishes_what_is_under_way() {
     let server = serve(Limits::default()).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let mut waiting = Vec::new();
     for request in [
         Request::tool("wait", json!({})),
-        call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
+        call(&session, 1, "wait", json!({}), Version::V2025_11_25),
     ] {
         let mut stream = connect(server.address).await;
         write(&mut stream, &request).await;
         waiting.push((stream, request));
     }
     server.shared.started(2).await;
-    let get = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
+    let get = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &session);
     let mut open = server.send(&get).await;
     let shared = server.shared.clone();
     server.handle.shut_down();
@@ -48,11 +48,11 @@ async fn a_server_that_is_stopped_waits_only_so_long() {
         Limits::default().with(|limits| limits.calls.drain_timeout = Duration::from_millis(100)),
     )
     .await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let mut streams = Vec::new();
     for request in [
         Request::tool("wait", json!({})),
-        call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
+        call(&session, 1, "wait", json!({}), Version::V2025_11_25),
     ] {
         let mut stream = connect(server.address).await;
         write(&mut stream, &request).await;
@@ -67,7 +67,7 @@ async fn a_server_that_is_stopped_waits_only_so_long() {
 
 // Covers: LIFE-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_handler_that_blocks_its_thread_holds_up_nobody_else() {
+async fn a_handler_that_blocks_its_thread_holds_up_no_other_call() {
     let server = serve(Limits::default()).await;
     for _ in 0..3 {
         let mut stream = connect(server.address).await;

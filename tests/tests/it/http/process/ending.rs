@@ -1,4 +1,4 @@
-//! How a process ends that serves over HTTP.
+//! The end of a process that serves over HTTP.
 use serde_json::json;
 use tests::http::{Request, connect, send, write};
 use tokio::net::TcpStream;

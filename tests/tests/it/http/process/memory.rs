@@ -1,9 +1,9 @@
-//! What clients cost a server that runs in a process of its own, in memory.
+//! The memory that clients cost a server in a process of its own.
 use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, connect, response_on, send, write};
 use tokio::io::BufReader;
 use tokio::net::TcpStream;
@@ -21,7 +21,7 @@ fn report(what: &str, value: usize) {
 
 /// Opens so many sessions over one connection, and leaves them; gives the id of the last.
 async fn open_sessions(subject: &Subject, count: usize) -> String {
-    let request = initialize(Revision::V2025_11_25);
+    let request = initialize(Version::V2025_11_25);
     let mut stream = BufReader::new(connect(subject.address).await);
     let mut last = String::new();
     for _ in 0..count {
@@ -71,8 +71,7 @@ async fn a_client_that_listens_costs_little() {
     let mut requests = vec![listen; CLIENTS];
     for _ in 0..CLIENTS {
         let session = open_sessions(&subject, 1).await;
-        requests
-            .push(Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", &session));
+        requests.push(Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &session));
     }
     let mut open = Vec::new();
     for (kind, requests) in ["2026-07-28", "2025-11-25"]
@@ -91,7 +90,7 @@ async fn a_client_that_listens_costs_little() {
     }
 }
 
-/// The most that is in memory while nobody reads.
+/// The most that is in memory while no client reads.
 async fn most_resident(subject: &Subject) -> usize {
     let mut most = 0;
     for _ in 0..20 {
@@ -142,7 +141,7 @@ async fn a_client_that_does_not_read_fills_no_more_than_a_queue() {
             id,
             "log",
             arguments.clone(),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         ));
     }
     let before = subject.resident();

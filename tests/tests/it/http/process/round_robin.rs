@@ -28,7 +28,7 @@ impl Instance {
         let url = lines.next_line().await.unwrap().unwrap();
         let host = url.strip_prefix("http://").unwrap();
         let address = host.strip_suffix("/mcp").unwrap().parse().unwrap();
-        // What it writes later must not find a closed pipe.
+        // Its later output must not find a closed pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Self(address, child)
     }
@@ -47,7 +47,7 @@ impl Instance {
 async fn a_call_goes_on_at_whichever_instance_its_rounds_land() {
     let shared = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     let instances = [Instance::start(shared).await, Instance::start(shared).await];
-    let stranger = Instance::start("BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=").await;
+    let foreign = Instance::start("BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=").await;
     let call = json!({"name": "deploy", "arguments": {"service": "shop"}});
     let mut params = call.clone();
     for (round, instance) in (0..4).zip(instances.iter().cycle()) {
@@ -72,7 +72,7 @@ async fn a_call_goes_on_at_whichever_instance_its_rounds_land() {
         params = call.clone();
         params["inputResponses"] = Value::Object(answers.collect());
         params["requestState"] = result["requestState"].clone();
-        let refused = stranger.call(round, &params).await;
+        let refused = foreign.call(round, &params).await;
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
         let text = refused["error"]["message"].as_str().unwrap();
         assert!(text.contains("sealing_keys"), "{text}");

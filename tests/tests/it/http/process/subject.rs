@@ -54,7 +54,7 @@ impl Subject {
         assert!(sent.unwrap().success());
     }
 
-    /// Whether it has not ended yet.
+    /// Returns `true` if it has not ended yet.
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
@@ -65,7 +65,7 @@ impl Subject {
         ended.expect("the process ends in time").unwrap()
     }
 
-    /// How many bytes of it are in memory.
+    /// Returns the number of its bytes in memory.
     #[cfg(target_os = "linux")]
     pub(crate) fn resident(&self) -> usize {
         let path = format!("/proc/{}/status", self.child.id().expect("it runs"));

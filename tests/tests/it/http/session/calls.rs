@@ -1,7 +1,7 @@
 //! Calls in a session, and the responses that carry their messages.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 use super::{cancel, ping};
@@ -11,7 +11,7 @@ use crate::http::support::{call, initialize, serve, text};
 #[tokio::test]
 async fn a_call_outlives_its_connection_but_not_its_session() {
     let server = serve().await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     for (number, name) in [(1, "wait"), (2, "report_and_wait")] {
         let mut connection = tests::http::connect(server.address).await;
         let request = call(
@@ -19,7 +19,7 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
             i64::from(number),
             name,
             json!({}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         );
         tests::http::write(&mut connection, &request).await;
         server.shared.started(number).await;
@@ -29,7 +29,7 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
     for id in [1, 2] {
         server
             .refused(
-                &call(&session, id, "nothing", json!({}), Revision::V2025_11_25),
+                &call(&session, id, "nothing", json!({}), Version::V2025_11_25),
                 200,
                 -32600,
             )
@@ -43,7 +43,7 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
             .load(std::sync::atomic::Ordering::SeqCst),
         0
     );
-    let delete = Request::new("DELETE", Revision::V2025_11_25).header("Mcp-Session-Id", &session);
+    let delete = Request::new("DELETE", Version::V2025_11_25).header("Mcp-Session-Id", &session);
     assert_eq!(server.send(&delete).await.status, 204);
     server.shared.dropped(2).await;
 }
@@ -52,19 +52,19 @@ async fn a_call_outlives_its_connection_but_not_its_session() {
 #[tokio::test]
 async fn a_cancelled_call_ends_its_response_without_an_answer() {
     let server = serve().await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     for (number, name) in [(1, "wait"), (2, "report_and_wait")] {
         let request = call(
             &session,
             i64::from(number),
             name,
             json!({}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         );
         let mut connection = tests::http::connect(server.address).await;
         tests::http::write(&mut connection, &request).await;
         server.shared.started(number).await;
-        let notice = Request::legacy(&session, &cancel(i64::from(number)), Revision::V2025_11_25);
+        let notice = Request::legacy(&session, &cancel(i64::from(number)), Version::V2025_11_25);
         assert_eq!(server.send(&notice).await.status, 202);
         server.shared.dropped(number).await;
         let mut response = tests::http::response(connection, &request).await.unwrap();
@@ -80,7 +80,7 @@ async fn a_cancelled_call_ends_its_response_without_an_answer() {
 #[tokio::test]
 async fn calls_at_the_same_time_are_answered_each_on_its_own_stream() {
     let server = serve().await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let mut streams = Vec::new();
     for id in 1..=3 {
         let request = call(
@@ -88,7 +88,7 @@ async fn calls_at_the_same_time_are_answered_each_on_its_own_stream() {
             id,
             "report_and_wait",
             json!({}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         );
         let mut stream = server.send(&request).await;
         assert!(stream.is_events());
@@ -109,16 +109,16 @@ async fn calls_at_the_same_time_are_answered_each_on_its_own_stream() {
 async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
     let server = serve().await;
     let batch =
-        |session: &str, messages: Value| Request::legacy(session, &messages, Revision::V2025_03_26);
+        |session: &str, messages: Value| Request::legacy(session, &messages, Version::V2025_03_26);
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    for revision in Revision::LEGACY {
-        let session = server.session(revision).await;
+    for version in Version::LEGACY {
+        let session = server.session(version).await;
         let request = batch(&session, json!([ping(1), ready]));
-        if revision != Revision::V2025_03_26 {
+        if version != Version::V2025_03_26 {
             server.refused(&request, 400, -32600).await;
         }
     }
-    let session = server.session(Revision::V2025_03_26).await;
+    let session = server.session(Version::V2025_03_26).await;
     let call = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "pause", "arguments": {"ms": 20}}});
     let shake = json!({"jsonrpc": "2.0", "id": 4, "method": "initialize", "params": {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
     let mut response = server
@@ -187,10 +187,10 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
 
 // Covers: REQ-02, REQ-03, REQ-04
 #[tokio::test]
-async fn a_question_goes_out_on_the_stream_of_its_call_and_is_answered_by_another_post() {
+async fn an_elicitation_goes_out_on_the_stream_of_its_call_and_is_answered_by_another_post() {
     let server = serve().await;
-    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
-        let mut shake = initialize(revision);
+    for version in [Version::V2025_06_18, Version::V2025_11_25] {
+        let mut shake = initialize(version);
         let body = String::from_utf8(shake.body).unwrap();
         let can = r#""capabilities":{"elicitation":{}}"#;
         shake.body = body.replace(r#""capabilities":{}"#, can).into_bytes();
@@ -198,12 +198,12 @@ async fn a_question_goes_out_on_the_stream_of_its_call_and_is_answered_by_anothe
         let session = response.header("mcp-session-id").unwrap().to_owned();
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         server
-            .send(&Request::legacy(&session, &ready, revision))
+            .send(&Request::legacy(&session, &ready, version))
             .await;
-        let foreign = server.session(revision).await;
+        let foreign = server.session(version).await;
 
         let mut stream = server
-            .send(&call(&session, 1, "ask_name", json!({}), revision))
+            .send(&call(&session, 1, "ask_name", json!({}), version))
             .await;
         let mut events = Vec::new();
         while events
@@ -219,16 +219,16 @@ async fn a_question_goes_out_on_the_stream_of_its_call_and_is_answered_by_anothe
             json!({"jsonrpc": "2.0", "id": question["id"], "result": result})
         };
         // Another session cannot answer in the place of the one that was asked.
-        let request = Request::legacy(&foreign, &answer("Eve"), revision);
+        let request = Request::legacy(&foreign, &answer("Eve"), version);
         assert_eq!(server.send(&request).await.status, 202);
-        let request = Request::legacy(&session, &answer("Ada"), revision);
+        let request = Request::legacy(&session, &answer("Ada"), version);
         assert_eq!(server.send(&request).await.status, 202);
         assert_eq!(text(&stream.next().await.unwrap()), "Hello, Ada!");
         assert_eq!(stream.next().await, None);
 
         // A client that takes no events cannot be asked; the call ends with that.
         let mute =
-            call(&session, 2, "ask_name", json!({}), revision).with("Accept", "application/json");
+            call(&session, 2, "ask_name", json!({}), version).with("Accept", "application/json");
         let (status, message) = server.message(&mute).await;
         assert_eq!((status, &message["result"]["isError"]), (200, &json!(true)));
     }

@@ -7,7 +7,7 @@ mod shared;
 mod stateless;
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 
 fn ping(id: i64) -> Value {
@@ -19,10 +19,10 @@ fn cancel(id: i64) -> Value {
 }
 
 /// Opens a stream of the session; goes on after an event, if one is given.
-fn get(session: &str, after: Option<&str>, revision: Revision) -> Request {
-    let request = Request::new("GET", revision)
+fn get(session: &str, after: Option<&str>, version: Version) -> Request {
+    let request = Request::new("GET", version)
         .header("Mcp-Session-Id", session)
-        .header("MCP-Protocol-Version", revision.date());
+        .header("MCP-Protocol-Version", version.date());
     match after {
         Some(id) => request.header("Last-Event-ID", id),
         None => request,

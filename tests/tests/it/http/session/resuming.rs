@@ -1,7 +1,7 @@
 //! Streams of a session: the one of a GET, and the rest of a response after its connection broke.
 
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Event, Request};
 
 use super::{get, ping};
@@ -9,17 +9,17 @@ use crate::http::support::{Served, call, serve, text};
 
 // Covers: LHTTP-06, LHTTP-07, LOG-05, RES-08
 #[tokio::test]
-async fn what_nobody_asked_for_goes_to_the_stream_of_a_get_and_nowhere_else() {
+async fn unrequested_messages_go_to_the_stream_of_a_get_and_nowhere_else() {
     let server = serve().await;
-    for revision in [Revision::V2025_03_26, Revision::V2025_11_25] {
-        let session = server.session(revision).await;
+    for version in [Version::V2025_03_26, Version::V2025_11_25] {
+        let session = server.session(version).await;
         let follow = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "test://static"}});
         server
-            .message(&Request::legacy(&session, &follow, revision))
+            .message(&Request::legacy(&session, &follow, version))
             .await;
-        // Told before anybody listens, and told once.
+        // Notified before a client listens, and notified once.
         server.handle.notify().tools_changed();
-        let mut stream = server.send(&get(&session, None, revision)).await;
+        let mut stream = server.send(&get(&session, None, version)).await;
         assert_eq!(
             stream.next().await.unwrap()["method"],
             "notifications/tools/list_changed"
@@ -31,21 +31,21 @@ async fn what_nobody_asked_for_goes_to_the_stream_of_a_get_and_nowhere_else() {
             "test://static"
         );
         let (status, _) = server
-            .message(&Request::legacy(&session, &ping(2), revision))
+            .message(&Request::legacy(&session, &ping(2), version))
             .await;
         assert_eq!(status, 200);
         // A newer stream takes the place of the older one.
-        let mut newer = server.send(&get(&session, None, revision)).await;
+        let mut newer = server.send(&get(&session, None, version)).await;
         assert_eq!(stream.next().await, None);
         server.handle.notify().prompts_changed();
         assert_eq!(
             newer.next().await.unwrap()["method"],
             "notifications/prompts/list_changed"
         );
-        let json_only = get(&session, None, revision).with("Accept", "application/json");
+        let json_only = get(&session, None, version).with("Accept", "application/json");
         server.refused(&json_only, 406, -32600).await;
     }
-    let nowhere = Request::new("GET", Revision::V2025_11_25);
+    let nowhere = Request::new("GET", Version::V2025_11_25);
     server.refused(&nowhere, 400, -32600).await;
 }
 
@@ -67,10 +67,10 @@ async fn event_with_data(server: &Served, request: &Request) -> (Vec<Event>, Opt
 #[tokio::test]
 async fn a_client_whose_connection_was_let_go_comes_back_for_the_answer() {
     let server = serve().await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let (before, none) = event_with_data(
         &server,
-        &call(&session, 1, "let_go", json!({}), Revision::V2025_11_25),
+        &call(&session, 1, "let_go", json!({}), Version::V2025_11_25),
     )
     .await;
     assert_eq!(none, None);
@@ -81,7 +81,7 @@ async fn a_client_whose_connection_was_let_go_comes_back_for_the_answer() {
     for _ in 0..2 {
         // Also a second time, should the connection break again.
         let (_, event) =
-            event_with_data(&server, &get(&session, Some(&place), Revision::V2025_11_25)).await;
+            event_with_data(&server, &get(&session, Some(&place), Version::V2025_11_25)).await;
         let message: Value = serde_json::from_str(&event.unwrap().data).unwrap();
         assert_eq!((text(&message), &message["id"]), ("came back", &json!(1)));
     }
@@ -91,19 +91,19 @@ async fn a_client_whose_connection_was_let_go_comes_back_for_the_answer() {
 #[tokio::test]
 async fn older_clients_see_no_event_without_a_message() {
     let server = serve().await;
-    for (revision, handlers) in [
-        (Revision::V2024_11_05, 2),
-        (Revision::V2025_03_26, 4),
-        (Revision::V2025_06_18, 6),
+    for (version, handlers) in [
+        (Version::V2024_11_05, 2),
+        (Version::V2025_03_26, 4),
+        (Version::V2025_06_18, 6),
     ] {
-        let session = server.session(revision).await;
+        let session = server.session(version).await;
         let mut stream = server
-            .send(&call(&session, 1, "report_and_wait", json!({}), revision))
+            .send(&call(&session, 1, "report_and_wait", json!({}), version))
             .await;
         let first = stream.event().await.unwrap();
         assert!(!first.data.is_empty() && first.id.is_some());
         // Their connection is kept, whatever the handler asks for.
-        let request = call(&session, 2, "let_go", json!({}), revision);
+        let request = call(&session, 2, "let_go", json!({}), version);
         let mut connection = tests::http::connect(server.address).await;
         tests::http::write(&mut connection, &request).await;
         server.shared.started(handlers).await;
@@ -117,8 +117,8 @@ async fn older_clients_see_no_event_without_a_message() {
 #[tokio::test]
 async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
     let server = serve().await;
-    let mine = server.session(Revision::V2025_11_25).await;
-    let foreign = server.session(Revision::V2025_11_25).await;
+    let mine = server.session(Version::V2025_11_25).await;
+    let foreign = server.session(Version::V2025_11_25).await;
     let mut places = Vec::new();
     for id in 1..=2 {
         let request = call(
@@ -126,7 +126,7 @@ async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
             id,
             "report",
             json!({"values": [1, 2, 3]}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         );
         let mut stream = server.send(&request).await;
         let mut ids = Vec::new();
@@ -138,7 +138,7 @@ async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
     }
     let all: std::collections::HashSet<_> = places.iter().flatten().collect();
     assert_eq!(all.len(), 10, "ids are unique within a session");
-    let request = get(&mine, Some(&places[0][2]), Revision::V2025_11_25).answering("tools/call");
+    let request = get(&mine, Some(&places[0][2]), Version::V2025_11_25).answering("tools/call");
     let mut stream = server.send(&request).await;
     let rest = stream.all().await;
     assert_eq!(rest.len(), 2);
@@ -146,14 +146,10 @@ async fn events_are_replayed_to_their_own_session_from_their_own_stream_only() {
     assert_eq!(rest[1]["id"], 1);
     for id in [&*places[0][2], "9:1", "1:99", "1", "", "x:y", "-1:0"] {
         server
-            .refused(&get(&foreign, Some(id), Revision::V2025_11_25), 400, -32600)
+            .refused(&get(&foreign, Some(id), Version::V2025_11_25), 400, -32600)
             .await;
     }
     server
-        .refused(
-            &get(&mine, Some("1:99"), Revision::V2025_11_25),
-            400,
-            -32600,
-        )
+        .refused(&get(&mine, Some("1:99"), Version::V2025_11_25), 400, -32600)
         .await;
 }

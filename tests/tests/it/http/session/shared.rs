@@ -7,36 +7,36 @@ use std::time::Duration;
 use mcp_runtime::Limits;
 use mcp_runtime::http::{HttpOptions, HttpSessions, MemorySessions};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, connect, response, write};
 
 use crate::http::stores::{Database, Mood, instances};
 use crate::http::support::{
-    Served, call, initialize, initialize_at_length, serve_with, text, told_in_time,
+    Served, call, initialize, initialize_at_length, next_in_time, serve_with, text,
 };
 
-const WITH_HTTP: [Revision; 3] = [
-    Revision::V2025_03_26,
-    Revision::V2025_06_18,
-    Revision::V2025_11_25,
+const WITH_HTTP: [Version; 3] = [
+    Version::V2025_03_26,
+    Version::V2025_06_18,
+    Version::V2025_11_25,
 ];
 
-fn request(session: &str, method: &str, params: Value, revision: Revision) -> Request {
+fn request(session: &str, method: &str, params: Value, version: Version) -> Request {
     let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-    Request::legacy(session, &message, revision)
+    Request::legacy(session, &message, version)
 }
 
 fn ping(session: &str) -> Request {
-    request(session, "ping", json!({}), Revision::V2025_11_25)
+    request(session, "ping", json!({}), Version::V2025_11_25)
 }
 
 fn on_session(verb: &'static str, session: &str) -> Request {
-    Request::new(verb, Revision::V2025_11_25).header("Mcp-Session-Id", session)
+    Request::new(verb, Version::V2025_11_25).header("Mcp-Session-Id", session)
 }
 
-/// How many log messages of all levels come.
-async fn logged(server: &Served, session: &str, revision: Revision) -> usize {
-    let request = call(session, 1, "log_all", json!({}), revision);
+/// Counts the log messages that arrive, of all levels.
+async fn logged(server: &Served, session: &str, version: Version) -> usize {
+    let request = call(session, 1, "log_all", json!({}), version);
     let mut response = server.send(&request).await;
     if !response.is_events() {
         return 0;
@@ -48,35 +48,35 @@ async fn logged(server: &Served, session: &str, revision: Revision) -> usize {
 #[tokio::test]
 async fn instances_that_share_a_store_serve_the_same_session() {
     let memory = || Arc::new(MemorySessions::new(&Limits::default()));
-    for revision in WITH_HTTP {
+    for version in WITH_HTTP {
         for [one, two] in [
             instances(memory(), None, Limits::default()).await,
             instances(Arc::<Database>::default(), None, Limits::default()).await,
         ] {
-            let session = one.session(revision).await;
+            let session = one.session(version).await;
             for (server, said) in [(&two, "a"), (&one, "b"), (&two, "c")] {
-                let request = call(&session, 1, "echo", json!({"text": said}), revision);
+                let request = call(&session, 1, "echo", json!({"text": said}), version);
                 assert_eq!(text(&server.message(&request).await.1), said);
             }
-            assert_eq!(logged(&two, &session, revision).await, 7);
+            assert_eq!(logged(&two, &session, version).await, 7);
             let level = json!({"level": "alert"});
-            let request_level = request(&session, "logging/setLevel", level, revision);
+            let request_level = request(&session, "logging/setLevel", level, version);
             assert_eq!(one.message(&request_level).await.0, 200);
-            assert_eq!(logged(&two, &session, revision).await, 2);
+            assert_eq!(logged(&two, &session, version).await, 2);
 
             let uri = json!({"uri": "test://static"});
-            let subscribe = request(&session, "resources/subscribe", uri.clone(), revision);
+            let subscribe = request(&session, "resources/subscribe", uri.clone(), version);
             assert_eq!(one.message(&subscribe).await.0, 200);
             let mut stream = two.send(&on_session("GET", &session)).await;
             // It is not known here which lists changed at the other instance.
             for _ in 0..3 {
-                let told = told_in_time(&mut stream).await;
+                let told = next_in_time(&mut stream).await;
                 let method = told["method"].as_str().unwrap();
                 assert!(method.ends_with("/list_changed"), "{told}");
             }
             two.handle.notify().resource_updated("test://static");
             assert_eq!(stream.next().await.unwrap()["params"], uri);
-            let unsubscribe = request(&session, "resources/unsubscribe", uri, revision);
+            let unsubscribe = request(&session, "resources/unsubscribe", uri, version);
             assert_eq!(one.message(&unsubscribe).await.0, 200);
             assert_eq!(two.message(&ping(&session)).await.0, 200);
             two.handle.notify().resource_updated("test://static");
@@ -102,16 +102,16 @@ async fn a_session_outlives_its_server() {
         serve_with(options, Limits::default()).await
     };
     let before = serve().await;
-    let session = before.session(Revision::V2025_11_25).await;
+    let session = before.session(Version::V2025_11_25).await;
     let level = json!({"level": "emergency"});
-    let level = request(&session, "logging/setLevel", level, Revision::V2025_11_25);
+    let level = request(&session, "logging/setLevel", level, Version::V2025_11_25);
     assert_eq!(before.message(&level).await.0, 200);
     before.handle.shut_down();
     before.refused_connection().await;
     let after = serve().await;
-    assert_eq!(logged(&after, &session, Revision::V2025_11_25).await, 1);
+    assert_eq!(logged(&after, &session, Version::V2025_11_25).await, 1);
     // The client is known too.
-    let again = initialize(Revision::V2025_11_25).header("Mcp-Session-Id", &session);
+    let again = initialize(Version::V2025_11_25).header("Mcp-Session-Id", &session);
     after.refused(&again, 400, -32600).await;
 }
 
@@ -122,15 +122,15 @@ async fn a_store_that_fails_or_hangs_is_not_the_end_of_a_session() {
         Limits::default().with(|limits| limits.sessions.store_timeout = Duration::from_millis(200));
     let store = Arc::<Database>::default();
     let [server, _] = instances(store.clone(), None, limits).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let level = |level: &str| {
         let level = json!({"level": level});
-        request(&session, "logging/setLevel", level, Revision::V2025_11_25)
+        request(&session, "logging/setLevel", level, Version::V2025_11_25)
     };
     for mood in [Mood::Fails, Mood::Hangs] {
         store.is(mood);
         for request in [
-            initialize(Revision::V2025_11_25),
+            initialize(Version::V2025_11_25),
             ping(&session),
             on_session("GET", &session),
             on_session("DELETE", &session),
@@ -147,7 +147,7 @@ async fn a_store_that_fails_or_hangs_is_not_the_end_of_a_session() {
         assert_eq!(server.message(&modern).await.0, 200);
         store.is(Mood::Well);
         assert_eq!(server.message(&ping(&session)).await.0, 200);
-        assert_eq!(logged(&server, &session, Revision::V2025_11_25).await, 7);
+        assert_eq!(logged(&server, &session, Version::V2025_11_25).await, 7);
     }
 }
 
@@ -156,7 +156,7 @@ async fn a_store_that_fails_or_hangs_is_not_the_end_of_a_session() {
 async fn modern_requests_look_up_no_session() {
     let store = Arc::<Database>::default();
     let [server, _] = instances(store.clone(), None, Limits::default()).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     let before = store.asked.load(Ordering::SeqCst);
     let modern = Request::tool("echo", json!({"text": "hello"})).header("Mcp-Session-Id", &session);
     assert_eq!(server.message(&modern).await.0, 200);
@@ -168,13 +168,13 @@ async fn modern_requests_look_up_no_session() {
 async fn changes_made_at_two_instances_at_the_same_time_are_all_kept() {
     let store = Arc::<Database>::default();
     let servers = instances(store, None, Limits::default()).await;
-    let session = servers[0].session(Revision::V2025_11_25).await;
+    let session = servers[0].session(Version::V2025_11_25).await;
     let uri = |number: usize| format!("test://static?{number}");
     let mut subscribing = Vec::new();
     for number in 0..6 {
         let address = servers[number % 2].address;
         let uri = json!({"uri": uri(number)});
-        let request = request(&session, "resources/subscribe", uri, Revision::V2025_11_25);
+        let request = request(&session, "resources/subscribe", uri, Version::V2025_11_25);
         subscribing.push(tokio::spawn(async move {
             tests::http::send(address, &request).await.status
         }));
@@ -199,13 +199,13 @@ async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
         Limits::default().with(|limits| limits.sessions.idle_timeout = Duration::from_millis(900));
     let store = Arc::<Database>::default();
     let [one, two] = instances(store, None, limits).await;
-    let session = one.session(Revision::V2025_11_25).await;
+    let session = one.session(Version::V2025_11_25).await;
     let mut stream = one.send(&on_session("GET", &session)).await;
     let mut running = connect(one.address).await;
-    let wait = call(&session, 1, "wait", json!({}), Revision::V2025_11_25);
+    let wait = call(&session, 1, "wait", json!({}), Version::V2025_11_25);
     write(&mut running, &wait).await;
     one.shared.started(1).await;
-    // What is under way keeps a session that would be over by now.
+    // A running call keeps a session that would have ended by now.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(two.send(&on_session("DELETE", &session)).await.status, 204);
     one.shared.dropped(1).await;
@@ -218,19 +218,19 @@ async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
 async fn an_answer_counts_at_the_instance_that_asked_and_nowhere_else() {
     let store = Arc::<Database>::default();
     let [one, two] = instances(store, None, Limits::default()).await;
-    let mut shake = initialize(Revision::V2025_11_25);
+    let mut shake = initialize(Version::V2025_11_25);
     let body = String::from_utf8(shake.body).unwrap();
     let can = r#""capabilities":{"elicitation":{}}"#;
     shake.body = body.replace(r#""capabilities":{}"#, can).into_bytes();
     let session = one.send(&shake).await;
     let session = session.header("mcp-session-id").unwrap().to_owned();
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let ready = Request::legacy(&session, &ready, Revision::V2025_11_25);
+    let ready = Request::legacy(&session, &ready, Version::V2025_11_25);
     assert_eq!(two.send(&ready).await.status, 202);
 
     let mut asked = Vec::new();
     for server in [&one, &two] {
-        let request = call(&session, 1, "ask_name", json!({}), Revision::V2025_11_25);
+        let request = call(&session, 1, "ask_name", json!({}), Version::V2025_11_25);
         let mut stream = server.send(&request).await;
         let question = loop {
             let message = stream.next().await.unwrap();
@@ -244,7 +244,7 @@ async fn an_answer_counts_at_the_instance_that_asked_and_nowhere_else() {
     let answer = |id: &Value, name: &str| {
         let result = json!({"action": "accept", "content": {"name": name}});
         let message = json!({"jsonrpc": "2.0", "id": id, "result": result});
-        Request::legacy(&session, &message, Revision::V2025_11_25)
+        Request::legacy(&session, &message, Version::V2025_11_25)
     };
     for (server, id, name) in [(&two, 0, "Mallory"), (&one, 0, "Ada"), (&two, 1, "Eve")] {
         let request = answer(&asked[id].1, name);

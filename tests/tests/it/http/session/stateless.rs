@@ -1,11 +1,11 @@
-//! Sessions that nobody keeps: sealed ones, which clients carry themselves, and none at all.
+//! Sessions without a store: sealed ones, which clients carry themselves, and none at all.
 
 use std::time::Duration;
 
 use mcp_runtime::http::{HttpOptions, HttpSessions};
 use mcp_runtime::{Limits, SealingKey, Server};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, connect, response, write};
 
 use crate::fixture;
@@ -30,26 +30,26 @@ async fn none() -> Served {
 
 fn ping(session: &str) -> Request {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    Request::legacy(session, &ping, Revision::V2025_11_25)
+    Request::legacy(session, &ping, Version::V2025_11_25)
 }
 
 /// A message without any session.
-fn bare(method: &str, params: Value, revision: Revision) -> Request {
+fn bare(method: &str, params: Value, version: Version) -> Request {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    Request::bare(&message, revision).header("MCP-Protocol-Version", revision.date())
+    Request::bare(&message, version).header("MCP-Protocol-Version", version.date())
 }
 
-/// What a client that can be asked sends first.
-fn able(revision: Revision) -> Request {
-    let mut shake = initialize(revision);
+/// The first request of a client that supports elicitation.
+fn able(version: Version) -> Request {
+    let mut shake = initialize(version);
     let body = String::from_utf8(shake.body).unwrap();
     let can = r#""capabilities":{"elicitation":{},"sampling":{},"roots":{}}"#;
     shake.body = body.replace(r#""capabilities":{}"#, can).into_bytes();
     shake
 }
 
-/// What cannot work is neither offered, nor served as if it could.
-async fn refuses(server: &Served, request: impl Fn(&str, Value) -> Request, revision: Revision) {
+/// Checks that features that cannot work are neither declared nor served as if they could.
+async fn refuses(server: &Served, request: impl Fn(&str, Value) -> Request, version: Version) {
     for (method, params) in [
         ("logging/setLevel", json!({"level": "debug"})),
         ("resources/subscribe", json!({"uri": "test://static"})),
@@ -72,11 +72,7 @@ async fn refuses(server: &Served, request: impl Fn(&str, Value) -> Request, revi
     let event = stream.event().await.unwrap();
     assert_eq!((event.id, event.retry), (None, None));
     server.shared.0.go_on.notify_waiters();
-    assert_eq!(
-        text(&stream.next().await.unwrap()),
-        "waited",
-        "{revision:?}"
-    );
+    assert_eq!(text(&stream.next().await.unwrap()), "waited", "{version:?}");
     for verb in ["GET", "DELETE"] {
         let mut request = request("ping", json!({}));
         (request.verb, request.body) = (verb, Vec::new());
@@ -102,26 +98,26 @@ fn check_offer(offer: &Value) {
 #[tokio::test]
 async fn a_sealed_session_is_served_wherever_its_key_is_known() {
     let (one, two) = (sealed(1).await, sealed(1).await);
-    for revision in Revision::LEGACY {
-        let mut response = one.send(&able(revision)).await;
+    for version in Version::LEGACY {
+        let mut response = one.send(&able(version)).await;
         let session = response.header("mcp-session-id").unwrap().to_owned();
         assert!(session.len() < 600 && session.bytes().all(|byte| (0x21..=0x7E).contains(&byte)));
         check_offer(&response.message().await);
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let ready = Request::legacy(&session, &ready, revision);
+        let ready = Request::legacy(&session, &ready, version);
         assert_eq!(two.send(&ready).await.status, 202);
         for (server, said) in [(&two, "a"), (&one, "b"), (&two, "c")] {
-            let request = call(&session, 1, "echo", json!({"text": said}), revision);
+            let request = call(&session, 1, "echo", json!({"text": said}), version);
             assert_eq!(text(&server.message(&request).await.1), said);
         }
         let request = |method: &str, params: Value| {
             let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-            Request::legacy(&session, &message, revision)
+            Request::legacy(&session, &message, version)
         };
-        refuses(&two, request, revision).await;
-        let again = initialize(revision).header("Mcp-Session-Id", &session);
+        refuses(&two, request, version).await;
+        let again = initialize(version).header("Mcp-Session-Id", &session);
         two.refused(&again, 400, -32600).await;
-        two.refused(&bare("ping", json!({}), revision), 400, -32600)
+        two.refused(&bare("ping", json!({}), version), 400, -32600)
             .await;
     }
 }
@@ -130,7 +126,7 @@ async fn a_sealed_session_is_served_wherever_its_key_is_known() {
 #[tokio::test]
 async fn a_sealed_session_that_was_changed_or_belongs_to_another_server_is_unknown() {
     let server = sealed(1).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     assert_eq!(server.message(&ping(&session)).await.0, 200);
     for at in [0, 8, 20, session.len() / 2, session.len() - 2] {
         let mut changed = session.clone().into_bytes();
@@ -164,7 +160,7 @@ async fn a_sealed_session_expires() {
     let limits =
         Limits::default().with(|limits| limits.sessions.sealed_timeout = Duration::from_secs(1));
     let server = serve_server(sealing(fixture::server().limits(limits), 1)).await;
-    let shaken = server.send(&initialize(Revision::V2025_11_25)).await;
+    let shaken = server.send(&initialize(Version::V2025_11_25)).await;
     let session = shaken.header("mcp-session-id").unwrap();
     assert_eq!(server.message(&ping(session)).await.0, 200);
     // Times are whole seconds, so it is good for up to one more.
@@ -174,7 +170,7 @@ async fn a_sealed_session_expires() {
 
 // Covers: LHTTP-10
 #[tokio::test]
-async fn a_client_that_says_too_much_for_a_sealed_session_is_told_what_is_too_large() {
+async fn a_client_with_too_much_data_for_a_sealed_session_is_told_what_is_too_large() {
     let server = sealed(1).await;
     let fits = server.send(&initialize_at_length(1_000, 1_000)).await;
     assert!(fits.header("mcp-session-id").unwrap().len() <= 4 << 10);
@@ -199,7 +195,7 @@ async fn the_length_of_a_sealed_session() {
         let limits =
             Limits::default().with(|limits| limits.sessions.max_sealed_bytes = sealed_session);
         let server = serve_server(sealing(fixture::server().limits(limits), 1)).await;
-        let shaken = server.send(&initialize(Revision::V2025_11_25)).await;
+        let shaken = server.send(&initialize(Version::V2025_11_25)).await;
         shaken.header("mcp-session-id").map(str::len)
     };
     let length = length_at(4 << 10).await.expect("it fits");
@@ -212,8 +208,8 @@ async fn the_length_of_a_sealed_session() {
 #[tokio::test]
 async fn a_call_of_a_sealed_session_outlives_its_connection_and_can_be_cancelled() {
     let server = sealed(1).await;
-    let session = server.session(Revision::V2025_11_25).await;
-    let request = call(&session, 1, "wait", json!({}), Revision::V2025_11_25);
+    let session = server.session(Version::V2025_11_25).await;
+    let request = call(&session, 1, "wait", json!({}), Version::V2025_11_25);
     let mut connection = connect(server.address).await;
     write(&mut connection, &request).await;
     server.shared.started(1).await;
@@ -221,7 +217,7 @@ async fn a_call_of_a_sealed_session_outlives_its_connection_and_can_be_cancelled
     server.refused(&request, 200, -32600).await;
     let cancel =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
-    let cancel = Request::legacy(&session, &cancel, Revision::V2025_11_25);
+    let cancel = Request::legacy(&session, &cancel, Version::V2025_11_25);
     assert_eq!(server.send(&cancel).await.status, 202);
     server.shared.dropped(1).await;
 }
@@ -230,27 +226,27 @@ async fn a_call_of_a_sealed_session_outlives_its_connection_and_can_be_cancelled
 #[tokio::test]
 async fn without_sessions_each_request_stands_for_itself() {
     let server = none().await;
-    for revision in Revision::LEGACY {
-        let mut response = server.send(&able(revision)).await;
+    for version in Version::LEGACY {
+        let mut response = server.send(&able(version)).await;
         assert_eq!(response.header("mcp-session-id"), None);
         check_offer(&response.message().await);
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let ready = Request::bare(&ready, revision);
+        let ready = Request::bare(&ready, version);
         assert_eq!(server.send(&ready).await.status, 202);
-        let request = |method: &str, params: Value| bare(method, params, revision);
-        refuses(&server, request, revision).await;
+        let request = |method: &str, params: Value| bare(method, params, version);
+        refuses(&server, request, version).await;
     }
-    let echo = |revision| {
+    let echo = |version| {
         let arguments = json!({"text": "hello"});
         bare(
             "tools/call",
             json!({"name": "echo", "arguments": arguments}),
-            revision,
+            version,
         )
     };
-    let (status, message) = server.message(&echo(Revision::V2025_06_18)).await;
+    let (status, message) = server.message(&echo(Version::V2025_06_18)).await;
     assert_eq!((status, text(&message)), (200, "hello"));
-    let strange = echo(Revision::V2025_06_18).with("MCP-Protocol-Version", "1999-01-01");
+    let strange = echo(Version::V2025_06_18).with("MCP-Protocol-Version", "1999-01-01");
     server.refused(&strange, 400, -32600).await;
     // There never was one, so its client has to begin anew.
     server.refused(&ping("x"), 404, -32600).await;
@@ -265,7 +261,7 @@ async fn without_sessions_and_header_a_request_is_of_2025_03_26() {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
     };
     let batch =
-        Request::bare(&json!([call(1), call(2)]), Revision::V2025_03_26).answering("tools/call");
+        Request::bare(&json!([call(1), call(2)]), Version::V2025_03_26).answering("tools/call");
     let (status, answers) = server.message(&batch).await;
     assert_eq!((status, answers.as_array().unwrap().len()), (200, 2));
     let later = batch.header("MCP-Protocol-Version", "2025-06-18");
@@ -276,12 +272,12 @@ async fn without_sessions_and_header_a_request_is_of_2025_03_26() {
 #[tokio::test]
 async fn without_sessions_a_call_outlives_its_connection() {
     let server = none().await;
-    let request = bare("tools/call", json!({"name": "wait"}), Revision::V2025_11_25);
+    let request = bare("tools/call", json!({"name": "wait"}), Version::V2025_11_25);
     let mut lost = connect(server.address).await;
     write(&mut lost, &request).await;
     server.shared.started(1).await;
     drop(lost);
-    // The same id at the same time is somebody else's.
+    // The same id at the same time belongs to another client.
     let mut other = connect(server.address).await;
     write(&mut other, &request).await;
     server.shared.started(2).await;
@@ -305,15 +301,15 @@ async fn connections_of_2024_have_a_session_whatever_is_chosen() {
         let options = HttpOptions::new().legacy_sse(true).sessions(sessions);
         let server = serve_with(options, Limits::default()).await;
         let mut stream = server
-            .send(&Request::new("GET", Revision::V2024_11_05))
+            .send(&Request::new("GET", Version::V2024_11_05))
             .await;
         let endpoint = stream.event().await.unwrap().data;
-        let shake = initialize(Revision::V2024_11_05).to(&endpoint);
+        let shake = initialize(Version::V2024_11_05).to(&endpoint);
         assert_eq!(server.send(&shake).await.status, 202);
         let shaken = stream.event().await.unwrap().data;
         assert!(shaken.contains(r#""logging":{}"#), "{shaken}");
         let level = json!({"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "error"}});
-        let level = Request::bare(&level, Revision::V2024_11_05).to(&endpoint);
+        let level = Request::bare(&level, Version::V2024_11_05).to(&endpoint);
         assert_eq!(server.send(&level).await.status, 202);
         assert!(
             stream

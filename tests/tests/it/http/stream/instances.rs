@@ -6,11 +6,11 @@ use std::time::Duration;
 use mcp_runtime::Limits;
 use mcp_runtime::http::{EventStore, MemoryEvents, MemorySessions};
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, Response};
 
 use crate::http::stores::{Mood, SlowEvents, instances};
-use crate::http::support::{Served, call, text, told_in_time};
+use crate::http::support::{Served, call, next_in_time, text};
 
 fn memory() -> Arc<dyn EventStore> {
     Arc::new(MemoryEvents::new(&Limits::default()))
@@ -25,7 +25,7 @@ async fn serve(events: Option<Arc<dyn EventStore>>) -> [Served; 2] {
 
 /// Opens the stream of a session, or goes on after an event.
 fn get(session: &str, after: Option<&str>) -> Request {
-    let request = Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session);
+    let request = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", session);
     match after {
         Some(id) => request.header("Last-Event-ID", id).answering("tools/call"),
         None => request,
@@ -47,13 +47,13 @@ async fn next_id(stream: &mut Response) -> String {
 async fn a_client_that_comes_back_elsewhere_gets_the_rest_while_the_call_goes_on() {
     for events in [memory(), Arc::new(SlowEvents::new())] {
         let [one, two] = serve(Some(events)).await;
-        for revision in [
-            Revision::V2025_03_26,
-            Revision::V2025_06_18,
-            Revision::V2025_11_25,
+        for version in [
+            Version::V2025_03_26,
+            Version::V2025_06_18,
+            Version::V2025_11_25,
         ] {
-            let session = one.session(revision).await;
-            let request = call(&session, 1, "report_and_wait", json!({}), revision);
+            let session = one.session(version).await;
+            let request = call(&session, 1, "report_and_wait", json!({}), version);
             let mut broken = one.send(&request).await;
             let seen = next_id(&mut broken).await;
             drop(broken);
@@ -79,8 +79,8 @@ async fn a_client_that_comes_back_elsewhere_gets_the_rest_while_the_call_goes_on
 #[tokio::test]
 async fn a_client_whose_connection_was_let_go_may_come_back_elsewhere() {
     let [one, two] = serve(Some(memory())).await;
-    let session = one.session(Revision::V2025_11_25).await;
-    let request = call(&session, 1, "let_go", json!({}), Revision::V2025_11_25);
+    let session = one.session(Version::V2025_11_25).await;
+    let request = call(&session, 1, "let_go", json!({}), Version::V2025_11_25);
     let mut stream = one.send(&request).await;
     let primed = stream.event().await.unwrap();
     assert_eq!((&*primed.data, primed.retry.is_some()), ("", true));
@@ -95,14 +95,14 @@ async fn a_client_whose_connection_was_let_go_may_come_back_elsewhere() {
 #[tokio::test]
 async fn events_of_another_session_are_replayed_nowhere() {
     let [one, two] = serve(Some(memory())).await;
-    let mine = one.session(Revision::V2025_11_25).await;
-    let foreign = one.session(Revision::V2025_11_25).await;
+    let mine = one.session(Version::V2025_11_25).await;
+    let foreign = one.session(Version::V2025_11_25).await;
     let request = call(
         &mine,
         1,
         "report",
         json!({"values": [1, 2]}),
-        Revision::V2025_11_25,
+        Version::V2025_11_25,
     );
     let mut stream = one.send(&request).await;
     let seen = next_id(&mut stream).await;
@@ -117,7 +117,7 @@ async fn events_of_another_session_are_replayed_nowhere() {
     let mut elsewhere = two.send(&get(&mine, Some(&seen))).await;
     assert_eq!(elsewhere.all().await.len(), 2);
     // Nothing is left of a session that was ended.
-    let delete = Request::new("DELETE", Revision::V2025_11_25).header("Mcp-Session-Id", &mine);
+    let delete = Request::new("DELETE", Version::V2025_11_25).header("Mcp-Session-Id", &mine);
     assert_eq!(two.send(&delete).await.status, 204);
     two.refused(&get(&mine, Some(&seen)), 404, -32600).await;
 }
@@ -126,13 +126,13 @@ async fn events_of_another_session_are_replayed_nowhere() {
 #[tokio::test]
 async fn without_a_store_of_events_a_stream_is_resumed_where_it_began() {
     let [one, two] = serve(None).await;
-    let session = one.session(Revision::V2025_11_25).await;
+    let session = one.session(Version::V2025_11_25).await;
     let request = call(
         &session,
         1,
         "report",
         json!({"values": [1]}),
-        Revision::V2025_11_25,
+        Version::V2025_11_25,
     );
     let mut stream = one.send(&request).await;
     let seen = next_id(&mut stream).await;
@@ -144,9 +144,9 @@ async fn without_a_store_of_events_a_stream_is_resumed_where_it_began() {
 
 // Covers: LHTTP-06, LHTTP-08
 #[tokio::test]
-async fn notices_that_were_missed_are_told_at_the_other_instance_and_its_own_after_them() {
+async fn missed_notifications_are_sent_at_the_other_instance_and_its_own_after_them() {
     let [one, two] = serve(Some(memory())).await;
-    let session = one.session(Revision::V2025_11_25).await;
+    let session = one.session(Version::V2025_11_25).await;
     let mut stream = one.send(&get(&session, None)).await;
     one.handle.notify().tools_changed();
     let seen = next_id(&mut stream).await;
@@ -160,7 +160,7 @@ async fn notices_that_were_missed_are_told_at_the_other_instance_and_its_own_aft
     // It is not known here of which changes it was told there.
     let mut all = Vec::new();
     for _ in 0..3 {
-        let told = told_in_time(&mut elsewhere).await;
+        let told = next_in_time(&mut elsewhere).await;
         all.push(told["method"].as_str().unwrap().to_owned());
     }
     all.sort_unstable();
@@ -179,13 +179,13 @@ async fn a_store_of_events_that_fails_costs_nothing_but_resuming() {
     for mood in [Mood::Fails, Mood::Hangs] {
         let events = Arc::new(SlowEvents::new());
         let [one, two] = serve(Some(events.clone())).await;
-        let session = one.session(Revision::V2025_11_25).await;
+        let session = one.session(Version::V2025_11_25).await;
         let request = call(
             &session,
             1,
             "report",
             json!({"values": [1, 2]}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         );
         let mut stream = one.send(&request).await;
         let seen = next_id(&mut stream).await;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use mcp_runtime::Limits;
 use mcp_runtime::http::{HttpOptions, MemorySessions};
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::client::PATIENCE;
 use tests::http::{Request, Response};
 use tokio::time::timeout;
 
 use crate::http::legacy_sse::Old;
 use crate::http::stores::instances;
-use crate::http::support::{Served, serve_with, told_in_time};
+use crate::http::support::{Served, next_in_time, serve_with};
 
 /// Number of resources; more notifications than a stream has room for.
 const RESOURCES: usize = 60;
@@ -31,10 +31,10 @@ async fn narrow() -> Served {
     serve_with(HttpOptions::new().legacy_sse(true), limits).await
 }
 
-fn get(session: &str, revision: Revision) -> Request {
-    Request::new("GET", revision)
+fn get(session: &str, version: Version) -> Request {
+    Request::new("GET", version)
         .header("Mcp-Session-Id", session)
-        .header("MCP-Protocol-Version", revision.date())
+        .header("MCP-Protocol-Version", version.date())
 }
 
 /// Changes all resources, each twice.
@@ -45,7 +45,7 @@ fn change_all(server: &Served) {
 }
 
 /// Reads until each change was reported, and none twice; returns the id of the last event.
-async fn told_all(stream: &mut Response) -> Option<String> {
+async fn all_updates(stream: &mut Response) -> Option<String> {
     let mut left: BTreeSet<String> = (0..RESOURCES).map(uri).collect();
     let mut last = None;
     while !left.is_empty() {
@@ -64,71 +64,71 @@ async fn told_all(stream: &mut Response) -> Option<String> {
 
 // Covers: LHTTP-06, RES-07
 #[tokio::test]
-async fn what_a_stream_has_no_room_for_is_told_later() {
+async fn notifications_without_room_on_a_stream_are_sent_later() {
     let server = narrow().await;
-    for revision in [
-        Revision::V2025_03_26,
-        Revision::V2025_06_18,
-        Revision::V2025_11_25,
+    for version in [
+        Version::V2025_03_26,
+        Version::V2025_06_18,
+        Version::V2025_11_25,
     ] {
-        let session = server.session(revision).await;
+        let session = server.session(version).await;
         for number in 0..RESOURCES {
-            let request = Request::legacy(&session, &subscribe(number), revision);
+            let request = Request::legacy(&session, &subscribe(number), version);
             let (_, answer) = server.message(&request).await;
             assert_eq!(answer["result"], json!({}));
         }
-        let mut stream = server.send(&get(&session, revision)).await;
+        let mut stream = server.send(&get(&session, version)).await;
         let mut last = None;
         for _ in 0..3 {
             change_all(&server);
-            last = told_all(&mut stream).await;
+            last = all_updates(&mut stream).await;
         }
         // Changes while the connection is broken are reported, too, if the client resumes the stream.
         drop(stream);
         change_all(&server);
-        let again = get(&session, revision).header("Last-Event-ID", &last.unwrap());
+        let again = get(&session, version).header("Last-Event-ID", &last.unwrap());
         let mut stream = server.send(&again).await;
-        told_all(&mut stream).await;
+        all_updates(&mut stream).await;
     }
 }
 
 // Covers: SSE-05, RES-07
 #[tokio::test]
-async fn what_a_stream_of_2024_has_no_room_for_is_told_later() {
+async fn notifications_without_room_on_a_stream_of_2024_are_sent_later() {
     let server = narrow().await;
-    for revision in [Revision::V2024_11_05, Revision::V2025_11_25] {
+    for version in [Version::V2024_11_05, Version::V2025_11_25] {
         let mut client = Old::open(&server, "/sse").await;
-        client.shake(revision).await;
+        client.shake(version).await;
         for number in 0..RESOURCES {
             assert_eq!(client.post(&subscribe(number)).await, 202);
             assert_eq!(client.next().await["result"], json!({}));
         }
         for _ in 0..3 {
             change_all(&server);
-            told_all(&mut client.stream).await;
+            all_updates(&mut client.stream).await;
         }
     }
 }
 
 // Covers: LHTTP-06, TOOL-17
 #[tokio::test]
-async fn a_list_that_changed_before_its_session_came_here_is_told_of() {
+async fn a_list_that_changed_before_its_session_came_here_is_notified() {
     let limits = Limits::default();
     let sessions = Arc::new(MemorySessions::new(&limits));
     let [one, two] = instances(sessions, None, limits).await;
-    for revision in [Revision::V2025_03_26, Revision::V2025_11_25] {
-        let session = one.session(revision).await;
+    for version in [Version::V2025_03_26, Version::V2025_11_25] {
+        let session = one.session(version).await;
         // The other instance does not know of this change.
         one.handle.notify().tools_changed();
-        let mut stream = two.send(&get(&session, revision)).await;
+        let mut stream = two.send(&get(&session, version)).await;
         let mut told = BTreeSet::new();
         while !told.contains("notifications/tools/list_changed") {
-            let message = told_in_time(&mut stream).await;
+            let message = next_in_time(&mut stream).await;
             let method = message["method"].as_str().unwrap().to_owned();
             assert!(told.insert(method), "told twice");
         }
         // The instance where the session began reports it, too, and nothing else.
-        let mut stream = one.send(&get(&session, revision)).await;
+        let mut stream = one.send(&get(&session, version)).await;
         let first = stream.next().await.unwrap();
         assert_eq!(first["method"], "notifications/tools/list_changed");
         one.handle.notify().prompts_changed();

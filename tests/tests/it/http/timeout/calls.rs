@@ -6,7 +6,7 @@ use mcp_runtime::Limits;
 use mcp_runtime::http::{HttpOptions, HttpSessions};
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::time::{Instant, sleep};
@@ -36,7 +36,7 @@ async fn log_after(ctx: &Context, shared: State<Shared>, seconds: u64) -> &'stat
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Modern,
-    Session(Revision),
+    Session(Version),
     Sealed,
     Stateless,
 }
@@ -44,9 +44,9 @@ enum Way {
 impl Way {
     const ALL: [Self; 6] = [
         Self::Modern,
-        Self::Session(Revision::V2025_03_26),
-        Self::Session(Revision::V2025_06_18),
-        Self::Session(Revision::V2025_11_25),
+        Self::Session(Version::V2025_03_26),
+        Self::Session(Version::V2025_06_18),
+        Self::Session(Version::V2025_11_25),
         Self::Sealed,
         Self::Stateless,
     ];
@@ -63,14 +63,14 @@ impl Way {
 
     /// Returns a tool call, after a handshake if one is necessary.
     async fn call(self, server: &Served, name: &str, arguments: Value) -> Request {
-        let revision = match self {
+        let version = match self {
             Self::Modern => return Request::tool(name, arguments),
-            Self::Session(revision) => revision,
-            Self::Sealed | Self::Stateless => Revision::V2025_11_25,
+            Self::Session(version) => version,
+            Self::Sealed | Self::Stateless => Version::V2025_11_25,
         };
-        let hello = server.send(&initialize(revision)).await;
+        let hello = server.send(&initialize(version)).await;
         let session = hello.header("mcp-session-id").unwrap_or_default();
-        let request = call(session, 1, name, arguments, revision);
+        let request = call(session, 1, name, arguments, version);
         if session.is_empty() {
             return request.without("Mcp-Session-Id");
         }
@@ -191,7 +191,7 @@ async fn no_call_becomes_a_stream_by_its_silence_once_the_server_is_to_stop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_after_the_head_is_the_last_event() {
+async fn an_error_after_the_headers_is_the_last_event() {
     for way in Way::ALL {
         let server = way.serve(Limits::default());
         let early = way.call(&server, "ask_after", json!({"seconds": 1})).await;
@@ -262,13 +262,13 @@ async fn what_a_call_may_send_opens_the_stream_at_once() {
 
 // Covers: HTTP-09, LHTTP-05, LHTTP-08, LHTTP-09
 #[tokio::test(start_paused = true)]
-async fn a_client_that_goes_away_after_the_head_drops_its_call_or_comes_back_for_it() {
+async fn a_client_that_goes_away_after_the_headers_drops_its_call_or_comes_back_for_it() {
     let server = Way::Modern.serve(Limits::default());
     let call = Request::tool("wait", json!({}));
     drop(server.send(&call).await);
     server.shared.dropped(1).await;
 
-    let way = Way::Session(Revision::V2025_11_25);
+    let way = Way::Session(Version::V2025_11_25);
     let server = way.serve(Limits::default());
     let call = way.call(&server, "wait", json!({})).await;
     let mut response = server.send(&call).await;
@@ -281,7 +281,7 @@ async fn a_client_that_goes_away_after_the_head_drops_its_call_or_comes_back_for
         .clone()
         .find(|(name, _)| name == "Mcp-Session-Id")
         .unwrap();
-    let get = Request::new("GET", Revision::V2025_11_25)
+    let get = Request::new("GET", Version::V2025_11_25)
         .header("Mcp-Session-Id", session)
         .header("Last-Event-ID", &first.id.unwrap())
         .answering("tools/call");
@@ -292,7 +292,7 @@ async fn a_client_that_goes_away_after_the_head_drops_its_call_or_comes_back_for
 // Covers: BATCH-04
 #[tokio::test(start_paused = true)]
 async fn an_array_with_a_silent_call_becomes_a_stream() {
-    let way = Way::Session(Revision::V2025_03_26);
+    let way = Way::Session(Version::V2025_03_26);
     let server = way.serve(Limits::default());
     let mut call = way.call(&server, "wait", json!({})).await;
     let slow: Value = serde_json::from_slice(&call.body).unwrap();
@@ -310,16 +310,16 @@ async fn an_array_with_a_silent_call_becomes_a_stream() {
 
 // Covers: HTTP-08
 #[tokio::test]
-async fn on_a_socket_the_head_and_comments_of_a_silent_call_come_before_its_answer() {
+async fn on_a_socket_the_headers_and_comments_of_a_silent_call_come_before_its_answer() {
     let limits = Limits::default().with(|limits| {
         limits.http.silence_timeout = Duration::from_millis(50);
         limits.streams.keep_alive_interval = Duration::from_millis(50);
     });
     let server = support::serve_with(HttpOptions::new(), limits).await;
-    let session = server.session(Revision::V2025_11_25).await;
+    let session = server.session(Version::V2025_11_25).await;
     for call in [
         Request::tool("wait", json!({})),
-        call(&session, 1, "wait", json!({}), Revision::V2025_11_25),
+        call(&session, 1, "wait", json!({}), Version::V2025_11_25),
     ] {
         let response = server.send(&call).await;
         assert!(response.is_events());

@@ -13,7 +13,7 @@ use super::{Served, about, closed, just_above, just_below, serve, serve_with};
 
 // Limits: http.header_timeout, http.idle_timeout
 #[tokio::test(start_paused = true)]
-async fn a_head_and_the_pause_before_it_have_their_times() {
+async fn headers_and_the_pause_before_them_have_their_times() {
     let limits = Limits::default();
     let (head, idle) = (limits.http.header_timeout, limits.http.idle_timeout);
     let server = serve(limits);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mcp_runtime::http::{HttpListener, HttpOptions};
 use mcp_runtime::{Limits, ServerHandle};
-use tests::Revision;
+use tests::Version;
 use tests::http::{Request, Response, response, write};
 use tokio::io::{AsyncReadExt as _, DuplexStream, duplex};
 use tokio::sync::mpsc;
@@ -108,12 +108,12 @@ impl Served {
     }
 
     async fn session(&self) -> String {
-        let hello = self.send(&initialize(Revision::V2025_11_25)).await;
+        let hello = self.send(&initialize(Version::V2025_11_25)).await;
         hello.header("mcp-session-id").unwrap().to_owned()
     }
 }
 
-/// How long it takes until the server closes the connection.
+/// Returns the time until the server closes the connection.
 async fn closed(stream: &mut DuplexStream) -> Duration {
     let began = Instant::now();
     let mut rest = Vec::new();

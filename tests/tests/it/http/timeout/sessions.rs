@@ -8,7 +8,7 @@ use mcp_runtime::http::{
     HttpOptions, HttpSessions, MaybeReady, MemorySessions, SessionRecord, SessionStore,
 };
 use serde_json::json;
-use tests::Revision;
+use tests::Version;
 use tests::http::Request;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _};
 use tokio::time::{Instant, sleep};
@@ -18,11 +18,11 @@ use crate::http::support::call;
 
 fn ping(session: &str) -> Request {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    Request::legacy(session, &ping, Revision::V2025_11_25)
+    Request::legacy(session, &ping, Version::V2025_11_25)
 }
 
 fn get(session: &str) -> Request {
-    Request::new("GET", Revision::V2025_11_25).header("Mcp-Session-Id", session)
+    Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", session)
 }
 
 /// Sessions that are found only after a while.
@@ -78,7 +78,7 @@ async fn a_store_has_its_time() {
 
 // Limits: sessions.start_timeout, sessions.idle_timeout, sessions.streaming_idle_timeout
 #[tokio::test(start_paused = true)]
-async fn sessions_end_when_nobody_uses_them() {
+async fn unused_sessions_end() {
     let limits = Limits::default();
     let (start, idle) = (limits.sessions.start_timeout, limits.sessions.idle_timeout);
     let streaming = limits.sessions.streaming_idle_timeout;
@@ -154,7 +154,7 @@ async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
             1,
             "report",
             json!({"values": [1]}),
-            Revision::V2025_11_25,
+            Version::V2025_11_25,
         );
         let mut stream = server.send(&request).await;
         let mut ids = Vec::new();
@@ -185,7 +185,7 @@ async fn a_silent_stream_says_something_now_and_then() {
     let server = serve(limits);
     let session = server.session().await;
     let mut open = server.send(&get(&session)).await.into_stream();
-    // What is sent first says where to go on.
+    // The first event has the id to continue from.
     let began = Instant::now();
     let mut comments = 0;
     while comments < 2 {

@@ -6,9 +6,9 @@ use mcp_runtime::{
 };
 use serde_json::json;
 use tests::link::Hub;
-use tests::{Client, Revision};
+use tests::{Client, Version};
 
-use super::{ADMIN, READER, STAFF, Who, server};
+use super::{ADMIN, Identity, READER, STAFF, server};
 
 const CHANGED: &str = "notifications/tools/list_changed";
 
@@ -18,9 +18,9 @@ fn tool() -> DynamicTool {
 }
 
 /// Connects a client that is notified of changes to the list of tools.
-async fn listening(who: Who, hub: &Hub, revision: Revision) -> Client {
-    let mut client = who.connect(hub, revision).await;
-    if revision.is_modern() {
+async fn listening(who: Identity, hub: &Hub, version: Version) -> Client {
+    let mut client = who.connect(hub, version).await;
+    if version.is_modern() {
         let filter = json!({"notifications": {"toolsListChanged": true}});
         client.start("subscriptions/listen", filter).await;
         let acknowledged = "notifications/subscriptions/acknowledged";
@@ -45,17 +45,17 @@ async fn told<const N: usize>(clients: &mut [Client; N], change: impl FnOnce()) 
 
 // Covers: AUTH-11, TOOL-17, SUBS-04
 #[tokio::test]
-async fn callers_who_cannot_see_what_changed_are_not_told() {
-    for revision in Revision::ALL {
+async fn callers_who_cannot_see_what_changed_are_not_notified() {
+    for version in Version::ALL {
         let server = server();
         let handle = server.handle();
         let hub = Hub::serve(server);
         let mut clients = [
-            listening(Who::Nobody, &hub, revision).await,
-            listening(READER, &hub, revision).await,
-            listening(STAFF, &hub, revision).await,
-            listening(ADMIN, &hub, revision).await,
-            listening(Who::Owner, &hub, revision).await,
+            listening(Identity::Anonymous, &hub, version).await,
+            listening(READER, &hub, version).await,
+            listening(STAFF, &hub, version).await,
+            listening(ADMIN, &hub, version).await,
+            listening(Identity::Owner, &hub, version).await,
         ];
         let tools = handle.tools();
         let readers = [false, true, false, true, true];

@@ -2,59 +2,32 @@
 
 use std::collections::VecDeque;
 
+use mcp_runtime::prelude::*;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
+use tests::link::Hub;
+use tests::{Answer, Client, Failure, Question, Version};
 
-use crate::link::Hub;
-use crate::tamper::spoilt;
-use crate::{Answer, Client, Failure, Question, Revision};
+use super::tamper::spoilt;
 
 /// Makes one call in several protocol versions, with the same answers in each.
-///
-/// ```
-/// # use mcp_runtime::prelude::*;
-/// # use tests::TestClient;
-/// #[derive(Elicit, serde::Serialize)]
-/// struct Approval {
-///     approve: bool,
-/// }
-///
-/// /// Deploys a service.
-/// #[tool]
-/// async fn deploy(ctx: Context, service: String) -> Result<String> {
-///     let Approval { approve } = ctx.elicit(format!("Deploy {service}?")).await?;
-///     Ok(format!("{service}: {approve}"))
-/// }
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// TestClient::both(Server::new("deploy", "1").only([tool(deploy)]))
-///     .answer(Approval { approve: true })
-///     .call("deploy", json!({"service": "shop"}))
-///     .await
-///     .says("shop: true")
-///     .asked(1)
-///     .rounds(1);
-/// # }
-/// ```
 #[derive(Debug)]
-pub struct TestClient {
+pub(super) struct AcrossVersions {
     clients: Vec<Client>,
     answers: VecDeque<Answer>,
     /// The tool that a hostile client calls to get a state of another call.
     decoy: Option<String>,
 }
 
-impl TestClient {
+impl AcrossVersions {
     /// Creates a client in memory, with the newest protocol version of each era. It supports all questions.
-    #[must_use]
-    pub fn both(server: mcp_runtime::Server) -> Self {
+    pub(super) fn both(server: Server) -> Self {
         let hub = Hub::serve(server);
-        Self::of(Revision::ERAS.map(|revision| hub.client(revision)))
+        Self::of(Version::ERAS.map(|version| hub.client(version)))
     }
 
     /// Uses these clients, which have sent nothing yet. Each supports all questions.
-    #[must_use]
-    pub fn of(clients: impl IntoIterator<Item = Client>) -> Self {
+    pub(super) fn of(clients: impl IntoIterator<Item = Client>) -> Self {
         Self {
             clients: clients.into_iter().collect(),
             answers: VecDeque::new(),
@@ -63,8 +36,7 @@ impl TestClient {
     }
 
     /// Answers the next question with a form filled in like this; null members are left out.
-    #[must_use]
-    pub fn answer(self, content: impl Serialize) -> Self {
+    pub(super) fn answer(self, content: impl Serialize) -> Self {
         let mut content = serde_json::to_value(content).expect("a form is JSON");
         if let Some(members) = content.as_object_mut() {
             members.retain(|_, value| !value.is_null());
@@ -73,28 +45,26 @@ impl TestClient {
     }
 
     /// Answers the next question like this.
-    #[must_use]
-    pub fn reply(mut self, answer: Answer) -> Self {
+    pub(super) fn reply(mut self, answer: Answer) -> Self {
         self.answers.push_back(answer);
         self
     }
 
     /// Before a call continues with its state, tries to continue with states that do not belong to it, one of them from
     /// a call of `decoy`; all must be refused. Each round is sent twice.
-    #[must_use]
-    pub fn hostile(mut self, decoy: &str) -> Self {
+    pub(super) fn hostile(mut self, decoy: &str) -> Self {
         self.decoy = Some(decoy.to_owned());
         self
     }
 
     /// Calls a tool.
-    pub async fn call(self, tool: &str, arguments: Value) -> Outcomes {
+    pub(super) async fn call(self, tool: &str, arguments: Value) -> Outcomes {
         self.request("tools/call", json!({"name": tool, "arguments": arguments}))
             .await
     }
 
     /// Calls a method.
-    pub async fn request(self, method: &str, params: Value) -> Outcomes {
+    pub(super) async fn request(self, method: &str, params: Value) -> Outcomes {
         let mut outcomes = Vec::new();
         for mut client in self.clients {
             client.capabilities = json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}});
@@ -107,7 +77,7 @@ impl TestClient {
             let result = play(&mut client, method, &params, self.decoy.as_deref()).await;
             outcomes.push(Outcome {
                 result,
-                revision: client.revision(),
+                version: client.version(),
                 questions: std::mem::take(&mut client.asked),
                 rounds: client.rounds,
             });
@@ -122,8 +92,8 @@ async fn play(
     method: &str,
     params: &Value,
     decoy: Option<&str>,
-) -> Result<Value, Failure> {
-    let Some(decoy) = decoy.filter(|_| client.revision().is_modern()) else {
+) -> std::result::Result<Value, Failure> {
+    let Some(decoy) = decoy.filter(|_| client.version().is_modern()) else {
         return client.ask(method, params.clone()).await;
     };
     let state = |result: &Value| result["requestState"].as_str().map(str::to_owned);
@@ -155,22 +125,21 @@ async fn play(
 
 /// The outcome of a call in one protocol version.
 #[derive(Debug)]
-pub struct Outcome {
+pub(super) struct Outcome {
     /// The result of the call.
-    pub result: Result<Value, Failure>,
+    pub(super) result: std::result::Result<Value, Failure>,
     /// The protocol version.
-    pub revision: Revision,
+    pub(super) version: Version,
     /// The questions that the server asked.
-    pub questions: Vec<Question>,
+    pub(super) questions: Vec<Question>,
     /// Number of results that asked for input.
-    pub rounds: usize,
+    pub(super) rounds: usize,
 }
 
 impl Outcome {
     /// Returns the text of the outcome, and `true` if it is an error: the text of a tool, a prompt or a resource, or
     /// the message of an error.
-    #[must_use]
-    pub fn text(&self) -> (String, bool) {
+    pub(super) fn text(&self) -> (String, bool) {
         match &self.result {
             Err(failure) => (failure.message.clone(), true),
             Ok(result) => {
@@ -189,21 +158,16 @@ impl Outcome {
 
 /// The outcome of a call in each protocol version.
 #[derive(Debug)]
-pub struct Outcomes(pub Vec<Outcome>);
+pub(super) struct Outcomes(pub(super) Vec<Outcome>);
 
-#[allow(
-    clippy::must_use_candidate,
-    clippy::return_self_not_must_use,
-    reason = "each is a check of its own"
-)]
 impl Outcomes {
     /// Asserts that the call succeeded with this text.
-    pub fn says(self, expected: &str) -> Self {
+    pub(super) fn says(self, expected: &str) -> Self {
         self.each(|outcome| assert_eq!(outcome.text(), (expected.to_owned(), false), "{outcome:?}"))
     }
 
     /// Asserts that the call failed with a text that begins like this.
-    pub fn refuses(self, expected: &str) -> Self {
+    pub(super) fn refuses(self, expected: &str) -> Self {
         self.each(|outcome| {
             let (text, is_error) = outcome.text();
             assert!(is_error && text.starts_with(expected), "{outcome:?}");
@@ -211,14 +175,14 @@ impl Outcomes {
     }
 
     /// Asserts the number of questions asked.
-    pub fn asked(self, questions: usize) -> Self {
+    pub(super) fn asked(self, questions: usize) -> Self {
         self.each(|outcome| assert_eq!(outcome.questions.len(), questions, "{outcome:?}"))
     }
 
     /// Asserts the number of results that asked for input, in the modern era.
-    pub fn rounds(self, rounds: usize) -> Self {
+    pub(super) fn rounds(self, rounds: usize) -> Self {
         self.each(|outcome| {
-            let rounds = if outcome.revision.is_modern() {
+            let rounds = if outcome.version.is_modern() {
                 rounds
             } else {
                 0
@@ -231,4 +195,28 @@ impl Outcomes {
         self.0.iter().for_each(check);
         self
     }
+}
+
+/// An approval.
+#[derive(Elicit, serde::Serialize)]
+struct Approval {
+    approve: bool,
+}
+
+/// Deploys a service.
+#[tool(tags("across-versions"))]
+async fn deploy(ctx: Context, service: String) -> Result<String> {
+    let Approval { approve } = ctx.elicit(format!("Deploy {service}?")).await?;
+    Ok(format!("{service}: {approve}"))
+}
+
+#[tokio::test]
+async fn a_call_is_made_in_both_eras_with_the_same_answers() {
+    AcrossVersions::both(Server::new("deploy", "1").only([tool(deploy)]))
+        .answer(Approval { approve: true })
+        .call("deploy", json!({"service": "shop"}))
+        .await
+        .says("shop: true")
+        .asked(1)
+        .rounds(1);
 }

@@ -2,8 +2,7 @@
 
 /// Returns states that must be refused: changed, cut, lengthened, spliced with another valid state, and one that
 /// belongs to another call. Each comes with a description of the change.
-#[must_use]
-pub fn spoilt(state: &str, other: &str, foreign: &str) -> Vec<(String, String)> {
+pub(super) fn spoilt(state: &str, other: &str, foreign: &str) -> Vec<(String, String)> {
     let mut spoilt = vec![
         ("cut by one".into(), state[..state.len() - 1].into()),
         ("cut in half".into(), state[..state.len() / 2].into()),

@@ -4,7 +4,7 @@ use mcp_runtime::ProtocolVersion;
 
 /// A published protocol version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Revision {
+pub enum Version {
     /// 2024-11-05
     V2024_11_05,
     /// 2025-03-26
@@ -17,7 +17,7 @@ pub enum Revision {
     V2026_07_28,
 }
 
-impl Revision {
+impl Version {
     /// All protocol versions, oldest first.
     pub const ALL: [Self; 5] = [
         Self::V2024_11_05,
@@ -53,14 +53,12 @@ impl Revision {
     /// Returns the protocol version with this date.
     #[must_use]
     pub fn from_date(date: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|revision| revision.date() == date)
+        Self::ALL.into_iter().find(|version| version.date() == date)
     }
 
     /// Returns the same version, as the runtime names it.
     #[must_use]
-    pub const fn version(self) -> ProtocolVersion {
+    pub const fn protocol_version(self) -> ProtocolVersion {
         match self {
             Self::V2024_11_05 => ProtocolVersion::V2024_11_05,
             Self::V2025_03_26 => ProtocolVersion::V2025_03_26,

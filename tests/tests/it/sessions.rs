@@ -8,7 +8,7 @@ use mcp_runtime::{
     dynamic::{Arguments, DynamicPrompt},
 };
 use serde_json::{Value, json};
-use tests::Revision;
+use tests::Version;
 use tokio::time::Instant;
 
 use crate::fixture;
@@ -20,7 +20,7 @@ struct Name {
 }
 
 /// Asks, and waits for the answer.
-#[tool(tags("notices"))]
+#[tool(tags("sessions"))]
 async fn ask_and_wait(ctx: &Context) -> Result<String> {
     let Name { name } = ctx.elicit("Who are you?").await?;
     Ok(name)
@@ -29,9 +29,9 @@ async fn ask_and_wait(ctx: &Context) -> Result<String> {
 // Covers: STDIO-07, REQ-06
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_waits_for_an_answer_does_not_hold_up_the_end() {
-    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
-        let server = fixture::server().tags(["notices"]);
-        let mut client = raw(server, revision);
+    for version in [Version::V2025_06_18, Version::V2025_11_25] {
+        let server = fixture::server().tags(["sessions"]);
+        let mut client = raw(server, version);
         client.capabilities = json!({"elicitation": {}});
         let mut client = client.connect().await;
         let id = client
@@ -54,12 +54,12 @@ async fn a_modern_notification_makes_no_legacy_session_ready() {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     }});
-    for revision in Revision::LEGACY {
+    for version in Version::LEGACY {
         let server = fixture::server();
         let handle = server.handle();
-        let mut client = raw(server, revision);
+        let mut client = raw(server, version);
         let params = json!({
-            "protocolVersion": revision.date(),
+            "protocolVersion": version.date(),
             "capabilities": {},
             "clientInfo": {"name": "tests", "version": "1"},
         });
@@ -81,20 +81,20 @@ async fn a_modern_notification_makes_no_legacy_session_ready() {
 #[tokio::test]
 async fn completions_stay_offered_when_the_last_one_is_taken_away() {
     let prompt = |name: &str| DynamicPrompt::new(name, async |_: Arguments, _: Context| "text");
-    for revision in Revision::ALL {
+    for version in Version::ALL {
         let server = Server::new("completing", "1").only([]);
         let handle = server.handle();
         let completing = prompt("greet")
             .optional("who", "")
             .candidates("who", ["Ada"]);
         handle.prompts().insert(completing).unwrap();
-        let mut client = connect(server, revision).await;
+        let mut client = connect(server, version).await;
         client.pass().await;
         handle.prompts().remove("greet");
         handle.prompts().insert(prompt("plain")).unwrap();
         let params = json!({"ref": {"type": "ref/prompt", "name": "plain"}, "argument": {"name": "who", "value": ""}});
         client.fails("completion/complete", params, -32602).await;
-        if revision.is_modern() {
+        if version.is_modern() {
             let offered = client.ok("server/discover", json!({})).await;
             assert_eq!(offered["capabilities"]["completions"], json!({}));
         }
