@@ -10,6 +10,7 @@ mod comments;
 mod exceptions;
 mod names;
 mod public;
+mod rooms;
 mod sizes;
 mod sources;
 mod words;

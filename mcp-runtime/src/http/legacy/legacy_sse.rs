@@ -100,10 +100,7 @@ pub(in crate::http) fn post(
             }
         }
         Ok(Incoming::Batch(_)) => {
-            return HttpRefusal::bad_request(
-                "only sessions of protocol version 2025-03-26 support batches",
-            )
-            .into_response();
+            return HttpRefusal::batch_not_supported().into_response();
         }
         Err((id, error)) => {
             return HttpRefusal::new(StatusCode::BAD_REQUEST, error)

@@ -32,15 +32,15 @@ pub(in crate::http) struct HttpSession {
     pub(in crate::http) id: Arc<str>,
     pub(super) kind: SessionKind,
     /// The key of the principal it belongs to, if it belongs to one.
-    pub(in crate::http) owner: Option<Box<str>>,
+    pub(super) owner: Option<Box<str>>,
     /// Rung when the session has change notifications.
-    pub(in crate::http) bell: Arc<Bell>,
+    bell: Arc<Bell>,
     state: Mutex<LiveState>,
 }
 
 /// The kind of a session: the thing that it lives in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum SessionKind {
+pub(super) enum SessionKind {
     /// A record, kept in a store.
     Kept {
         /// `true` if the events of its streams are stored for other instances.
@@ -70,7 +70,7 @@ pub(super) struct LiveState {
 
 impl HttpSession {
     /// Creates the live part of a session with a record, or of one that is [`Alone`](SessionKind::Alone).
-    pub(in crate::http) fn resume(
+    pub(super) fn resume(
         id: Arc<str>,
         kind: SessionKind,
         record: &SessionRecord,
@@ -87,7 +87,7 @@ impl HttpSession {
     }
 
     /// Creates the session of a new connection of 2024-11-05.
-    pub(in crate::http) fn connection(
+    pub(super) fn connection(
         id: Arc<str>,
         caller: Option<&Principal>,
         dispatcher: &Arc<Dispatcher>,
@@ -143,7 +143,7 @@ impl HttpSession {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(in crate::http) fn is_connection(&self) -> bool {
+    pub(super) fn is_connection(&self) -> bool {
         self.kind == SessionKind::Connection
     }
 
@@ -176,23 +176,23 @@ impl HttpSession {
     }
 
     /// Returns the changes since the record was read, if any.
-    pub(in crate::http) fn change_since(&self, record: &SessionRecord) -> Option<SessionUpdate> {
+    pub(super) fn change_since(&self, record: &SessionRecord) -> Option<SessionUpdate> {
         let memory = self.state().channel.memory()?;
         Some(SessionUpdate::between(record, memory)).filter(|change| !change.is_nothing())
     }
 
     /// Records that the client is still present.
-    pub(in crate::http) fn touch(&self) {
+    pub(super) fn touch(&self) {
         self.state().used = Instant::now();
     }
 
     /// Records that the record was read, and applies changes made elsewhere.
-    pub(in crate::http) fn know(&self, record: &SessionRecord) {
+    pub(super) fn know(&self, record: &SessionRecord) {
         self.state().know(record, Instant::now());
     }
 
     /// Records that the client is present and that the record was read for its request.
-    pub(in crate::http) fn meet(&self, record: &SessionRecord) {
+    pub(super) fn meet(&self, record: &SessionRecord) {
         let mut state = self.state();
         let now = Instant::now();
         state.used = now;
@@ -200,7 +200,7 @@ impl HttpSession {
     }
 
     /// Records that the state here may differ from the record.
-    pub(in crate::http) fn doubt(&self) {
+    pub(super) fn doubt(&self) {
         self.state().known = 0;
     }
 
