@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::bell::Bell;
 use crate::context::Principal;
 use crate::dispatch::{ChannelId, ChannelMemory, Decision, Dispatcher, Wake};
-use crate::http::response::event_source::StreamStatus;
+use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
 use crate::http::sessions::live_streams::LiveStreams;
 use crate::http::sessions::running_requests::RunningRequests;
@@ -23,9 +23,6 @@ use crate::http::timers::expiry::Until;
 use crate::jsonrpc::Message;
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
-
-/// Maximum number of bytes of change notifications to take at once.
-const ROOM: usize = 64 << 10;
 
 /// The live part of a legacy session over HTTP.
 pub(in crate::http) struct HttpSession {
@@ -278,7 +275,7 @@ impl HttpSession {
     /// merged with later ones about the same change.
     pub(super) fn pump(&self, standalone: &SessionStream) {
         let mut lines = Vec::new();
-        let room = standalone.room().min(ROOM);
+        let room = standalone.room().min(MAX_POLLED_BYTES);
         self.state().channel.drain(&mut lines, room);
         for message in sse::messages(&lines) {
             standalone.push(message.into());

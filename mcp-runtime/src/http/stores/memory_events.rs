@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::http::stores::event_store::EventStore;
-use crate::http::stores::event_store::StreamEntry;
+use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::maybe_ready::MaybeReady;
 use crate::limits::Limits;
 
