@@ -7,8 +7,7 @@ use crate::handler::decode::HeaderArgument;
 use crate::http::modern::mirrored_headers::check_arguments;
 use crate::http::options::HttpOptions;
 use crate::http::request::guards;
-use crate::http::request::headers::RequestHeaders;
-use crate::http::request::headers::decoded;
+use crate::http::request::headers::{RequestHeaders, decoded};
 use crate::http::response::sse;
 
 /// Reads `Accept` headers: the first value is `true` if they accept JSON, the second if they accept events. `None` if a

@@ -14,6 +14,7 @@
 // request      headers, host, origin, the bytes of the body
 // access       the caller of a request
 // streams      resumable event streams
+// heartbeat.rs handlers that block their thread
 // sessions     the live part of legacy sessions
 // state.rs     everything that the requests of a server share
 // modern       requests without a session

@@ -11,6 +11,7 @@ mod exceptions;
 mod layers;
 mod names;
 mod public;
+mod rooms;
 mod sizes;
 mod sources;
 mod stages;

@@ -24,20 +24,20 @@ pub(super) struct Challenge<'c> {
 impl Challenge<'_> {
     /// Returns the value of `WWW-Authenticate`. Its parts were checked at start-up.
     pub(super) fn value(&self) -> HeaderValue {
-        let mut said = Vec::new();
+        let mut parameters = Vec::new();
         if let Some(error) = self.error {
-            said.push(format!("error=\"{error}\""));
+            parameters.push(format!("error=\"{error}\""));
         }
         // A token that never expires is not needed for a single operation.
         let scopes = self.scopes.iter().copied();
         let scopes: Vec<&str> = scopes.filter(|scope| *scope != "offline_access").collect();
         if !scopes.is_empty() {
-            said.push(format!("scope=\"{}\"", scopes.join(" ")));
+            parameters.push(format!("scope=\"{}\"", scopes.join(" ")));
         }
         if let Some(metadata) = self.metadata {
-            said.push(format!("resource_metadata=\"{metadata}\""));
+            parameters.push(format!("resource_metadata=\"{metadata}\""));
         }
-        let value = format!("Bearer {}", said.join(", "));
+        let value = format!("Bearer {}", parameters.join(", "));
         HeaderValue::from_str(value.trim_end())
             .unwrap_or_else(|_| HeaderValue::from_static("Bearer"))
     }

@@ -84,15 +84,15 @@ impl Protection {
     /// Authenticates the caller of a request, or refuses the request.
     pub(super) async fn admit(
         &self,
-        head: &Parts,
+        parts: &Parts,
         dispatcher: &Dispatcher,
     ) -> Result<Principal, HttpRefusal> {
         let limits = dispatcher.limits();
         let refuse = |status, error| Err(self.refuse(status, error, &self.required));
-        if has_token(&head.uri) {
+        if has_token(&parts.uri) {
             return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
         }
-        let token = match bearer(&head.headers) {
+        let token = match bearer(&parts.headers) {
             Ok(Some(token)) if token.len() <= limits.http.max_token_bytes => token,
             Ok(Some(_)) => return refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
             Ok(None) => return refuse(StatusCode::UNAUTHORIZED, None),
@@ -103,7 +103,7 @@ impl Protection {
         let credentials = Credentials {
             token,
             resource: self.resource.as_str(),
-            head,
+            head: parts,
         };
         let authenticating = self.authenticator.authenticate(&credentials);
         let found = tokio::time::timeout(limits.http.authentication_timeout, authenticating).await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 
-use crate::http::legacy::posted::{Exchange, PostResponse, Posted};
+use crate::http::legacy::posted::{AwaitedAnswers, PostResponse, Posted};
 use crate::http::legacy::requests::{one, session_of, take_notification};
 use crate::http::legacy::version_header::{is_modern, version_of};
 use crate::http::request::head::RequestHead;
@@ -20,18 +20,12 @@ use crate::jsonrpc::{self, Id, Incoming, Message, MetaMember};
 use crate::protocol::ProtocolVersion;
 
 /// Serves a batch of messages.
-pub(in crate::http) fn post(
+pub(in crate::http) fn serve(
     state: &ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,
     elements: &[&str],
 ) -> Posted {
-    let refuse = || {
-        let refusal = HttpRefusal::bad_request(
-            "only sessions of protocol version 2025-03-26 support batches",
-        );
-        Posted::from(refusal)
-    };
     let version = match version_of(head.headers) {
         Ok(version) => version,
         Err(refusal) => return refusal.into(),
@@ -46,7 +40,7 @@ pub(in crate::http) fn post(
         (None, _) => None,
     };
     if is_modern(version) || !agreed.is_some_and(ProtocolVersion::has_batches) {
-        return refuse();
+        return HttpRefusal::batch_not_supported().into();
     }
     let mut messages = Vec::new();
     for element in elements {
@@ -96,7 +90,7 @@ pub(in crate::http) fn post(
     }
     Posted {
         save: save(&session),
-        answer: PostResponse::Waiting(Exchange {
+        answer: PostResponse::Waiting(AwaitedAnswers {
             session,
             stream,
             is_batch: true,

@@ -27,30 +27,30 @@ pub(super) fn initialize(
 ) -> Posted {
     let mut out = Vec::new();
     let timer = Timer::start();
-    let begun = shake_hands(state, caller, &id, message, &mut out);
-    let agreed = begun.as_ref().map(|(version, _)| *version);
+    let shaken = shake_hands(state, caller, &id, message, &mut out);
+    let agreed = shaken.as_ref().map(|(version, _)| *version);
     state
         .dispatcher
         .note_handshake(timer, (&id, &message.params), agreed);
-    let begun = begun.map_or_else(
+    let session = shaken.map_or_else(
         |error| {
             out.clear();
             encode::error(&mut out, Some(&id), &error);
-            NewSession::Told(None)
+            NewSession::Unstored(None)
         },
-        |(_, begun)| begun,
+        |(_, session)| session,
     );
     let mut response = whole(out, accepts);
-    match begun {
-        NewSession::Kept(record) => PostResponse::Opening(UnsavedSession {
+    match session {
+        NewSession::Stored(record) => PostResponse::Opening(UnsavedSession {
             id,
             record,
             response,
         })
         .into(),
-        NewSession::Told(session) => {
-            if let Some(session) = session {
-                response.headers_mut().insert(&SESSION, session);
+        NewSession::Unstored(id) => {
+            if let Some(id) = id {
+                response.headers_mut().insert(&SESSION, id);
             }
             response.into()
         }
@@ -60,9 +60,9 @@ pub(super) fn initialize(
 /// The session that a handshake begins.
 enum NewSession {
     /// A session that has to be stored.
-    Kept(SessionRecord),
+    Stored(SessionRecord),
     /// A session that the client keeps, by its id; or none.
-    Told(Option<HeaderValue>),
+    Unstored(Option<HeaderValue>),
 }
 
 fn shake_hands(
@@ -94,7 +94,7 @@ fn shake_hands(
         params.capabilities.elicitation = None;
     }
     let record = SessionRecord::new(&params, (&lists, seen), caller);
-    let begun = match storage {
+    let session = match storage {
         SessionStorage::Store(_) => {
             let max = state.limits().sessions.max_client_bytes;
             if record.client_size() > max {
@@ -103,7 +103,7 @@ fn shake_hands(
                     &format!("a session keeps at most {max} bytes of client data"),
                 ));
             }
-            NewSession::Kept(record)
+            NewSession::Stored(record)
         }
         #[cfg(feature = "sealing")]
         SessionStorage::Sealed(sealed) => {
@@ -112,11 +112,11 @@ fn shake_hands(
             let token = token.and_then(|token| HeaderValue::from_maybe_shared(token).ok());
             let limit = format!("the session id, which contains it, has at most {max} characters");
             let token = token.ok_or_else(|| too_large(&params, &limit))?;
-            NewSession::Told(Some(token))
+            NewSession::Unstored(Some(token))
         }
-        SessionStorage::None => NewSession::Told(None),
+        SessionStorage::None => NewSession::Unstored(None),
     };
-    Ok((params.version, begun))
+    Ok((params.version, session))
 }
 
 /// Names the member that makes the description of a client too large.

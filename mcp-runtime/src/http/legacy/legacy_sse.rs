@@ -14,11 +14,10 @@ use serde_json::json;
 use crate::context::Principal;
 use crate::http::legacy::requests::{one, take_notification};
 use crate::http::request::head::RequestHead;
-use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::refusal::HttpRefusal;
-use crate::http::response::sse;
+use crate::http::response::{answer, sse};
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::SessionStream;
@@ -100,10 +99,7 @@ pub(in crate::http) fn post(
             }
         }
         Ok(Incoming::Batch(_)) => {
-            return HttpRefusal::bad_request(
-                "only sessions of protocol version 2025-03-26 support batches",
-            )
-            .into_response();
+            return HttpRefusal::batch_not_supported().into_response();
         }
         Err((id, error)) => {
             return HttpRefusal::new(StatusCode::BAD_REQUEST, error)

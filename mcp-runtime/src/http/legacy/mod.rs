@@ -11,7 +11,7 @@ pub(super) mod get;
 mod handshake;
 pub(super) mod legacy_sse;
 pub(super) mod post;
-pub(super) mod posted;
+mod posted;
 mod replies;
 mod requests;
 mod session_events;

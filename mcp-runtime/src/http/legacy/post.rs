@@ -20,12 +20,8 @@ use crate::http::stores::session_storage::SessionStorage;
 use crate::jsonrpc::Message;
 use crate::protocol::{ClientNotification, Era, Method, errors};
 
-fn has_sessions(state: &ServiceState) -> bool {
-    !matches!(state.sessions.storage, SessionStorage::None)
-}
-
 /// Serves one message that does not specify its own protocol version.
-pub(in crate::http) fn post(
+pub(in crate::http) fn serve(
     state: &ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,
@@ -110,7 +106,7 @@ fn notify(
 ) -> Result<Posted, HttpRefusal> {
     let mut posted = Posted::from(answer::empty(StatusCode::ACCEPTED));
     match found? {
-        None if matches!(state.sessions.storage, SessionStorage::None) => {}
+        None if !has_sessions(state) => {}
         None => return Err(HttpRefusal::session_required()),
         // No live part is created for this alone: every client sends it once, and many send nothing more for a long time.
         Some(found) if is_initialized(message) => {
@@ -132,4 +128,8 @@ fn notify(
 fn is_initialized(message: &Message<'_>) -> bool {
     let method = message.method.as_deref();
     method.and_then(ClientNotification::named) == Some(ClientNotification::Initialized)
+}
+
+fn has_sessions(state: &ServiceState) -> bool {
+    !matches!(state.sessions.storage, SessionStorage::None)
 }

@@ -11,6 +11,7 @@ use crate::http::legacy::session_events::follow;
 use crate::http::legacy::unsaved_session::UnsavedSession;
 use crate::http::request::accepts::Accepts;
 use crate::http::response::body::HttpBody;
+use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::sessions::session_lookup::PendingSave;
@@ -21,25 +22,25 @@ use crate::http::timers::silence_timeout::SilenceTimeout;
 /// Result of a POST, as far as it is known without waiting.
 pub(in crate::http) struct Posted {
     /// A change of the session to save before answering.
-    pub(in crate::http) save: Option<PendingSave>,
-    pub(in crate::http) answer: PostResponse,
+    pub(super) save: Option<PendingSave>,
+    pub(super) answer: PostResponse,
 }
 
 /// State of the answer to a POST.
-pub(in crate::http) enum PostResponse {
+pub(super) enum PostResponse {
     /// Available.
     Over(Response<HttpBody>),
     /// Available once the session is stored.
     Opening(UnsavedSession),
     /// To come on a stream.
-    Waiting(Exchange),
+    Waiting(AwaitedAnswers),
 }
 
-/// A POST whose answers come on a stream.
-pub(in crate::http) struct Exchange {
+/// Answers to a POST that come on a stream.
+pub(super) struct AwaitedAnswers {
     pub(in crate::http) session: Arc<HttpSession>,
     pub(in crate::http) stream: Arc<SessionStream>,
-    pub(in crate::http) is_batch: bool,
+    pub(super) is_batch: bool,
     pub(in crate::http) accepts: Accepts,
 }
 
@@ -62,8 +63,19 @@ impl From<Response<HttpBody>> for Posted {
 }
 
 impl Posted {
+    /// Returns the response: available, unless something has to be saved or waited for.
+    pub(in crate::http) fn into_pending(self, state: &ServiceState) -> PendingResponse<'_> {
+        match self {
+            Self {
+                save: None,
+                answer: PostResponse::Over(response),
+            } => PendingResponse::Over(response),
+            posted => PendingResponse::waiting(posted.finish(state)),
+        }
+    }
+
     /// Does the part that has to wait. Dropping the future leaves calls running.
-    pub(in crate::http) async fn finish(self, state: &ServiceState) -> Response<HttpBody> {
+    async fn finish(self, state: &ServiceState) -> Response<HttpBody> {
         if let Some(save) = self.save
             && let Err(refusal) = state.sessions.save(save).await
         {
@@ -72,12 +84,12 @@ impl Posted {
         match self.answer {
             PostResponse::Over(response) => response,
             PostResponse::Opening(opening) => opening.finish(state).await,
-            PostResponse::Waiting(exchange) => exchange.wait(state).await,
+            PostResponse::Waiting(answers) => answers.wait(state).await,
         }
     }
 }
 
-impl Exchange {
+impl AwaitedAnswers {
     /// Waits until it is decided whether the response is JSON or an event stream.
     async fn wait(self, state: &ServiceState) -> Response<HttpBody> {
         let Self {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use hyper::{Response, StatusCode};
 
 use crate::http::request::accepts::Accepts;
-use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::message::Whole;
-use crate::http::response::sse;
+use crate::http::response::{answer, sse};
 
 /// Returns the response for an answer that is available.
 pub(super) fn whole(answer: impl Into<Whole>, accepts: Accepts) -> Response<HttpBody> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::context::Principal;
 use crate::dispatch::Decision;
-use crate::http::legacy::posted::{Exchange, PostResponse, Posted};
+use crate::http::legacy::posted::{AwaitedAnswers, PostResponse, Posted};
 use crate::http::legacy::replies::{nothing, whole};
 use crate::http::request::accepts::Accepts;
 use crate::http::response::message::Whole;
@@ -96,13 +96,13 @@ pub(super) fn request(
     if found.is_none() {
         state.sessions.hold(session);
     }
-    let exchange = Exchange {
+    let answers = AwaitedAnswers {
         session: Arc::clone(session),
         stream: open(),
         is_batch: false,
         accepts,
     };
-    PostResponse::Waiting(exchange).into()
+    PostResponse::Waiting(answers).into()
 }
 
 /// Serves one request that has no HTTP status of its own. Returns the answer if it is available already; otherwise it comes

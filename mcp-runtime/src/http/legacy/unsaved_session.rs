@@ -13,7 +13,7 @@ use crate::http::stores::session_storage::SessionStorage;
 use crate::jsonrpc::RequestId;
 
 /// A session that begins once its record is stored.
-pub(in crate::http) struct UnsavedSession {
+pub(super) struct UnsavedSession {
     pub(super) id: RequestId,
     pub(super) record: SessionRecord,
     pub(super) response: Response<HttpBody>,

@@ -17,12 +17,11 @@ use crate::http::heartbeat::Heartbeat;
 use crate::http::modern::event_queue::EventQueue;
 use crate::http::modern::status::modern_status;
 use crate::http::request::accepts::Accepts;
-use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::with_retry_after;
-use crate::http::response::sse;
+use crate::http::response::{answer, sse};
 use crate::http::state::ServiceState;
 use crate::http::timers::silence_timeout::SilenceTimeout;
 

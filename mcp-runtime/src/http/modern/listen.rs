@@ -6,12 +6,9 @@ use std::task::Context;
 use crate::bell::Bell;
 use crate::context::Caller;
 use crate::dispatch::{Dispatcher, Listen};
-use crate::http::response::event_source::{EventSource, StreamStatus};
+use crate::http::response::event_source::{EventSource, MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
 use crate::http::timers::expiry::{Expiry, Until};
-
-/// Maximum number of bytes of notifications to take at once.
-const ROOM: usize = 64 << 10;
 
 /// The events of `subscriptions/listen`: the acknowledgement, then changes, and the answer when the server stops or the
 /// credentials of the caller expire.
@@ -40,7 +37,8 @@ impl EventSource for ListenEvents {
         // Register before draining: only the first change after a drain rings the bell.
         self.bell.register(cx.waker());
         let mut lines = Vec::new();
-        self.listen.drain(&mut lines, ROOM, &self.caller);
+        self.listen
+            .drain(&mut lines, MAX_POLLED_BYTES, &self.caller);
         let is_over = is_stopping || self.expiry.poll(self.until, cx);
         if is_over {
             self.listen.complete(&mut lines, self.dispatcher.identity());

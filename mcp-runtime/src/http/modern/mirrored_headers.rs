@@ -7,8 +7,7 @@
 use hyper::header::HeaderMap;
 
 use crate::handler::decode::{HeaderArgument, member};
-use crate::http::request::headers::RequestHeaders;
-use crate::http::request::headers::decoded;
+use crate::http::request::headers::{RequestHeaders, decoded};
 use crate::jsonrpc::{Decimal, ErrorObject, Params, unquote};
 use crate::protocol::Method;
 use crate::protocol::errors::header_mismatch;

@@ -36,7 +36,7 @@ pub(in crate::http) fn notification(
 }
 
 /// Decides a request; if it is a call, starts the call and polls it once.
-pub(in crate::http) fn begin<'s>(
+pub(in crate::http) fn request<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
     id: RequestId,

@@ -21,13 +21,13 @@ impl Accepts {
     };
 
     /// Adds the content types of an `Accept` header.
-    pub(super) fn add(&mut self, field: &HeaderValue) {
+    pub(super) fn add(&mut self, accept: &HeaderValue) {
         // A fast path for the value that clients send.
-        if field.as_bytes() == b"application/json, text/event-stream" {
+        if accept.as_bytes() == b"application/json, text/event-stream" {
             *self = Self::EVERYTHING;
             return;
         }
-        for range in field.as_bytes().split(|byte| *byte == b',') {
+        for range in accept.as_bytes().split(|byte| *byte == b',') {
             let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
             let kind = parts.next().unwrap_or_default();
             if parts.any(is_never) {

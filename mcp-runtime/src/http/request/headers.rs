@@ -64,7 +64,7 @@ pub(in crate::http) struct RequestHeaders<'h> {
     pub(in crate::http) all: &'h HeaderMap,
     pub(in crate::http) host: Option<&'h HeaderValue>,
     pub(in crate::http) origin: Option<&'h HeaderValue>,
-    pub(in crate::http) length: Option<&'h HeaderValue>,
+    pub(super) length: Option<&'h HeaderValue>,
     pub(in crate::http) name: Option<&'h HeaderValue>,
     pub(in crate::http) accepts: Accepts,
     kind: Option<&'h HeaderValue>,
@@ -157,7 +157,7 @@ impl<'h> RequestHeaders<'h> {
 
     /// Refuses bodies that are not plain JSON: content types that a web page can send without a preflight request, and
     /// bodies with a content or transfer encoding.
-    pub(in crate::http) fn check_content(&self) -> Result<(), HttpRefusal> {
+    pub(super) fn check_content(&self) -> Result<(), HttpRefusal> {
         let refuse = |message: &str| {
             Err(HttpRefusal::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,

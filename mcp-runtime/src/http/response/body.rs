@@ -14,8 +14,7 @@ use crate::http::response::activity::Busy;
 use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::sse::KEEP_ALIVE;
 use crate::http::response::stream_permits::StreamPermit;
-use crate::http::timers::alarm::Alarm;
-use crate::http::timers::alarm::after;
+use crate::http::timers::alarm::{Alarm, after};
 use crate::http::timers::stopping::Stopping;
 use crate::limits::Limits;
 

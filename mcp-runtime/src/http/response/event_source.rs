@@ -2,6 +2,9 @@
 
 use std::task::Context;
 
+/// Maximum number of bytes of events to append at once.
+pub(in crate::http) const MAX_POLLED_BYTES: usize = 64 << 10;
+
 /// The source of a response's events. Dropped when the client disconnects.
 pub(in crate::http) trait EventSource: Send {
     /// Appends the events that are available. If there are none and the stream continues, the task is woken when there

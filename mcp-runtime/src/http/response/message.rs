@@ -28,7 +28,7 @@ impl Whole {
     }
 
     /// Returns the message as the body of a response, without copying the page.
-    pub(in crate::http) fn into_body(self) -> HttpBody {
+    pub(super) fn into_body(self) -> HttpBody {
         let Self { mut text, page } = self;
         let Some((gap, page)) = page else {
             return HttpBody::whole(text);

@@ -82,6 +82,11 @@ impl HttpRefusal {
         Self::new(StatusCode::NOT_ACCEPTABLE, error)
     }
 
+    /// 400: batches need a session of the one protocol version that has them.
+    pub(in crate::http) fn batch_not_supported() -> Self {
+        Self::bad_request("only sessions of protocol version 2025-03-26 support batches")
+    }
+
     /// 503: a later request may succeed.
     pub(in crate::http) fn unavailable(message: &str) -> Self {
         Self::new(

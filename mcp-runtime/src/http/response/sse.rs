@@ -49,7 +49,7 @@ pub(in crate::http) fn write_priming(out: &mut Vec<u8>, id: (u64, u64)) {
 }
 
 /// A comment that keeps intermediaries from closing a silent stream.
-pub(in crate::http) const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
+pub(super) const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
 fn write_id(out: &mut Vec<u8>, (stream, position): (u64, u64)) {
     // Writing to memory does not fail.

@@ -4,7 +4,6 @@
 
 use hyper::StatusCode;
 
-use crate::http::legacy::posted::{PostResponse, Posted};
 use crate::http::legacy::{batch, legacy_sse};
 use crate::http::request::head::RequestHead;
 use crate::http::response::pending::PendingResponse;
@@ -29,7 +28,7 @@ pub(super) fn begin<'s>(
     match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
         Ok(Incoming::Message(message)) => one(state, head, found, &message),
         Ok(Incoming::Batch(elements)) => match head.headers.check_legacy() {
-            Ok(()) => saved(state, batch::post(state, head, found, &elements)),
+            Ok(()) => batch::serve(state, head, found, &elements).into_pending(state),
             Err(refusal) => refusal.into(),
         },
         Err((id, error)) => HttpRefusal::new(StatusCode::BAD_REQUEST, error)
@@ -49,21 +48,10 @@ fn one<'s>(
         if let Err(refusal) = head.headers.check_legacy() {
             return refusal.with_id(message.id.to_request_id()).into();
         }
-        return saved(state, legacy::post::post(state, head, found, message));
+        return legacy::post::serve(state, head, found, message).into_pending(state);
     };
     match message.id.to_request_id() {
-        Some(id) => modern::post::begin(state, head, id, method, message),
+        Some(id) => modern::post::request(state, head, id, method, message),
         None => PendingResponse::Over(modern::post::notification(head.headers, &message.params)),
-    }
-}
-
-/// Saves changes of the session before a legacy request is answered, if there are any.
-fn saved(state: &ServiceState, posted: Posted) -> PendingResponse<'_> {
-    match posted {
-        Posted {
-            save: None,
-            answer: PostResponse::Over(response),
-        } => PendingResponse::Over(response),
-        posted => PendingResponse::waiting(posted.finish(state)),
     }
 }

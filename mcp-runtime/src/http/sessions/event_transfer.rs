@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::sessions::http_session::HttpSession;
-use crate::http::stores::event_store::EventStore;
-use crate::http::stores::event_store::StreamEntry;
+use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::maybe_ready::StoreFailed;
-use crate::http::streams::session_stream::SessionStream;
-use crate::http::streams::session_stream::is_standalone;
+use crate::http::streams::session_stream::{SessionStream, is_standalone};
 use crate::limits::Limits;
 
 /// Interval for polling a stream that continues at another instance, and delay before a store that failed is retried.

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::bell::Bell;
 use crate::context::Principal;
 use crate::dispatch::{ChannelId, ChannelMemory, Decision, Dispatcher, Wake};
-use crate::http::response::event_source::StreamStatus;
+use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
 use crate::http::sessions::live_streams::LiveStreams;
 use crate::http::sessions::running_requests::RunningRequests;
@@ -24,23 +24,20 @@ use crate::jsonrpc::Message;
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
 
-/// Maximum number of bytes of change notifications to take at once.
-const ROOM: usize = 64 << 10;
-
 /// The live part of a legacy session over HTTP.
 pub(in crate::http) struct HttpSession {
     pub(in crate::http) id: Arc<str>,
     pub(super) kind: SessionKind,
     /// The key of the principal it belongs to, if it belongs to one.
-    pub(in crate::http) owner: Option<Box<str>>,
+    pub(super) owner: Option<Box<str>>,
     /// Rung when the session has change notifications.
-    pub(in crate::http) bell: Arc<Bell>,
+    bell: Arc<Bell>,
     state: Mutex<LiveState>,
 }
 
 /// The kind of a session: the thing that it lives in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum SessionKind {
+pub(super) enum SessionKind {
     /// A record, kept in a store.
     Kept {
         /// `true` if the events of its streams are stored for other instances.
@@ -70,7 +67,7 @@ pub(super) struct LiveState {
 
 impl HttpSession {
     /// Creates the live part of a session with a record, or of one that is [`Alone`](SessionKind::Alone).
-    pub(in crate::http) fn resume(
+    pub(super) fn resume(
         id: Arc<str>,
         kind: SessionKind,
         record: &SessionRecord,
@@ -87,7 +84,7 @@ impl HttpSession {
     }
 
     /// Creates the session of a new connection of 2024-11-05.
-    pub(in crate::http) fn connection(
+    pub(super) fn connection(
         id: Arc<str>,
         caller: Option<&Principal>,
         dispatcher: &Arc<Dispatcher>,
@@ -143,7 +140,7 @@ impl HttpSession {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(in crate::http) fn is_connection(&self) -> bool {
+    pub(super) fn is_connection(&self) -> bool {
         self.kind == SessionKind::Connection
     }
 
@@ -176,23 +173,23 @@ impl HttpSession {
     }
 
     /// Returns the changes since the record was read, if any.
-    pub(in crate::http) fn change_since(&self, record: &SessionRecord) -> Option<SessionUpdate> {
+    pub(super) fn change_since(&self, record: &SessionRecord) -> Option<SessionUpdate> {
         let memory = self.state().channel.memory()?;
         Some(SessionUpdate::between(record, memory)).filter(|change| !change.is_nothing())
     }
 
     /// Records that the client is still present.
-    pub(in crate::http) fn touch(&self) {
+    pub(super) fn touch(&self) {
         self.state().used = Instant::now();
     }
 
     /// Records that the record was read, and applies changes made elsewhere.
-    pub(in crate::http) fn know(&self, record: &SessionRecord) {
+    pub(super) fn know(&self, record: &SessionRecord) {
         self.state().know(record, Instant::now());
     }
 
     /// Records that the client is present and that the record was read for its request.
-    pub(in crate::http) fn meet(&self, record: &SessionRecord) {
+    pub(super) fn meet(&self, record: &SessionRecord) {
         let mut state = self.state();
         let now = Instant::now();
         state.used = now;
@@ -200,7 +197,7 @@ impl HttpSession {
     }
 
     /// Records that the state here may differ from the record.
-    pub(in crate::http) fn doubt(&self) {
+    pub(super) fn doubt(&self) {
         self.state().known = 0;
     }
 
@@ -278,7 +275,7 @@ impl HttpSession {
     /// merged with later ones about the same change.
     pub(super) fn pump(&self, standalone: &SessionStream) {
         let mut lines = Vec::new();
-        let room = standalone.room().min(ROOM);
+        let room = standalone.room().min(MAX_POLLED_BYTES);
         self.state().channel.drain(&mut lines, room);
         for message in sse::messages(&lines) {
             standalone.push(message.into());

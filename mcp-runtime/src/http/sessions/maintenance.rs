@@ -44,7 +44,7 @@ impl Sessions {
                     ended.push(Arc::clone(session));
                     return false;
                 }
-                let keep = session.is_due(after, limits);
+                let keep = session.renewal(after, limits);
                 due.extend(keep.map(|keep| (Arc::clone(session), keep)));
                 true
             });

@@ -19,7 +19,7 @@ impl HttpSession {
     }
 
     /// Returns the time for which the record is to be kept from now on, if it was not read for the time `after`.
-    pub(super) fn is_due(&self, after: Duration, limits: &Limits) -> Option<Duration> {
+    pub(super) fn renewal(&self, after: Duration, limits: &Limits) -> Option<Duration> {
         let state = self.state();
         let is_due =
             matches!(self.kind, SessionKind::Kept { .. }) && state.renewed.elapsed() >= after;

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::http::stores::event_store::EventStore;
-use crate::http::stores::event_store::StreamEntry;
+use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::maybe_ready::MaybeReady;
 use crate::limits::Limits;
 
@@ -194,8 +193,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_came_after_a_place_is_read_and_nothing_of_other_streams() {
         let store = store(10, 100);
-        let append = |session, stream, place, entry| {
-            known(store.append(session, stream, place, entry, MINUTE));
+        let append = |session, stream, position, entry| {
+            known(store.append(session, stream, position, entry, MINUTE));
         };
         append("a", 1, 0, StreamEntry::Opened);
         append("a", 1, 1, message("1"));
@@ -226,10 +225,11 @@ mod tests {
     #[test]
     fn a_stream_and_a_session_keep_only_so_much() {
         let store = store(3, 10);
-        let append = |stream, place, entry| known(store.append("a", stream, place, entry, MINUTE));
+        let append =
+            |stream, position, entry| known(store.append("a", stream, position, entry, MINUTE));
         append(1, 0, StreamEntry::Opened);
-        for place in 1..=5 {
-            append(1, place, message("abcd"));
+        for position in 1..=5 {
+            append(1, position, message("abcd"));
         }
         assert_eq!(known(store.read("a", 1, 2)), None);
         assert_eq!(known(store.read("a", 1, 3)).map(|all| all.len()), Some(2));

@@ -202,14 +202,14 @@ mod date {
         clippy::trivially_copy_pass_by_ref,
         reason = "serde passes a reference"
     )]
-    pub(in crate::http) fn serialize<S: Serializer>(
+    pub(super) fn serialize<S: Serializer>(
         version: &ProtocolVersion,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(version.as_str())
     }
 
-    pub(in crate::http) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<ProtocolVersion, D::Error> {
         let date = Cow::<'de, str>::deserialize(deserializer)?;

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 use std::task::Context;
 
-use crate::http::response::event_source::StreamStatus;
+use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
 use crate::http::streams::session_stream::{Resumption, SessionStream};
-
-/// Maximum number of bytes of events to produce at once.
-const ROOM: usize = 64 << 10;
 
 impl SessionStream {
     /// Returns a reader of the events from `position` on. `None` if the event at `position` is no longer kept, or `position` was never
@@ -68,7 +65,7 @@ impl StreamReader {
             sse::write_priming(out, (stream.number, 0));
         }
         let end = log.close_at.unwrap_or(log.next).min(log.next);
-        while self.position < end.min(log.stored) && out.len() < ROOM {
+        while self.position < end.min(log.stored) && out.len() < MAX_POLLED_BYTES {
             let Some(event) = log.event(self.position) else {
                 // Dropped, which never happens to unread events.
                 return StreamStatus::Ended;

@@ -12,8 +12,7 @@ use std::time::SystemTime;
 use tokio::time::Instant;
 
 use crate::context::Principal;
-use crate::http::timers::alarm::Alarm;
-use crate::http::timers::alarm::after;
+use crate::http::timers::alarm::{Alarm, after};
 
 /// The end of the validity of credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

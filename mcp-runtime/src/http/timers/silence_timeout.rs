@@ -10,8 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::cancellation::CancellationToken;
-use crate::http::timers::alarm::Alarm;
-use crate::http::timers::alarm::after;
+use crate::http::timers::alarm::{Alarm, after};
 use crate::limits::Limits;
 
 /// The silence of one call, measured from the first poll.

@@ -8,7 +8,8 @@ use crate::cancellation::CancellationToken;
 /// Polls for the request to stop the server.
 pub(in crate::http) struct Stopping {
     shutdown: CancellationToken,
-    told: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Completes when the server was told to stop.
+    cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// The waker of the task that was registered last.
     waker: Option<Waker>,
 }
@@ -19,7 +20,7 @@ impl Stopping {
         let waited_for = shutdown.clone();
         Self {
             shutdown,
-            told: Box::pin(async move { waited_for.cancelled().await }),
+            cancelled: Box::pin(async move { waited_for.cancelled().await }),
             waker: None,
         }
     }
@@ -35,7 +36,7 @@ impl Stopping {
             return false;
         }
         self.waker = Some(cx.waker().clone());
-        self.told.as_mut().poll(cx).is_ready()
+        self.cancelled.as_mut().poll(cx).is_ready()
     }
 }
 
