@@ -95,7 +95,11 @@ impl RuleVerdict {
     }
 }
 
-/// Fails with the message, at the caller, if a rule does not hold: an assertion in the expansion of a macro.
+/// Asserts, in the expansion of a macro, that a rule holds.
+///
+/// # Panics
+///
+/// If it does not: with its message, at the caller.
 #[track_caller]
 pub const fn check(verdict: &RuleVerdict) {
     assert!(verdict.holds, "{}", verdict.text());
