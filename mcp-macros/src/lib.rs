@@ -1,14 +1,14 @@
 //! The attribute macros of `mcp-runtime`; use them through that crate, whose documentation describes each of them.
 //!
-//! Three stages, one folder each, run by [`stages`]; each uses only those before it:
+//! Three stages, one folder each, run by `stages`; each uses only those before it:
 //!
-//! - [`parse`] turns tokens into options and split items. It removes what Rust would not accept from the item.
-//! - [`model`] decides every default and checks everything that needs no types. Its values are those of `parse`, the types of `syn`
+//! - `parse` turns tokens into options and split items. It removes what Rust would not accept from the item.
+//! - `model` decides every default and checks everything that needs no types. Its values are those of `parse`, the types of `syn`
 //!   and plain Rust, each with its spans; it neither reads nor makes tokens.
-//! - [`expand`] makes the tokens: it is the only stage that quotes. Checks that need types are left to constants and trait bounds in
+//! - `expand` makes the tokens: it is the only stage that quotes. Checks that need types are left to constants and trait bounds in
 //!   the expansion.
 //!
-//! Mistakes are [`errors`] of the stage that finds them.
+//! Mistakes are `errors` of the stage that finds them.
 
 mod errors;
 mod expand;

@@ -8,8 +8,8 @@ pub use crate::handler::call::{
 };
 pub use crate::handler::completion::IntoCompletionResult;
 pub use crate::handler::definition::{
-    ClientFeature, Completes, CompletionTarget, Definition, GuardOptions, IntoSchema, Kind,
-    Location, Options, Owner, Submitted, named, type_id_of,
+    ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
+    Submitted, named, type_id_of,
 };
 pub use crate::handler::form;
 pub use crate::handler::handler_error::ShownError;

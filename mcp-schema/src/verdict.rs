@@ -102,11 +102,11 @@ impl RuleVerdict {
     }
 }
 
-/// Panics with the message if a rule does not hold. In an expansion of a macro, this is an assertion at compile time.
+/// Asserts that a rule holds: in the expansion of a macro, at compile time.
 ///
 /// # Panics
 ///
-/// If the rule does not hold.
+/// Panics with the message at the caller if the rule does not hold.
 #[track_caller]
 pub const fn check(verdict: &RuleVerdict) {
     assert!(verdict.holds, "{}", verdict.text());

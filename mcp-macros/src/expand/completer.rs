@@ -5,23 +5,19 @@ use quote::quote;
 
 use crate::expand::reference::reference_name;
 use crate::expand::tokens::{check, outside};
-use crate::expand::value::Fields;
 use crate::model::completer::Target;
 
-/// Sets the field of `Options` that only completers have.
-pub(crate) fn set(fields: &mut Fields, target: Option<&Target>) {
-    let completes = target.map(|target| {
-        let argument = &target.argument;
-        quote!(__mcp::Completes {
-            target: || __MCP_TARGET.function,
-            argument: #argument,
-        })
-    });
-    fields.set_some("completes", completes);
+/// Returns the reference to the argument.
+pub(crate) fn completes(target: &Target, self_type: Option<&syn::Type>) -> TokenStream {
+    let function = outside(&target.function, self_type, "_");
+    let argument = &target.argument;
+    quote!(__mcp::Completes {
+        target: || __mcp::type_id_of(&#function),
+        argument: #argument,
+    })
 }
 
-/// Returns the constant that refers to the prompt or template, and the check that it has the argument. The user's path occurs
-/// only here, so an error in it is reported once.
+/// Returns the check that the prompt or template has the argument.
 pub(crate) fn checks(target: &Target, self_type: Option<&syn::Type>) -> TokenStream {
     let argument = &target.argument;
     let mut reference = target.function.clone();
@@ -32,12 +28,8 @@ pub(crate) fn checks(target: &Target, self_type: Option<&syn::Type>) -> TokenStr
     }
     let reference = outside(reference, self_type, "_");
     let kind = target.kind.noun();
-    let check = check(
+    check(
         argument.span(),
-        &quote!(__mcp::rules::completed_argument(#kind, #name, __MCP_TARGET.parameters, #argument)),
-    );
-    quote!(
-        const __MCP_TARGET: __mcp::CompletionTarget = #reference();
-        #check
+        &quote!(__mcp::rules::completed_argument(#kind, #name, #reference(), #argument)),
     )
 }

@@ -112,33 +112,36 @@ impl<'a> Field<'a> {
             let min = bound(value.start.as_ref(), &quote!(::core::f64::NEG_INFINITY));
             let max = bound(value.end.as_ref(), &quote!(::core::f64::INFINITY));
             field.with.push(quote!(.range(#min, #max)));
-            field.check(*key, &quote!(check_range), None);
+            field.check(*key, "check_range", None);
         }
         if let Some(Keyed { key, value }) = &options.length {
             let (min, max) = (option(value.min), option(value.max));
             field.with.push(quote!(.length(#min, #max)));
-            field.check(*key, &quote!(check_length), None);
+            field.check(*key, "check_length", None);
         }
         if let (Some(name), Some(format)) = (&options.format, model.format) {
             let format = syn::Ident::new(format, Span::call_site());
             field.with.push(quote!(.format(__mcp::Format::#format)));
-            field.check(name.key, &quote!(check_format), None);
+            field.check(name.key, "check_format", None);
         }
         if let (Some(value), Some(literal)) = (&options.default, model.default) {
             let literal = syn::Ident::new(literal, Span::call_site());
             field.with.push(quote!(.default(#value)));
             let literal = quote!(__mcp::form::Literal::#literal);
-            field.check(value.span(), &quote!(check_default), Some(&literal));
+            field.check(value.span(), "check_default", Some(&literal));
         }
         field
     }
 
     /// Adds a check of a rule on the kind of the field; if it fails, the caret is at `span`.
-    fn check(&mut self, span: Span, rule: &TokenStream, literal: Option<&TokenStream>) {
-        let (meta, literal) = (&self.meta, literal.into_iter());
-        self.checks.push(
-            quote_spanned!(at(span)=> const _: () = __mcp::form::#rule(#meta.kind #(, #literal)*);),
-        );
+    fn check(&mut self, span: Span, rule: &str, literal: Option<&TokenStream>) {
+        // Every token has the span, because the caret is at the whole expression.
+        let span = at(span);
+        let (rule, literal) = (syn::Ident::new(rule, span), literal.into_iter());
+        let meta = &self.meta;
+        self.checks.push(quote_spanned!(span=>
+            const _: () = __mcp::form::#rule(#meta.kind #(, #literal)*);
+        ));
     }
 
     /// Returns the constant that describes the field, the only place with the bound on its type, and the checks.

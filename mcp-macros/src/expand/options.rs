@@ -37,9 +37,11 @@ pub(crate) fn options(handler: &Handler) -> TokenStream {
     match &handler.options {
         Options::Tool(tool) => tool::set(&mut fields, tool),
         Options::Resource(uri, resource) => resource::set(&mut fields, uri, resource),
-        Options::Completer(_) => completer::set(&mut fields, handler.target.as_ref()),
-        Options::Prompt(_) => {}
+        Options::Prompt(_) | Options::Completer(_) => {}
     }
+    let target = handler.target.as_ref();
+    let completes = target.map(|target| completer::completes(target, handler.self_type.as_ref()));
+    fields.set_some("completes", completes);
     fields.finish(&quote!(__mcp::Options))
 }
 

@@ -1,7 +1,7 @@
 //! One parameter: its description, its default, and its value in the call.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::expand::tokens::{at, check, first_span, outside};
@@ -146,10 +146,13 @@ impl<'a> Expanded<'a> {
     pub(crate) fn checks(&self) -> TokenStream {
         let (owned, index) = (&self.owned, self.index);
         let mut checks = TokenStream::new();
-        let mut suits = |span: Span, check: TokenStream| {
-            checks.extend(
-                quote_spanned!(at(span)=> const _: () = <__mcp::Probe<#owned>>::CONSTRAINTS.#check;),
-            );
+        // Every token has the span, because the caret is at the whole expression.
+        let mut suits = |span: Span, check: &str, argument: Option<&dyn ToTokens>| {
+            let (span, argument) = (at(span), argument.into_iter());
+            let check = Ident::new(check, span);
+            checks.extend(quote_spanned!(span=>
+                const _: () = <__mcp::Probe<#owned>>::CONSTRAINTS.#check(#(#argument)*);
+            ));
         };
         let ArgumentOptions {
             header,
@@ -158,34 +161,34 @@ impl<'a> Expanded<'a> {
             ..
         } = &self.parameter.annotations.options;
         if let Some(range) = &constraints.range {
-            suits(range.key, quote!(check_range()));
+            suits(range.key, "check_range", None);
             for end in [&range.value.start, &range.value.end].into_iter().flatten() {
                 if let NumberValue::Integer(number) = end.value {
-                    suits(end.span, quote!(check_number(#number)));
+                    suits(end.span, "check_number", Some(&number));
                 }
             }
         }
         if let Some(length) = &constraints.length {
-            suits(length.key, quote!(check_length()));
+            suits(length.key, "check_length", None);
         }
         for text in [&constraints.pattern, &constraints.format]
             .into_iter()
             .flatten()
         {
-            suits(text.key, quote!(check_text()));
+            suits(text.key, "check_text", None);
         }
         if let Some(items) = &constraints.items {
-            suits(items.key, quote!(check_items()));
+            suits(items.key, "check_items", None);
         }
         if let Some(header) = header {
-            suits(header.span(), quote!(check_header(#header)));
+            suits(header.span(), "check_header", Some(header));
         }
         if any_path.is_present() {
-            suits(any_path.span(), quote!(check_any_path()));
+            suits(any_path.span(), "check_any_path", None);
         }
         if self.is_partial_text() {
             let span = self.parameter.ty.span();
-            suits(span, quote!(check_partial_text()));
+            suits(span, "check_partial_text", None);
             checks.extend(check(
                 span,
                 &quote!(__mcp::rules::partial_text(&__MCP_PARAMETERS[#index])),

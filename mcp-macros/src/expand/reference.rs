@@ -16,7 +16,11 @@ fn has_reference(handler: &Handler) -> bool {
 
 /// Returns the name of the hidden function that `#[completer(prompt = …)]` calls for the parameters of a prompt or template.
 pub(crate) fn reference_name(function: &Ident) -> Ident {
-    format_ident!("__mcp_prompt_{}", function.unraw(), span = function.span())
+    format_ident!(
+        "__mcp_parameters_of_{}",
+        function.unraw(),
+        span = function.span()
+    )
 }
 
 /// Returns that function, to be placed next to the handler, if it has one.
@@ -30,17 +34,13 @@ pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
     let mut name = reference_name(&handler.ident);
     name.set_span(at(handler.ident.span()));
     let statics = statics(handler);
-    let function = function_path(handler);
     Some(quote!(
         #(#cfgs)*
         #[doc(hidden)]
-        #visibility const fn #name() -> #runtime::__private::CompletionTarget {
+        #visibility const fn #name() -> &'static [#runtime::__private::ParameterMeta] {
             use #runtime::__private as __mcp;
             #statics
-            __mcp::CompletionTarget {
-                function: __mcp::type_id_of(&#function),
-                parameters: &__MCP_PARAMETERS,
-            }
+            &__MCP_PARAMETERS
         }
     ))
 }
@@ -77,7 +77,7 @@ pub(crate) fn parameters(handler: &Handler) -> TokenStream {
     let fallback = probe_fallback(handler);
     quote!(
         #fallback
-        const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = #function().parameters;
+        const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = #function();
     )
 }
 

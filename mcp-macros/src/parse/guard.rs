@@ -34,8 +34,8 @@ impl FromMeta for Count {
             None => matches!(value, syn::Expr::Unary(_)),
         };
         if is_wrong {
-            let said = "`concurrency` must be a whole number above zero: `concurrency = 4`";
-            return Err(Error::custom(said).with_span(&value));
+            let message = "`concurrency` must be a whole number above zero: `concurrency = 4`";
+            return Err(Error::custom(message).with_span(&value));
         }
         Ok(Self(value))
     }

@@ -4,13 +4,13 @@
 
 /// Converts the errors, with new messages at the same spans.
 pub(crate) fn reworded(error: darling::Error) -> syn::Error {
-    let mut said = syn::Error::from(error)
+    let mut errors = syn::Error::from(error)
         .into_iter()
         .map(|error| syn::Error::new(error.span(), reword(&error.to_string())));
-    let Some(mut first) = said.next() else {
+    let Some(mut first) = errors.next() else {
         return syn::Error::new(proc_macro2::Span::call_site(), "invalid options");
     };
-    first.extend(said);
+    first.extend(errors);
     first
 }
 
@@ -93,8 +93,8 @@ mod tests {
     use super::reword;
 
     #[test]
-    fn unknown_options_are_told_in_our_words() {
-        for (text, said) in [
+    fn unknown_options_are_reworded() {
+        for (text, expected) in [
             (
                 "Unknown field: `titel`. Did you mean `title`?",
                 "unknown option `titel`; did you mean `title`?",
@@ -119,7 +119,7 @@ mod tests {
             ("Duplicate field `x`", "option `x` is given twice"),
             ("anything else", "anything else"),
         ] {
-            assert_eq!(reword(text), said);
+            assert_eq!(reword(text), expected);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::stages;
 use crate::tests::{check, check_server, tokens};
 
 #[test]
-fn scopes_are_checked_and_handed_in() {
+fn scopes_are_checked_and_passed_on() {
     check(
         Kind::Prompt,
         r#"scopes("notes:read", "notes:write"), visible_if = staff::only"#,
@@ -17,17 +17,14 @@ fn scopes_are_checked_and_handed_in() {
                 String::new()
             }
             #[doc(hidden)]
-            const fn __mcp_prompt_review() -> ::mcp_runtime::__private::CompletionTarget {
+            const fn __mcp_parameters_of_review() -> &'static [::mcp_runtime::__private::ParameterMeta] {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                __mcp::CompletionTarget {
-                    function: __mcp::type_id_of(&review),
-                    parameters: &__MCP_PARAMETERS,
-                }
+                &__MCP_PARAMETERS
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
-                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_prompt_review().parameters;
+                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_parameters_of_review();
                 const _: () = __mcp::rules::check(&__mcp::rules::scope("notes:read"));
                 const _: () = __mcp::rules::check(&__mcp::rules::scope("notes:write"));
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
@@ -113,7 +110,7 @@ fn a_method_names_a_function_of_its_type() {
 }
 
 #[test]
-fn scopes_are_texts_in_parentheses_each_once() {
+fn scopes_are_strings_in_parentheses_each_once() {
     const FORM: &str = "`scopes` takes strings in parentheses";
     for (options, message) in [
         ("scopes", FORM),

@@ -77,7 +77,7 @@ fn the_first_parameter_has_no_name() {
 }
 
 #[test]
-fn what_is_completed_is_named_in_one_place() {
+fn the_completed_argument_is_checked() {
     check(
         Kind::Completer,
         r#"prompt = prompts::review, argument = "language""#,
@@ -99,12 +99,11 @@ fn what_is_completed_is_named_in_one_place() {
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::partial_text(&__MCP_PARAMETERS[0usize]),
                 );
-                const __MCP_TARGET: __mcp::CompletionTarget = prompts::__mcp_prompt_review();
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::completed_argument(
                         "prompt",
                         "review",
-                        __MCP_TARGET.parameters,
+                        prompts::__mcp_parameters_of_review(),
                         "language",
                     ),
                 );
@@ -122,7 +121,7 @@ fn what_is_completed_is_named_in_one_place() {
                     parameters: &__MCP_PARAMETERS,
                     options: &__mcp::Options {
                         completes: ::core::option::Option::Some(__mcp::Completes {
-                            target: || __MCP_TARGET.function,
+                            target: || __mcp::type_id_of(&prompts::review),
                             argument: "language",
                         }),
                         ..__mcp::Options::NONE

@@ -14,7 +14,7 @@ fn parameters_can_be_referred_to_from_elsewhere() {
         &expect![[r#"
             pub(crate) fn review(language: Option<String>, style: &str) -> String {}
             #[doc(hidden)]
-            pub(crate) const fn __mcp_prompt_review() -> ::mcp_runtime::__private::CompletionTarget {
+            pub(crate) const fn __mcp_parameters_of_review() -> &'static [::mcp_runtime::__private::ParameterMeta] {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ProbeFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
@@ -33,15 +33,12 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                         .parameter::<<str as __mcp::Lend>::Owned>("style", "")
                         .candidates(&["short", "long"]),
                 ];
-                __mcp::CompletionTarget {
-                    function: __mcp::type_id_of(&review),
-                    parameters: &__MCP_PARAMETERS,
-                }
+                &__MCP_PARAMETERS
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ProbeFallback as _;
-                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_prompt_review().parameters;
+                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_parameters_of_review();
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "review",

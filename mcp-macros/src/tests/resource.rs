@@ -6,7 +6,7 @@ use crate::parse::kind::Kind;
 use crate::tests::check;
 
 #[test]
-fn a_resource_has_its_address_checked() {
+fn a_resource_has_its_uri_checked() {
     check(
         Kind::Resource,
         r#""config://app", mime_type = "text/plain", audience(user), priority = 1, ttl = "1h", cache = "public""#,
@@ -64,7 +64,7 @@ fn a_template_has_its_variables_checked() {
         &expect![[r#"
             fn note(id: u32, ctx: &Context) -> String {}
             #[doc(hidden)]
-            const fn __mcp_prompt_note() -> ::mcp_runtime::__private::CompletionTarget {
+            const fn __mcp_parameters_of_note() -> &'static [::mcp_runtime::__private::ParameterMeta] {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ProbeFallback as _;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
@@ -81,15 +81,12 @@ fn a_template_has_its_variables_checked() {
                         )
                         .parameter::<<Context as __mcp::Lend>::Owned>("ctx", ""),
                 ];
-                __mcp::CompletionTarget {
-                    function: __mcp::type_id_of(&note),
-                    parameters: &__MCP_PARAMETERS,
-                }
+                &__MCP_PARAMETERS
             }
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ProbeFallback as _;
-                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_prompt_note().parameters;
+                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_parameters_of_note();
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::template("notes:///{id}", &__MCP_PARAMETERS),
                 );

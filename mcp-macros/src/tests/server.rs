@@ -25,13 +25,10 @@ fn methods_are_called_on_a_shared_value() {
                 async fn delete(&self, id: u8) -> Result<Self> {}
                 pub fn show(&self) -> String {}
                 #[doc(hidden)]
-                pub const fn __mcp_prompt_show() -> ::mcp_runtime::__private::CompletionTarget {
+                pub const fn __mcp_parameters_of_show() -> &'static [::mcp_runtime::__private::ParameterMeta] {
                     use ::mcp_runtime::__private as __mcp;
                     static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                    __mcp::CompletionTarget {
-                        function: __mcp::type_id_of(&<Notes>::show),
-                        parameters: &__MCP_PARAMETERS,
-                    }
+                    &__MCP_PARAMETERS
                 }
             }
             const _: () = {
@@ -98,8 +95,7 @@ fn methods_are_called_on_a_shared_value() {
             };
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
-                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = <Notes>::__mcp_prompt_show()
-                    .parameters;
+                const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = <Notes>::__mcp_parameters_of_show();
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "show",

@@ -6,7 +6,7 @@ use crate::parse::kind::Kind;
 use crate::tests::check;
 
 #[test]
-fn a_function_is_described_and_handed_in() {
+fn a_function_is_described_and_registered() {
     check(
         Kind::Tool,
         "",
@@ -87,7 +87,7 @@ fn a_function_is_described_and_handed_in() {
 }
 
 #[test]
-fn options_are_fields_and_text_is_checked() {
+fn options_are_fields_and_strings_are_checked() {
     check(
         Kind::Tool,
         r#"name = "notes.add", title = "Add", read_only, destructive = false, timeout = "5s", rate = "10/min", concurrency = 4, max_output = "64KiB", requires(sampling), icons = ["https://example.com/a.png"], strict"#,
@@ -151,7 +151,7 @@ fn options_are_fields_and_text_is_checked() {
 }
 
 #[test]
-fn what_is_lent_is_owned_by_the_future() {
+fn the_future_owns_lent_values() {
     check(
         Kind::Tool,
         "",
@@ -238,7 +238,7 @@ fn a_half_typed_body_still_expands() {
 }
 
 #[test]
-fn a_default_in_rust_stands_in_one_place() {
+fn a_default_in_rust_occurs_once() {
     check(
         Kind::Tool,
         "blocking, crate = ::mcp",

@@ -186,15 +186,6 @@ impl<T> GuardOptions<T> {
     };
 }
 
-/// A prompt or template as a completer refers to it, with `#[completer(prompt = …)]`.
-#[derive(Clone, Copy, Debug)]
-pub struct CompletionTarget {
-    /// The type of the function item.
-    pub function: TypeId,
-    /// The parameters.
-    pub parameters: &'static [ParameterMeta],
-}
-
 /// The argument that a completer names as its target.
 #[derive(Debug)]
 pub struct Completes {

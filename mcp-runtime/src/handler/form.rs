@@ -1,6 +1,11 @@
 //! Support for derived forms: functions that read fields, and rules that are checked when the author's crate is
 //! compiled.
 
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "a check panics while the author's crate is compiled, and nowhere else"
+)]
+
 use serde_json::Value;
 
 use crate::context::{FieldKind, FormField};

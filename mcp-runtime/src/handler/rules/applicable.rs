@@ -2,10 +2,16 @@
 //!
 //! Each check fails at its caller, an assertion in the expansion of a macro.
 
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "a check panics while the author's crate is compiled, and nowhere else"
+)]
+
 use super::{check, header};
 
 /// The constraints that apply to a type.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each constraint")]
 pub struct ApplicableConstraints {
     /// `true` if `range` applies.
     pub(crate) range: bool,
