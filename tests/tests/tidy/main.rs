@@ -1,4 +1,4 @@
-//! Rules about the sources that no compiler checks: names, comments, words, and sizes of files.
+//! Rules about the sources that no compiler checks: names, comments, words, sleeping tests, and sizes of files.
 //!
 //! Each rule reads the tracked sources and lists what breaks it. `tests/tidy/exceptions.txt` holds the exceptions, each with
 //! its reason; an exception that nothing needs any more fails too. `tests/tidy/public.txt` is a snapshot of the public
@@ -11,5 +11,6 @@ mod exceptions;
 mod names;
 mod public;
 mod sizes;
+mod sleeps;
 mod sources;
 mod words;
