@@ -334,11 +334,18 @@ impl<S: AsyncRead + Unpin> Response<S> {
         self.stream
     }
 
-    /// Returns the next event; `None` at the end.
+    /// Returns the next event, and checks its message unless it answers another request; `None` at the end.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
             self.events.push(&std::mem::take(&mut self.buffer));
             if let Some(event) = self.events.pop() {
+                // The first event of the transport of 2024 holds the URL for messages.
+                if !event.data.is_empty() && event.name != "endpoint" {
+                    let message: Value = serde_json::from_str(&event.data).expect("a message");
+                    if self.method.is_some() || message["method"].is_string() {
+                        self.judge(&message);
+                    }
+                }
                 return Some(event);
             }
             if !self.more().await && self.buffer.is_empty() {
@@ -348,19 +355,14 @@ impl<S: AsyncRead + Unpin> Response<S> {
     }
 
     /// Returns the next message among the events, and checks it.
-    ///
-    /// # Panics
-    ///
-    /// Panics if an event does not contain a valid message.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             let event = self.event().await?;
-            if event.data.is_empty() {
-                continue;
+            if !event.data.is_empty() {
+                let message = serde_json::from_str(&event.data).expect("a message");
+                self.judge(&message);
+                return Some(message);
             }
-            let message = serde_json::from_str(&event.data).expect("an event holds a message");
-            self.judge(&message);
-            return Some(message);
         }
     }
 
@@ -380,9 +382,12 @@ impl<S: AsyncRead + Unpin> Response<S> {
         for message in messages {
             // Refusals before the body is read, and of notifications, have no id.
             if self.status >= 400 && message.get("id").is_none() {
-                assert!(
-                    message["error"]["code"].is_i64() && message["error"]["message"].is_string()
-                );
+                let mut whole = message.clone();
+                whole["id"] = json!(0);
+                if let Err(faults) = schema::against(self.version, "JSONRPCMessage", &whole) {
+                    panic!("{faults}");
+                }
+                assert!(message["error"]["code"].is_i64(), "{message}");
                 continue;
             }
             if let Err(faults) = schema::check(self.version, message, self.method.as_deref()) {

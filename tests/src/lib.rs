@@ -17,6 +17,7 @@ pub mod link;
 pub mod process;
 pub mod schema;
 pub mod version;
+pub mod wait;
 
 pub use client::{Answer, Client, Failure, Question};
 pub use link::{Link, Served};

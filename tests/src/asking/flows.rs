@@ -1,7 +1,6 @@
 //! Handlers that ask in every possible way. Each runs one `once` block before it asks, and one after.
 
 use std::future::pending;
-use std::time::Duration;
 
 use mcp_runtime::prelude::*;
 use serde::Serialize;
@@ -55,7 +54,7 @@ async fn two_in_sequence(ctx: Context, ledger: State<Ledger>) -> Result<String> 
 async fn two_at_once(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
     let charge = ctx.once("between", async || {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::task::yield_now().await;
         Ok(ledger.note("between"))
     });
     let (name, sure, charged) = tokio::join!(

@@ -5,12 +5,9 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use mcp_runtime::{Context, Result};
 use serde::{Deserialize, Serialize};
-
-use crate::client::PATIENCE;
 
 /// A file with a line for each action. Clones share the file; it is deleted with the last clone in the process that
 /// created it.
@@ -81,11 +78,7 @@ impl Ledger {
 
     /// Waits until an action was recorded that many times, perhaps by another process.
     pub async fn until(&self, what: &str, times: usize) {
-        let started = Instant::now();
-        while self.count(what) < times {
-            assert!(started.elapsed() < PATIENCE, "{what} was not done in time");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        crate::wait::until(async || self.count(what) >= times).await;
     }
 
     /// Performs an action in a `once` block, and records it.

@@ -16,12 +16,7 @@ async fn a_misspelt_field_inside_of_an_argument_is_named() {
             "/due: unknown property `huor`; did you mean `hour`?",
         ),
     ] {
-        let result = client
-            .ok(
-                "tools/call",
-                json!({"name": "due", "arguments": {"due": due}}),
-            )
-            .await;
+        let result = client.tool("due", json!({"due": due})).await;
         assert_eq!(result["content"][0]["text"], text);
     }
 }
@@ -30,10 +25,7 @@ async fn a_misspelt_field_inside_of_an_argument_is_named() {
 async fn numbers_in_quotes_are_understood_inside_of_arguments() {
     let mut client = client(Version::V2026_07_28).await;
     let result = client
-        .ok(
-            "tools/call",
-            json!({"name": "due", "arguments": {"due": {"day": "1", "hour": "2"}}}),
-        )
+        .tool("due", json!({"due": {"day": "1", "hour": "2"}}))
         .await;
     assert_eq!(result["content"][0]["text"], "1 Some(2)");
 }

@@ -1,4 +1,5 @@
-//! Rules about the sources that no compiler checks: names, comments, words, sizes of files, and stages of the macros.
+//! Rules about the sources that no compiler checks: names, comments, words, sizes of files, rooms and circles, stages of the
+//! macros, and sleeping tests.
 //!
 //! Each rule reads the tracked sources and lists what breaks it. `tests/tidy/exceptions.txt` holds the exceptions, each with
 //! its reason; an exception that nothing needs any more fails too. `tests/tidy/public.txt` is a snapshot of the public
@@ -13,6 +14,7 @@ mod names;
 mod public;
 mod rooms;
 mod sizes;
+mod sleeps;
 mod sources;
 mod stages;
 mod versions;

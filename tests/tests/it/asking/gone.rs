@@ -1,7 +1,5 @@
 //! Clients that take too long, or go away, over every link.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tests::asking::{Setup, able};
 use tests::{Answer, Client, Link, Served, Version};
@@ -60,8 +58,8 @@ async fn a_client_that_comes_back_too_late_is_refused() {
         let next = client.retry(&params("one"), &asked);
         late.push((served, client, next));
     }
-    // A state says in whole seconds when it expires.
-    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    // A state expires on the clock of the system, in whole seconds. To try it earlier would continue the call.
+    tests::wait::for_seconds_of_the_system(2).await;
     for (_served, client, next) in &mut late {
         let failure = client.fails("tools/call", next.clone(), -32602).await;
         assert!(failure.message.contains("expired"), "{failure:?}");

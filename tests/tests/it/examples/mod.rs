@@ -267,14 +267,13 @@ async fn an_example_serves_https() {
 
 /// Retries until the example listens.
 async fn retry<T>(connect: impl AsyncFn() -> std::io::Result<T>) -> T {
-    let end = std::time::Instant::now() + tests::client::PATIENCE;
-    loop {
-        match connect().await {
-            Ok(stream) => return stream,
-            Err(error) if std::time::Instant::now() > end => panic!("{error}"),
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
-        }
-    }
+    let mut connected = None;
+    tests::wait::until(async || {
+        connected = connect().await.ok();
+        connected.is_some()
+    })
+    .await;
+    connected.unwrap()
 }
 
 /// Starts an example with these variables in its environment, and shakes hands.

@@ -18,7 +18,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::fixture::{self, Shared};
-use crate::http::support::{call, initialize, text};
+use crate::http::support::{call, initialize, text, until_reset};
 
 /// A certificate for `localhost`, and its key, in PEM.
 pub(crate) fn certificate() -> (String, String) {
@@ -179,7 +179,7 @@ async fn what_protects_our_listener_protects_it_over_tls_too() {
     }
     let request = Request::tool("nothing", json!({}));
     assert_eq!(server.send(&request).await.status, 200);
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    until_reset(&mut stalled).await;
     assert!(closed(&mut stalled).await.len() < 7_000_000);
 }
 

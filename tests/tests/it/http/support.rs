@@ -8,6 +8,7 @@ use mcp_runtime::{Limits, ServerHandle};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, Response, send};
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -45,7 +46,7 @@ async fn report_and_wait(ctx: &Context, shared: State<Shared>) -> &'static str {
     crate::fixture::waiting::wait(shared).await
 }
 
-/// Blocks the thread it runs on.
+/// Blocks the thread it runs on until it is released.
 #[tool(tags("http"))]
 fn hog(shared: State<Shared>) {
     shared
@@ -54,7 +55,7 @@ fn hog(shared: State<Shared>) {
         .started
         .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     shared.0.0.changed.notify_waiters();
-    std::thread::sleep(std::time::Duration::from_millis(600));
+    shared.0.block();
 }
 
 /// The name of a user.
@@ -206,4 +207,16 @@ impl Served {
             .await
             .expect_err("no server listens");
     }
+}
+
+/// Writes until the server has closed the connection: its client does not read, so it cannot see the end.
+pub(crate) async fn until_reset(stream: &mut (impl AsyncWrite + Unpin)) {
+    tests::wait::until(async || {
+        let written = async {
+            stream.write_all(b"\r\n").await?;
+            stream.flush().await
+        };
+        written.await.is_err()
+    })
+    .await;
 }

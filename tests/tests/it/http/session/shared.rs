@@ -8,7 +8,7 @@ use mcp_runtime::Limits;
 use mcp_runtime::http::{HttpOptions, HttpSessions, MemorySessions};
 use serde_json::{Value, json};
 use tests::Version;
-use tests::http::{Request, connect, response, write};
+use tests::http::Request;
 
 use crate::http::stores::{Database, Mood, instances};
 use crate::http::support::{
@@ -190,27 +190,6 @@ async fn changes_made_at_two_instances_at_the_same_time_are_all_kept() {
             json!(uri(number))
         );
     }
-}
-
-// Covers: LHTTP-13, LHTTP-19
-#[tokio::test]
-async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
-    let limits =
-        Limits::default().with(|limits| limits.sessions.idle_timeout = Duration::from_millis(900));
-    let store = Arc::<Database>::default();
-    let [one, two] = instances(store, None, limits).await;
-    let session = one.session(Version::V2025_11_25).await;
-    let mut stream = one.send(&on_session("GET", &session)).await;
-    let mut running = connect(one.address).await;
-    let wait = call(&session, 1, "wait", json!({}), Version::V2025_11_25);
-    write(&mut running, &wait).await;
-    one.shared.started(1).await;
-    // A running call keeps a session that would have ended by now.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(two.send(&on_session("DELETE", &session)).await.status, 204);
-    one.shared.dropped(1).await;
-    assert_eq!(stream.next().await, None);
-    assert!(response(running, &wait).await.is_some());
 }
 
 // Covers: REQ-02, REQ-03

@@ -144,3 +144,43 @@ async fn what_is_under_way_has_its_time_after_the_stop() {
         assert_eq!(answered.is_some_and(|answer| answer.status == 200), served);
     }
 }
+
+// Covers: SEC-05
+#[tokio::test(start_paused = true)]
+async fn slow_headers_and_bodies_and_idle_connections_are_given_up() {
+    let limits = Limits::default().with(|limits| {
+        limits.http.header_timeout = Duration::from_millis(200);
+        limits.http.body_timeout = Duration::from_millis(200);
+        limits.http.idle_timeout = Duration::from_millis(600);
+    });
+    let server = serve(limits);
+    // Nothing at all.
+    let mut silent = server.connect();
+    assert!(closed(&mut silent).await < Duration::from_secs(5));
+    // A head that trickles in.
+    let mut slow = server.connect();
+    slow.write_all(b"POST /mcp HTTP/1.1\r\n").await.unwrap();
+    assert!(closed(&mut slow).await < Duration::from_secs(5));
+    // A body that does not come.
+    let request = Request::tool("nothing", json!({}));
+    let mut slow = server.connect();
+    slow.write_all(&request.head()).await.unwrap();
+    let mut refused = response(slow, &request).await.unwrap();
+    assert_eq!(refused.status, 408);
+    refused.text().await;
+    assert!(closed(&mut refused.into_stream().into_inner()).await < Duration::from_secs(5));
+    // A connection that was used may be idle for longer than a head may take, and is closed after that.
+    let mut stream = server.connect();
+    write(&mut stream, &request).await;
+    let mut first = response(stream, &request).await.unwrap();
+    first.message().await;
+    let mut stream = first.into_stream();
+    sleep(Duration::from_millis(300)).await;
+    write(stream.get_mut(), &request).await;
+    let mut second = response_on(stream, &request).await.expect("still open");
+    second.message().await;
+    let mut stream = second.into_stream();
+    // A later head that trickles in.
+    stream.get_mut().write_all(b"POST").await.unwrap();
+    assert!(closed(stream.get_mut()).await < Duration::from_millis(550));
+}

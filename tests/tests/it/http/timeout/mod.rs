@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use mcp_runtime::http::{HttpListener, HttpOptions};
 use mcp_runtime::{Limits, ServerHandle};
+use serde_json::json;
 use tests::Version;
 use tests::http::{Request, Response, response, write};
 use tokio::io::{AsyncReadExt as _, DuplexStream, duplex};
@@ -110,6 +111,15 @@ impl Served {
     async fn session(&self) -> String {
         let hello = self.send(&initialize(Version::V2025_11_25)).await;
         hello.header("mcp-session-id").unwrap().to_owned()
+    }
+
+    /// Creates a session whose client is initialized.
+    async fn ready_session(&self) -> String {
+        let session = self.session().await;
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let ready = Request::legacy(&session, &ready, Version::V2025_11_25);
+        assert_eq!(self.status(&ready).await, 202);
+        session
     }
 }
 

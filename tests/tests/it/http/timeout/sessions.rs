@@ -9,12 +9,13 @@ use mcp_runtime::http::{
 };
 use serde_json::json;
 use tests::Version;
-use tests::http::Request;
+use tests::http::{Request, response, response_on, write};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _};
 use tokio::time::{Instant, sleep};
 
 use super::{MOMENT, about, just_above, just_below, serve, serve_with};
-use crate::http::support::call;
+use crate::http::stores::Database;
+use crate::http::support::{call, initialize};
 
 fn ping(session: &str) -> Request {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
@@ -195,4 +196,83 @@ async fn a_silent_stream_says_something_now_and_then() {
         comments += u32::from(line.starts_with(':'));
     }
     about(began.elapsed(), keep_alive * 2);
+}
+
+// Covers: LHTTP-12, LHTTP-19
+#[tokio::test(start_paused = true)]
+async fn idle_sessions_end_and_busy_ones_do_not() {
+    let limits = Limits::default().with(|limits| {
+        limits.sessions.start_timeout = Duration::from_millis(600);
+        limits.sessions.idle_timeout = Duration::from_millis(1_500);
+    });
+    let server = serve(limits);
+    let unused = server.session().await;
+    let idle = server.ready_session().await;
+    let busy = server.ready_session().await;
+    let streaming = server.ready_session().await;
+    let mut stream = server.connect();
+    let waiting = call(&busy, 7, "wait", json!({}), Version::V2025_11_25);
+    write(&mut stream, &waiting).await;
+    server.shared.started(1).await;
+    let get = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", &streaming);
+    let open = server.send(&get).await;
+    sleep(Duration::from_millis(800)).await;
+    assert_eq!(server.status(&ping(&unused)).await, 404);
+    assert_eq!(server.status(&ping(&idle)).await, 200);
+    sleep(Duration::from_millis(1_800)).await;
+    assert_eq!(server.status(&ping(&idle)).await, 404);
+    assert_eq!(server.status(&ping(&busy)).await, 200);
+    assert_eq!(server.status(&ping(&streaming)).await, 200);
+    drop(open);
+    server.shared.0.go_on.notify_waiters();
+    assert_eq!(response(stream, &waiting).await.unwrap().status, 200);
+}
+
+// Covers: LHTTP-19
+#[tokio::test(start_paused = true)]
+async fn sessions_that_are_opened_and_abandoned_are_all_reaped() {
+    let limits = Limits::default().with(|limits| {
+        limits.sessions.start_timeout = Duration::from_millis(1);
+        limits.sessions.max_sessions = 100_000;
+    });
+    let server = serve(limits);
+    let request = initialize(Version::V2025_11_25);
+    let mut stream = tokio::io::BufReader::new(server.connect());
+    let mut last = String::new();
+    for _ in 0..10_000 {
+        write(stream.get_mut(), &request).await;
+        let mut response = response_on(stream, &request).await.unwrap();
+        last = response.header("mcp-session-id").unwrap().to_owned();
+        response.text().await;
+        stream = response.into_stream();
+    }
+    sleep(Duration::from_millis(10)).await;
+    assert_eq!(server.status(&ping(&last)).await, 404);
+}
+
+// Covers: LHTTP-13, LHTTP-19
+#[tokio::test(start_paused = true)]
+async fn what_runs_elsewhere_ends_with_its_session_a_little_later() {
+    let limits =
+        Limits::default().with(|limits| limits.sessions.idle_timeout = Duration::from_millis(900));
+    let store = Arc::<Database>::default();
+    let instance = || {
+        let sessions: Arc<dyn SessionStore> = store.clone();
+        let options = HttpOptions::new().sessions(HttpSessions::Store(sessions));
+        serve_with(limits.clone(), options, Duration::ZERO)
+    };
+    let (one, two) = (instance(), instance());
+    let session = one.ready_session().await;
+    let mut stream = one.send(&get(&session)).await;
+    let mut running = one.connect();
+    let wait = call(&session, 1, "wait", json!({}), Version::V2025_11_25);
+    write(&mut running, &wait).await;
+    one.shared.started(1).await;
+    let delete = Request::new("DELETE", Version::V2025_11_25).header("Mcp-Session-Id", &session);
+    // A running call keeps a session that would have ended by now.
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(two.status(&delete).await, 204);
+    one.shared.dropped(1).await;
+    assert_eq!(stream.next().await, None);
+    assert!(response(running, &wait).await.is_some());
 }
