@@ -124,7 +124,7 @@ impl Session {
 
     /// Returns the tool with this name if the caller may use it, to compare headers with its arguments.
     #[cfg(feature = "http")]
-    pub(crate) fn usable_tool(&self, name: &str) -> Option<Arc<crate::registry::ToolEntry>> {
+    pub(crate) fn usable_tool(&self, name: &str) -> Option<Arc<crate::registry::Callable>> {
         let snapshot = self.dispatcher.registry.snapshot();
         snapshot.seen_by(&self.caller).usable_tool(name).cloned()
     }
