@@ -218,8 +218,8 @@ impl Finish {
     fn write_input(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let limits = self.dispatcher.limits();
         if end.journal.round > limits.elicitation.max_rounds {
-            let most = limits.elicitation.max_rounds;
-            let text = format!("asked the client {most} times in a row without finishing");
+            let max = limits.elicitation.max_rounds;
+            let text = format!("asked the client {max} times in a row without finishing");
             return self.write_failure(HandlerError::exposed(text), out);
         }
         let binding = self.binding(&end.arguments).digest();
@@ -228,13 +228,13 @@ impl Finish {
         let state = seal.seal(&binding, &journal, seal::now());
         let state = state.ok_or_else(|| ErrorObject::internal("the state cannot be sealed"))?;
         // If the state is kept in this process, the client only has a handle, and the journal takes the space.
-        let (size, most) = (
+        let (size, max) = (
             state.len().max(journal.len()),
             limits.elicitation.max_state_bytes,
         );
-        if size > most {
+        if size > max {
             let text = format!(
-                "the state of this call between two rounds takes {size} characters; the maximum is {most}"
+                "the state of this call between two rounds takes {size} characters; the maximum is {max}"
             );
             return self.write_failure(HandlerError::exposed(text), out);
         }

@@ -41,20 +41,17 @@ impl Dispatcher {
         }
         let view = snapshot.seen_by(&request.caller);
         let (target, arguments) = match request.method {
-            Method::ToolsCall => {
+            Method::ToolsCall | Method::PromptsGet => {
                 let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
-                let tool = view.tool(&name)?;
+                let callable = match request.method {
+                    Method::ToolsCall => view.tool(&name)?,
+                    _ => view.prompt(&name)?,
+                };
                 let arguments = request.arguments()?;
-                if let Some(refusal) = lacking(&request, &tool.requires) {
+                if let Some(refusal) = lacking(&request, &callable.requires) {
                     return refusal.answer(self, &request, out);
                 }
-                (Target::Named(Arc::clone(tool)), arguments.into())
-            }
-            Method::PromptsGet => {
-                let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
-                let prompt = view.prompt(&name)?;
-                let arguments = request.arguments()?;
-                (Target::Named(Arc::clone(prompt)), arguments.into())
+                (Target::Named(Arc::clone(callable)), arguments.into())
             }
             Method::ResourcesRead => {
                 let uri = request.string(Member::Uri, self.limits().message.max_uri_bytes)?;
@@ -149,9 +146,9 @@ impl Dispatcher {
         let reference = member::<CompletionReference>(request, Member::Ref)?;
         let argument = member::<CompletionArgument>(request, Member::Argument)?;
         if argument.value.len() > self.limits().calls.max_completion_bytes {
-            let most = self.limits().calls.max_completion_bytes;
+            let max = self.limits().calls.max_completion_bytes;
             return Err(ErrorObject::invalid_params(format!(
-                "`argument.value` is longer than {most} bytes"
+                "`argument.value` is longer than {max} bytes"
             )));
         }
         let completer = view.completer(&reference, &argument.name)?;

@@ -144,7 +144,6 @@ pub(super) fn apply(
 ) -> Result<(Snapshot, Edited), NameTaken> {
     let mut next = snapshot.clone();
     let edited = edit(next.table_mut(prepared.list), prepared.steps)?;
-    next.offer_what_is_there();
     Ok((next, edited))
 }
 
@@ -212,7 +211,7 @@ fn edit(table: &mut Arc<CallableTable>, steps: Vec<PreparedStep>) -> Result<Edit
     }
     if edited.changed {
         let slots = slots.into_iter().flatten().collect();
-        *table = Arc::new(CallableTable::new(table.list(), slots));
+        *table = Arc::new(table.with(slots));
     }
     Ok(edited)
 }

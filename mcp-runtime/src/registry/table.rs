@@ -41,6 +41,10 @@ pub(crate) struct CallableTable {
     visible: Vec<usize>,
     /// `true` if there are callables with access rules.
     restricted: bool,
+    /// `true` if the list is declared: there are callables, enabled or not, or have been, or may be later.
+    offered: bool,
+    /// `true` if an argument of a callable has, or has had, completions.
+    completed: bool,
     /// Rendered enabled items by protocol version, for callers who do not see them all.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
     /// Rendered pages by protocol version, and by number if they start at a multiple of the page size.
@@ -51,8 +55,8 @@ type Pages = Box<[OnceLock<Bytes>]>;
 
 impl CallableTable {
     /// Creates a table of these callables, given in any order. Of those with the same name, all but one are lost, so check
-    /// first.
-    pub(crate) fn new(list: Capability, mut slots: Vec<TableSlot>) -> Self {
+    /// first. Without any, the list is declared if it is `offered`.
+    pub(crate) fn new(list: Capability, mut slots: Vec<TableSlot>, offered: bool) -> Self {
         slots.sort_by(|one, other| one.key.cmp(&other.key));
         let names = slots
             .iter()
@@ -68,8 +72,11 @@ impl CallableTable {
         let restricted = slots
             .iter()
             .any(|slot| slot.callable.access.is_restricted());
+        let mut callables = slots.iter().map(|slot| &slot.callable);
         Self {
             list,
+            offered: offered || !slots.is_empty(),
+            completed: callables.any(|callable| callable.completions.any()),
             slots,
             names,
             visible,
@@ -77,6 +84,13 @@ impl CallableTable {
             items: Default::default(),
             pages: Default::default(),
         }
+    }
+
+    /// Creates the table that follows this one. A list, and completions, stay declared when there are none any more.
+    pub(crate) fn with(&self, slots: Vec<TableSlot>) -> Self {
+        let mut next = Self::new(self.list, slots, self.offered);
+        next.completed |= self.completed;
+        next
     }
 
     pub(crate) fn list(&self) -> Capability {
@@ -104,6 +118,16 @@ impl CallableTable {
     /// Returns `true` if there are callables with access rules.
     pub(crate) fn is_restricted(&self) -> bool {
         self.restricted
+    }
+
+    /// Returns `true` if the list is declared.
+    pub(crate) fn is_offered(&self) -> bool {
+        self.offered
+    }
+
+    /// Returns `true` if completions of arguments are declared.
+    pub(crate) fn is_completed(&self) -> bool {
+        self.completed
     }
 
     /// Returns the number of enabled callables.

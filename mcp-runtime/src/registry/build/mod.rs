@@ -137,17 +137,12 @@ fn assemble(
         build.declare(rank, definition);
     }
     build.check_targets(&definitions);
-    let mut offered = [false; 4];
-    for list in sources.offered {
-        if let Some(offered) = offered.get_mut(list as usize) {
-            *offered = true;
-        }
-    }
     let mut slots = build.slots;
     let mut table = |list| {
         let of_list = slots.extract_if(.., |(other, _)| *other == list);
         let of_list = of_list.map(|(_, slot)| slot).collect();
-        Arc::new(CallableTable::new(list, of_list))
+        let offered = sources.offered.contains(&list);
+        Arc::new(CallableTable::new(list, of_list, offered))
     };
     let mut snapshot = Snapshot {
         tools: table(Capability::Tools),
@@ -155,10 +150,7 @@ fn assemble(
         resources: table(Capability::Resources),
         templates: table(Capability::Templates),
         page_size: sources.page_size.max(1),
-        offered,
-        completes: false,
     };
-    snapshot.offer_what_is_there();
     early::apply(
         &mut snapshot,
         sources.early,

@@ -22,10 +22,6 @@ pub(crate) struct Snapshot {
     pub(super) templates: Arc<CallableTable>,
     /// Maximum number of items on a page.
     pub(super) page_size: usize,
-    /// The declared lists, by [`Capability`]. A list stays declared when it becomes empty.
-    pub(super) offered: [bool; 4],
-    /// `true` if completions are declared. They stay declared, like lists.
-    pub(super) completes: bool,
 }
 
 impl Snapshot {
@@ -94,36 +90,21 @@ impl Snapshot {
 
     /// Returns `true` if tools are declared: if there are any, enabled or not, or have been, or may be later.
     pub(crate) fn has_tools(&self) -> bool {
-        self.offers(Capability::Tools)
+        self.tools.is_offered()
     }
 
     /// Returns `true` if prompts are declared.
     pub(crate) fn has_prompts(&self) -> bool {
-        self.offers(Capability::Prompts)
+        self.prompts.is_offered()
     }
 
     /// Returns `true` if resources or templates are declared.
     pub(crate) fn has_resources(&self) -> bool {
-        self.offers(Capability::Resources) || self.offers(Capability::Templates)
-    }
-
-    fn offers(&self, list: Capability) -> bool {
-        self.offered.get(list as usize).copied().unwrap_or_default()
-    }
-
-    /// Declares the lists that have items, and completions if there are any.
-    pub(super) fn offer_what_is_there(&mut self) {
-        for table in [&self.tools, &self.prompts, &self.resources, &self.templates] {
-            if let Some(offered) = self.offered.get_mut(table.list() as usize) {
-                *offered |= !table.slots().is_empty();
-            }
-            let mut slots = table.slots().iter();
-            self.completes |= slots.any(|slot| slot.callable.completions.any());
-        }
+        self.resources.is_offered() || self.templates.is_offered()
     }
 
     /// Returns `true` if completions are declared: an argument of a prompt or template has, or has had, completions.
     pub(crate) fn has_completers(&self) -> bool {
-        self.completes
+        self.prompts.is_completed() || self.templates.is_completed()
     }
 }

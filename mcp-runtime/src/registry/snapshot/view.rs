@@ -150,11 +150,12 @@ impl<'a> View<'a> {
     }
 
     /// Returns the most specific enabled template that matches and is visible to the caller, and its variables.
-    fn matching(&self, uri: &str) -> Option<(&'a Arc<Callable>, Vec<(&'a str, String)>)> {
+    fn matching(&self, uri: &str) -> Option<Matching<'a>> {
         let templates = self.snapshot.templates.visible();
         let matching = templates.filter_map(|slot| match &slot.callable.details {
             Details::Template { pattern, .. } => {
-                Some((&slot.callable, pattern.specificity(), pattern.matches(uri)?))
+                let variables = pattern.matches(uri)?;
+                Some((&slot.callable, pattern.specificity(), variables))
             }
             _ => None,
         });
@@ -173,3 +174,6 @@ impl<'a> View<'a> {
         closest(name, usable.map(|callable| &*callable.name))
     }
 }
+
+/// A template, and the variables with which it expands to a URI.
+type Matching<'a> = (&'a Arc<Callable>, Vec<(&'a str, String)>);
