@@ -53,6 +53,7 @@ impl Snapshot {
         }
     }
 
+    #[cfg(any(feature = "auth", feature = "http"))]
     fn tables(&self) -> [&CallableTable; 4] {
         [&self.tools, &self.prompts, &self.resources, &self.templates]
     }
