@@ -26,13 +26,13 @@ impl Waits {
     }
 
     /// Waits for a permit for a call of `what`.
-    pub(super) async fn place(
+    pub(super) async fn permit(
         &self,
-        places: &CallPermits,
-        most: usize,
+        permits: &CallPermits,
+        max_waiting: usize,
         what: &str,
     ) -> Result<CallPermit, HandlerError> {
-        let entered = self.during(places.enter(most)).await;
+        let entered = self.during(permits.enter(max_waiting)).await;
         entered.ok_or_else(|| {
             HandlerError(HandlerErrorRepr::Busy(errors::too_many(what, RETRY_AFTER)))
         })
@@ -59,14 +59,14 @@ pub(super) async fn on_a_thread(
     waits: Waits,
     held: Option<CallPermit>,
 ) -> Output {
-    let most = dispatcher.limits().calls.max_blocking_queued;
-    let place = waits.place(&dispatcher.blocking, most, "calls that block a thread");
-    let place = place.await?;
+    let max = dispatcher.limits().calls.max_blocking_queued;
+    let permit = waits.permit(&dispatcher.blocking, max, "calls that block a thread");
+    let permit = permit.await?;
     let work = telemetry::carried(work);
     let work = move || {
         // The panic is caught on this thread, so that it is contained even if the call was abandoned.
         let output = panics::catch(work);
-        drop((place, held));
+        drop((permit, held));
         output
     };
     match tokio::task::spawn_blocking(work).await {

@@ -23,7 +23,7 @@ use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
 #[cfg(feature = "http")]
-use crate::registry::ToolEntry;
+use crate::registry::Callable;
 use crate::registry::{CallPermits, Registry, Snapshot};
 use crate::telemetry::Hooks;
 use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
@@ -110,7 +110,7 @@ impl Dispatcher {
 
     /// Returns the tool with this name if the caller may use it, to compare headers with its arguments.
     #[cfg(feature = "http")]
-    pub(crate) fn usable_tool(&self, name: &str, caller: &Caller) -> Option<Arc<ToolEntry>> {
+    pub(crate) fn usable_tool(&self, name: &str, caller: &Caller) -> Option<Arc<Callable>> {
         let snapshot = self.registry.snapshot();
         snapshot.seen_by(caller).usable_tool(name).cloned()
     }

@@ -4,7 +4,8 @@ use std::fmt;
 
 use mcp_schema::explain::{Fault, describe};
 
-use crate::dispatch::finish::{Finish, Target};
+use crate::dispatch::finish::Finish;
+use crate::dispatch::target::Target;
 use crate::error::Causes;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::jsonrpc::ErrorObject;
@@ -24,16 +25,14 @@ impl Finish {
         }
         let text = match failure {
             HandlerErrorRepr::Arguments(faults) => return self.write_faults(&faults, out),
-            HandlerErrorRepr::Busy(error) if matches!(self.target, Target::Tool(_)) => {
-                error.message
-            }
+            HandlerErrorRepr::Busy(error) if self.target.tool().is_some() => error.message,
             HandlerErrorRepr::Protocol(error) | HandlerErrorRepr::Busy(error) => return Err(error),
             HandlerErrorRepr::Unwritable(cause) => {
                 return Err(self.internal("a result cannot be written as JSON", &cause));
             }
             HandlerErrorRepr::ResourceNotFound(text) => match &self.target {
-                Target::Resource(located) => {
-                    let mut error = errors::resource_not_found(self.version, &located.uri);
+                Target::Read(read) => {
+                    let mut error = errors::resource_not_found(self.version, &read.uri);
                     if let Some(text) = text {
                         error.message = text;
                     }
@@ -44,15 +43,15 @@ impl Finish {
             HandlerErrorRepr::Shown(text) => text,
             HandlerErrorRepr::Opaque(cause) => {
                 let reference = self.log("a handler failed", &Causes(&*cause));
-                if !matches!(self.target, Target::Tool(_)) {
+                if self.target.tool().is_none() {
                     return Err(internal(&reference));
                 }
                 format!("internal error (reference {reference})")
             }
         };
-        match self.target {
-            Target::Tool(_) => self.write_tool_error(text, out),
-            _ => Err(ErrorObject::internal(text)),
+        match self.target.tool() {
+            Some(_) => self.write_tool_error(text, out),
+            None => Err(ErrorObject::internal(text)),
         }
     }
 
@@ -63,7 +62,7 @@ impl Finish {
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
         let text = describe(faults);
-        let is_tool = matches!(self.target, Target::Tool(_));
+        let is_tool = self.target.tool().is_some();
         let as_error = self.dispatcher.settings.argument_errors
             && !self.version.reports_argument_faults_as_results();
         if is_tool && !as_error {
@@ -79,7 +78,12 @@ impl Finish {
     /// Logs a panic, and returns the error for the client.
     pub(super) fn panicked(&self, panic: &str) -> ErrorObject {
         let reference = reference();
-        tracing::error!(reference, called = self.name(), panic, "a handler panicked");
+        tracing::error!(
+            reference,
+            called = self.target.name(),
+            panic,
+            "a handler panicked"
+        );
         internal(&reference)
     }
 
@@ -91,7 +95,7 @@ impl Finish {
     /// Logs a failure, and returns the reference by which it can be found in the log.
     fn log(&self, what: &str, cause: &dyn fmt::Display) -> String {
         let reference = reference();
-        tracing::error!(reference, called = self.name(), error = %cause, "{what}");
+        tracing::error!(reference, called = self.target.name(), error = %cause, "{what}");
         reference
     }
 
@@ -101,7 +105,7 @@ impl Finish {
         let code = errors::code_of_call(error, self.version);
         if code != error.code {
             tracing::warn!(
-                called = self.name(),
+                called = self.target.name(),
                 code = error.code,
                 sent = code,
                 version = self.version.as_str(),
@@ -130,7 +134,7 @@ impl Finish {
         }
         self.sight.within(|| {
             tracing::warn!(
-                called = self.name(),
+                called = self.target.name(),
                 size,
                 limit,
                 "a result was too large to send"
@@ -145,7 +149,7 @@ impl Finish {
         }
         // Without the size: it differs between protocol versions, by the members around the result.
         let text = format!("the result is larger than {limit} bytes, so ask for less");
-        Some(if matches!(self.target, Target::Tool(_)) {
+        Some(if self.target.tool().is_some() {
             encode::handler_error(out, self.reply(), text);
             Ended::ToolError
         } else {

@@ -6,20 +6,22 @@ use std::time::Duration;
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::call::run;
-use crate::dispatch::located::Located;
+use crate::dispatch::located::located;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
-use crate::handler::call::{CallOutput, CallRefusal, Output};
+use crate::dispatch::target::Target;
+use crate::handler::call::{CallOutput, Output};
 use crate::handler::completion::rank;
+use crate::handler::definition::Kind;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::protocol::encode::{self, CacheHint, ResponseContext};
+use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::{self, ResponseContext};
 use crate::protocol::shape::structured::OutputRoot;
-use crate::protocol::{Method, ProtocolVersion};
-use crate::registry::{PromptEntry, ToolEntry};
-use crate::telemetry::{Called, Ended, Sight};
-use crate::types::CallToolResult;
+use crate::registry::{Details, Outputs};
+use crate::telemetry::{Ended, Sight};
+use crate::types::{CallToolResult, Tool};
 
 /// Everything needed to write the response once a call is over.
 pub(super) struct Finish {
@@ -33,21 +35,9 @@ pub(super) struct Finish {
     pub(super) max_output: usize,
 }
 
-/// The target of a call.
-pub(super) enum Target {
-    Tool(Arc<ToolEntry>),
-    Prompt(Arc<PromptEntry>),
-    Resource(Box<Located>),
-    /// A completion of this partial text.
-    Completion(Box<str>),
-    /// A page of resources that user code lists.
-    List(CacheHint),
-}
-
 /// The outcome of a call.
 pub(super) enum CallOutcome {
     Output(Output),
-    Refused(CallRefusal),
     Panicked(String),
     TimedOut(Duration),
     /// The round is over: the open questions are sent to the client.
@@ -111,22 +101,10 @@ impl CallOutcome {
         match self {
             Self::Output(Ok(CallOutput::Tool(result))) if result.is_error => Ended::ToolError,
             Self::Output(Ok(_)) => Ended::Answered,
-            Self::Output(Err(_)) | Self::Refused(_) => Ended::ToolError,
+            Self::Output(Err(_)) => Ended::ToolError,
             Self::Panicked(_) => Ended::Panicked,
             Self::TimedOut(_) => Ended::TimedOut,
             Self::Input(_) => Ended::InputRequired,
-        }
-    }
-}
-
-impl Target {
-    /// Returns the target as recorded in telemetry.
-    pub(super) fn called(&self) -> Called<'_> {
-        match self {
-            Self::Tool(entry) => Called::Tool(&entry.tool.name),
-            Self::Prompt(entry) => Called::Prompt(&entry.prompt.name),
-            Self::Resource(located) => Called::Resource(&located.uri),
-            Self::Completion(_) | Self::List(_) => Called::Other,
         }
     }
 }
@@ -161,7 +139,7 @@ impl Finish {
     fn write_tool(
         &self,
         result: &mut CallToolResult,
-        entry: &ToolEntry,
+        (tool, outputs): (&Tool, &Outputs),
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
         let settings = &self.dispatcher.settings;
@@ -169,18 +147,23 @@ impl Finish {
             let cleaned = sanitizer.tool(result);
             cleaned.map_err(|cause| self.internal("a result cannot be sanitized", &cause))?;
         }
-        if entry.tool.output_schema.is_some() && settings.check_outputs {
-            self.check_output(result, entry)?;
+        if tool.output_schema.is_some() && settings.check_outputs {
+            self.check_output(result, tool, outputs)?;
         }
-        encode::tool_result(out, self.reply(), result, entry.outputs.root);
+        encode::tool_result(out, self.reply(), result, outputs.root);
         Ok(())
     }
 
     #[inline(never)]
-    fn check_output(&self, result: &CallToolResult, entry: &ToolEntry) -> Result<(), ErrorObject> {
+    fn check_output(
+        &self,
+        result: &CallToolResult,
+        tool: &Tool,
+        outputs: &Outputs,
+    ) -> Result<(), ErrorObject> {
         let settings = &self.dispatcher.settings;
         let was_touched = settings.sanitizer.is_some() || !settings.around.is_handler();
-        match entry.outputs.problem(&entry.tool, result, was_touched) {
+        match outputs.problem(tool, result, was_touched) {
             None => Ok(()),
             Some(problem) => {
                 let what = "a result does not match the output schema of its tool";
@@ -205,22 +188,19 @@ impl Finish {
 
     fn write(&self, mut outcome: CallOutcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         // Nearly every response is this one. It is written in place, because moving a result is expensive.
-        if let (CallOutcome::Output(Ok(CallOutput::Tool(result))), Target::Tool(entry)) =
-            (&mut outcome, &self.target)
+        if let CallOutcome::Output(Ok(CallOutput::Tool(result))) = &mut outcome
+            && let Some(tool) = self.target.tool()
         {
-            return self.write_tool(result, entry, out);
+            return self.write_tool(result, tool, out);
         }
         match outcome {
             CallOutcome::Output(Ok(success)) => self.write_success(success, out),
-            CallOutcome::Output(Err(error)) | CallOutcome::Refused(CallRefusal::Error(error)) => {
-                self.write_failure(error, out)
-            }
-            CallOutcome::Refused(CallRefusal::Arguments(faults)) => self.write_faults(&faults, out),
+            CallOutcome::Output(Err(error)) => self.write_failure(error, out),
             CallOutcome::Panicked(panic) => Err(self.panicked(&panic)),
             CallOutcome::Input(end) => self.write_input(&end, out),
             CallOutcome::TimedOut(limit) => {
                 tracing::warn!(
-                    called = self.name(),
+                    called = self.target.name(),
                     ?limit,
                     "a handler took too long and was cancelled"
                 );
@@ -238,8 +218,8 @@ impl Finish {
     fn write_input(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let limits = self.dispatcher.limits();
         if end.journal.round > limits.elicitation.max_rounds {
-            let most = limits.elicitation.max_rounds;
-            let text = format!("asked the client {most} times in a row without finishing");
+            let max = limits.elicitation.max_rounds;
+            let text = format!("asked the client {max} times in a row without finishing");
             return self.write_failure(HandlerError::exposed(text), out);
         }
         let binding = self.binding(&end.arguments).digest();
@@ -248,13 +228,13 @@ impl Finish {
         let state = seal.seal(&binding, &journal, seal::now());
         let state = state.ok_or_else(|| ErrorObject::internal("the state cannot be sealed"))?;
         // If the state is kept in this process, the client only has a handle, and the journal takes the space.
-        let (size, most) = (
+        let (size, max) = (
             state.len().max(journal.len()),
             limits.elicitation.max_state_bytes,
         );
-        if size > most {
+        if size > max {
             let text = format!(
-                "the state of this call between two rounds takes {size} characters; the maximum is {most}"
+                "the state of this call between two rounds takes {size} characters; the maximum is {max}"
             );
             return self.write_failure(HandlerError::exposed(text), out);
         }
@@ -266,11 +246,11 @@ impl Finish {
 
     /// Returns the binding of this call's state.
     pub(super) fn binding<'a>(&'a self, arguments: &'a str) -> Binding<'a> {
-        let (method, name) = match &self.target {
-            Target::Tool(entry) => (Method::ToolsCall.as_str(), &*entry.tool.name),
-            Target::Prompt(entry) => (Method::PromptsGet.as_str(), &*entry.prompt.name),
-            Target::Resource(located) => (Method::ResourcesRead.as_str(), located.uri.as_str()),
-            Target::Completion(_) | Target::List(_) => ("", ""),
+        let (method, name) = match self.target.named() {
+            Some((Kind::Tool, name)) => ("tools/call", &**name),
+            Some((Kind::Prompt, name)) => ("prompts/get", &**name),
+            Some((Kind::Resource | Kind::ResourceTemplate, uri)) => ("resources/read", &**uri),
+            Some((Kind::Completer, _)) | None => ("", ""),
         };
         Binding {
             server: &self.dispatcher.identity().implementation().name,
@@ -283,43 +263,34 @@ impl Finish {
 
     fn write_success(&self, success: CallOutput, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match (success, &self.target) {
-            (CallOutput::Prompt(mut result), Target::Prompt(entry)) => {
-                result.description = result
-                    .description
-                    .or_else(|| entry.prompt.description.clone());
+            (CallOutput::Prompt(mut result), Target::Named(callable))
+                if let Details::Prompt(prompt) = &callable.details =>
+            {
+                result.description = result.description.or_else(|| prompt.description.clone());
                 if let Some(sanitizer) = self.sanitizer() {
                     sanitizer.prompt(&mut result);
                 }
                 encode::prompt_result(out, self.reply(), result);
             }
-            (CallOutput::Resource(result), Target::Resource(from)) => {
-                let mut result = from.complete(result);
+            (CallOutput::Resource(result), Target::Read(read)) => {
+                let callable = &read.callable;
+                let mut result = located(result, &read.uri, callable.mime_type());
                 if let Some(sanitizer) = self.sanitizer() {
                     sanitizer.resource(&mut result);
                 }
-                encode::resource_result(out, self.reply(), result, from.cache);
+                encode::resource_result(out, self.reply(), result, callable.cache);
             }
-            (CallOutput::Completion(candidates), Target::Completion(partial)) => {
-                encode::completion(out, self.reply(), &rank(partial, candidates));
+            (CallOutput::Completion(candidates), Target::Completion(completion)) => {
+                let ranked = rank(&completion.partial, candidates);
+                encode::completion(out, self.reply(), &ranked);
             }
-            (CallOutput::List(members), Target::List(cache)) => {
-                encode::list(out, self.reply(), &members, *cache);
+            (CallOutput::List(members), Target::List(list)) => {
+                encode::list(out, self.reply(), &members, list.cache);
             }
             _ => {
                 return Err(self.internal("a call failed", &"the result is of another kind"));
             }
         }
         Ok(())
-    }
-
-    /// Returns the name of the target for the log.
-    pub(super) fn name(&self) -> &str {
-        match &self.target {
-            Target::Resource(located) => &located.uri,
-            Target::Completion(_) => "a completer",
-            Target::List(_) => Method::ResourcesList.as_str(),
-            Target::Tool(entry) => &entry.tool.name,
-            Target::Prompt(entry) => &entry.prompt.name,
-        }
     }
 }

@@ -2,30 +2,25 @@
 
 use std::borrow::Cow;
 
-use crate::protocol::encode::CacheHint;
 use crate::types::ReadResourceResult;
 
-/// URI, media type and cache hint of a resource that was read.
-pub(super) struct Located {
-    pub(super) uri: String,
-    pub(super) mime_type: Option<String>,
-    pub(super) cache: CacheHint,
-}
-
-impl Located {
-    /// Fills in the URI and the media type of contents that lack them.
-    pub(super) fn complete(&self, mut result: ReadResourceResult) -> ReadResourceResult {
-        let mime_type = self.mime_type.as_deref().or(result.mime_type);
-        for contents in &mut result.contents {
-            if contents.uri.is_empty() {
-                contents.uri = Cow::Owned(self.uri.clone());
-            }
-            if contents.mime_type.is_none() {
-                contents.mime_type = mime_type.map(|mime_type| Cow::Owned(mime_type.to_owned()));
-            }
+/// Fills in the URI and the media type of contents that lack them. The media type of the definition comes before that of
+/// the result.
+pub(super) fn located(
+    mut result: ReadResourceResult,
+    uri: &str,
+    mime_type: Option<&str>,
+) -> ReadResourceResult {
+    let mime_type = mime_type.or(result.mime_type);
+    for contents in &mut result.contents {
+        if contents.uri.is_empty() {
+            contents.uri = Cow::Owned(uri.to_owned());
         }
-        result
+        if contents.mime_type.is_none() {
+            contents.mime_type = mime_type.map(|mime_type| Cow::Owned(mime_type.to_owned()));
+        }
     }
+    result
 }
 
 #[cfg(test)]
@@ -35,14 +30,6 @@ mod tests {
     use crate::handler::resource::IntoResourceResult;
     use crate::types::ResourceContents;
 
-    fn located(mime_type: Option<&str>) -> Located {
-        Located {
-            uri: "a://a".into(),
-            mime_type: mime_type.map(str::to_owned),
-            cache: CacheHint::default(),
-        }
-    }
-
     #[test]
     fn contents_without_an_address_are_from_the_one_that_was_read() {
         let mut result = ReadResourceResult::default();
@@ -50,7 +37,7 @@ mod tests {
             ResourceContents::text("", "a"),
             ResourceContents::text("b://b", "b").with_mime_type("x/y"),
         ];
-        let result = located(Some("text/plain")).complete(result);
+        let result = located(result, "a://a", Some("text/plain"));
         let seen: Vec<_> = result
             .contents
             .iter()
@@ -69,7 +56,7 @@ mod tests {
             (Some("application/geo+json"), "application/geo+json"),
         ] {
             let result = Json([1]).into_resource_result().unwrap();
-            let result = located(definition).complete(result);
+            let result = located(result, "a://a", definition);
             assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
         }
     }

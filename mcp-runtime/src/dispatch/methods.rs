@@ -1,5 +1,6 @@
 //! The methods of both eras: lists are answered at once, all other requests become calls of user code.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -10,7 +11,7 @@ use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
-use crate::dispatch::work::{CompletionCall, Reading, Work};
+use crate::dispatch::target::{CompletionTarget, ListTarget, ReadTarget, Target};
 use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
@@ -39,31 +40,27 @@ impl Dispatcher {
             return Err(errors::method_not_found(request.method.as_str()));
         }
         let view = snapshot.seen_by(&request.caller);
-        let work = match request.method {
-            Method::ToolsCall => {
+        let (target, arguments) = match request.method {
+            Method::ToolsCall | Method::PromptsGet => {
                 let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
-                let entry = view.tool(&name)?;
+                let callable = match request.method {
+                    Method::ToolsCall => view.tool(&name)?,
+                    _ => view.prompt(&name)?,
+                };
                 let arguments = request.arguments()?;
-                if let Some(refusal) = lacking(&request, &entry.requires) {
+                if let Some(refusal) = lacking(&request, &callable.requires) {
                     return refusal.answer(self, &request, out);
                 }
-                Work::Tool {
-                    entry: Arc::clone(entry),
-                    arguments,
-                }
-            }
-            Method::PromptsGet => {
-                let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
-                let entry = view.prompt(&name)?;
-                Work::Prompt {
-                    entry: Arc::clone(entry),
-                    arguments: request.arguments()?,
-                }
+                (Target::Named(Arc::clone(callable)), arguments.into())
             }
             Method::ResourcesRead => {
                 let uri = request.string(Member::Uri, self.limits().message.max_uri_bytes)?;
-                let readable = view.read(&uri, request.version)?;
-                Work::Read(Box::new(Reading { readable, uri }))
+                let (callable, arguments) = view.read(&uri, request.version)?;
+                let read = ReadTarget {
+                    callable: Arc::clone(callable),
+                    uri: uri.into(),
+                };
+                (Target::Read(Arc::new(read)), arguments)
             }
             Method::CompletionComplete => self.completion(&request, view)?,
             method => {
@@ -78,7 +75,10 @@ impl Dispatcher {
                         let gap = encode::list_around(out, self.reply(&request), cache);
                         return Ok(RequestOutcome::Around(gap, members));
                     }
-                    ListPage::Listing(listing) => Work::List(Box::new(listing), cache),
+                    ListPage::Listing(page) => {
+                        let list = ListTarget { page, cache };
+                        (Target::List(Arc::new(list)), "{}".into())
+                    }
                 }
             }
         };
@@ -88,7 +88,8 @@ impl Dispatcher {
             request,
             logs,
             channel: origin.channel,
-            work,
+            target,
+            arguments,
         }))
     }
 
@@ -141,29 +142,28 @@ impl Dispatcher {
         &self,
         request: &Request<'m>,
         view: View<'_>,
-    ) -> Result<Work<'m>, ErrorObject> {
+    ) -> Result<(Target, Cow<'m, str>), ErrorObject> {
         let reference = member::<CompletionReference>(request, Member::Ref)?;
         let argument = member::<CompletionArgument>(request, Member::Argument)?;
         if argument.value.len() > self.limits().calls.max_completion_bytes {
-            let most = self.limits().calls.max_completion_bytes;
+            let max = self.limits().calls.max_completion_bytes;
             return Err(ErrorObject::invalid_params(format!(
-                "`argument.value` is longer than {most} bytes"
+                "`argument.value` is longer than {max} bytes"
             )));
         }
         let completer = view.completer(&reference, &argument.name)?;
         let earlier = match request.params.get(Member::Context) {
             None => None,
-            Some(_) => member::<Earlier>(request, Member::Context)?
-                .arguments
-                .map(|earlier| earlier.get().to_owned()),
+            Some(_) => member::<Earlier>(request, Member::Context)?.arguments,
         };
-        Ok(Work::Complete(Box::new(CompletionCall {
+        let target = CompletionTarget {
             completer,
-            of: reference.into_target(),
+            of: reference.into_target().into(),
             argument: argument.name,
             partial: argument.value,
-            earlier,
-        })))
+        };
+        let arguments = target.arguments(earlier.as_ref().map(|earlier| earlier.get()));
+        Ok((Target::Completion(Arc::new(target)), arguments.into()))
     }
 }
 

@@ -1,8 +1,7 @@
 //! One message in, one decision out; running calls; change notifications. No I/O.
 //!
-//! [`Dispatcher::decide`] never runs user code: it answers a request at once if it can, and otherwise returns a [`Prepared`]
-//! call. The driver of a channel starts calls, polls them, and writes their responses. User code runs inside
-//! [`Prepared::start`] and inside polls of [`RunningCall`], which contain its panics.
+//! [`Dispatcher::decide`] never runs user code: it answers a request at once if it can, and otherwise returns a [`PreparedCall`]. The driver of a channel starts calls, polls them, and writes their responses. User code runs inside
+//! [`PreparedCall::start`] and inside polls of [`RunningCall`], which contain its panics.
 
 mod admission;
 mod ask;
@@ -31,7 +30,8 @@ mod resumed;
 mod rounds;
 pub(crate) mod seal;
 mod stream;
-mod work;
+mod target;
+mod wrapped;
 
 pub(crate) use admission::Admission;
 pub(crate) use call::{CallProgress, Finished, RunningCall};

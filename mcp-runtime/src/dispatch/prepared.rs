@@ -1,5 +1,6 @@
 //! Start of a call: creates its context, decodes its arguments, and starts its handler.
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
@@ -16,12 +17,13 @@ use crate::dispatch::request::Request;
 use crate::dispatch::rounds::CallMemory;
 use crate::dispatch::seal::{self, SealError};
 use crate::dispatch::stream::{LogBudget, Sink};
-use crate::dispatch::work::Work;
+use crate::dispatch::target::Target;
+use crate::dispatch::wrapped::Innermost;
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
 use crate::jsonrpc::{ErrorObject, Member};
-use crate::protocol::errors;
-use crate::registry::{self, Pace};
+use crate::protocol::{Era, errors};
+use crate::registry::{HandlerProgress, Pace};
 use crate::telemetry::Sight;
 
 /// A call that is ready to start: its request is valid, except perhaps for the arguments.
@@ -31,7 +33,9 @@ pub(crate) struct PreparedCall<'m> {
     /// The log budget of the session, if the session is longer than this call.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) channel: ChannelId,
-    pub(super) work: Work<'m>,
+    pub(super) target: Target,
+    /// A JSON object.
+    pub(super) arguments: Cow<'m, str>,
 }
 
 impl PreparedCall<'_> {
@@ -44,12 +48,7 @@ impl PreparedCall<'_> {
     /// Returns the record of how long first polls took: if they were slow, the task that serves a connection must not make
     /// the next one.
     pub(crate) fn pace(&self) -> Option<&Arc<Pace>> {
-        match &self.work {
-            Work::Tool { entry, .. } => Some(&entry.pace),
-            Work::Prompt { entry, .. } => Some(&entry.pace),
-            Work::Read(reading) => Some(reading.readable.pace()),
-            Work::Complete(_) | Work::List(..) => None,
-        }
+        self.target.pace()
     }
 
     /// Starts the call: decodes its arguments, and runs a synchronous handler to its end.
@@ -61,14 +60,15 @@ impl PreparedCall<'_> {
             request,
             logs,
             channel,
-            work,
+            target,
+            arguments,
         } = self;
-        let guards = work.guards();
         let limits = dispatcher.limits();
+        let guards = target.guards();
         let limit = guards.and_then(|guards| guards.timeout);
         let limit = limit.unwrap_or(limits.calls.timeout);
         let max_output = guards.and_then(|guards| guards.max_output);
-        let target = work.target();
+        let is_queued = guards.is_some_and(|guards| guards.permits.is_some());
         let sight = Sight::begin(&dispatcher.settings.hooks, || {
             request.asked(target.called())
         });
@@ -79,70 +79,67 @@ impl PreparedCall<'_> {
             target,
             sight,
             caller: request.caller.clone(),
-            max_output: max_output.map_or(limits.calls.max_result_bytes, |most| {
-                most.min(limits.calls.max_result_bytes)
+            max_output: max_output.map_or(limits.calls.max_result_bytes, |max| {
+                max.min(limits.calls.max_result_bytes)
             }),
         };
-        let arguments = work.arguments();
-        let resumed = resume(&finish, &request, arguments).map_err(HandlerError::protocol);
-        let admitted = resumed.and_then(|resumed| {
-            admit(&finish, channel, &work, resumed.as_deref()).map(|()| resumed)
-        });
+        let bound = finish.target.bound(&arguments);
+        let resumed = resume(&finish, &request, bound).map_err(HandlerError::protocol);
+        let admitted = resumed
+            .and_then(|resumed| admit(&finish, channel, resumed.as_deref()).map(|()| resumed));
         let resumed = match admitted {
             Ok(resumed) => resumed,
             Err(error) => {
-                return CallProgress::Done(finish.with(CallOutcome::Refused(error.into())));
+                return CallProgress::Done(finish.with(CallOutcome::Output(Err(error))));
             }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
         let around = &dispatcher.settings.around;
-        let is_around =
-            !around.is_handler() || guards.is_some_and(|guards| guards.places.is_some());
         let resumed = Cell::new(resumed);
         let made = OnceCell::new();
         let context = || {
             let made = made.get_or_init(|| {
-                let asking = arguments.map(|arguments| (arguments, resumed.take()));
+                let asking = bound.map(|bound| (bound, resumed.take()));
                 let made = CallContext::new(&dispatcher, &request, logs.clone(), sink, asking);
                 Arc::new(made)
             });
             Context::new(Arc::<CallContext>::clone(made))
         };
-        let mut work = work;
-        if is_around {
-            let waits = Waits::default();
+        if !around.is_handler() || is_queued {
+            let innermost = Innermost {
+                dispatcher: Arc::clone(&dispatcher),
+                target: finish.target.clone(),
+                waits: Waits::default(),
+            };
+            let waits = innermost.waits.clone();
             let round = rounds.saturating_add(1);
-            match work.into_call(&dispatcher, &context, round, &waits) {
-                Ok(call) => {
-                    let around = around.clone();
-                    // Middleware runs when it is polled, as the handler does.
-                    let future = Box::pin(async move { around.start(call).await });
-                    let scope = Scope(made.into_inner());
-                    let call = RunningCall::new(future, finish, scope, limit);
-                    return CallProgress::Running(call.with_waits(waits));
-                }
-                Err(list) => work = list,
+            if let Some(call) = innermost.into_call(&arguments, context(), round) {
+                let around = around.clone();
+                // Middleware runs when it is polled, as the handler does.
+                let future = Box::pin(async move { around.start(call).await });
+                let scope = Scope(made.into_inner());
+                let call = RunningCall::new(future, finish, scope, limit);
+                return CallProgress::Running(call.with_waits(waits));
             }
         }
         if crate::context::current::is_forwarding() {
             context();
         }
-        let started = finish
-            .sight
-            .within(|| run(made.get(), || work.start(&context)));
+        let start = || finish.target.start(&arguments, &context);
+        let started = finish.sight.within(|| run(made.get(), start));
         let mut scope = Scope(made.into_inner());
         let outcome = match started {
-            Ok(Ok(registry::HandlerProgress::Running(future))) => {
+            Ok(Ok(HandlerProgress::Running(future))) => {
                 return CallProgress::Running(RunningCall::new(future, finish, scope, limit));
             }
-            Ok(Ok(registry::HandlerProgress::Blocking(work))) => {
+            Ok(Ok(HandlerProgress::Blocking(work))) => {
                 let waits = Waits::default();
                 let future = Box::pin(on_a_thread(dispatcher, work, waits.clone(), None));
                 let call = RunningCall::new(future, finish, scope, limit).with_waits(waits);
                 return CallProgress::Running(call);
             }
-            Ok(Ok(registry::HandlerProgress::Done(output))) => CallOutcome::Output(output),
-            Ok(Err(refusal)) => CallOutcome::Refused(refusal),
+            Ok(Ok(HandlerProgress::Done(output))) => CallOutcome::Output(output),
+            Ok(Err(refusal)) => CallOutcome::Output(Err(refusal.into())),
             Err(panic) => CallOutcome::Panicked(panic),
         };
         scope.close();
@@ -156,9 +153,9 @@ impl PreparedCall<'_> {
 fn resume(
     finish: &Finish,
     request: &Request<'_>,
-    arguments: Option<&str>,
+    bound: Option<&str>,
 ) -> Result<Option<Box<CallMemory>>, ErrorObject> {
-    let Some(arguments) = arguments.filter(|_| request.version.asks_in_results()) else {
+    let Some(bound) = bound.filter(|_| request.version.era() == Era::Modern) else {
         return Ok(None);
     };
     let has = |member| request.params.get(member).is_some();
@@ -179,7 +176,7 @@ fn resume(
     if request.params.get(Member::RequestState).is_some() {
         let limits = finish.dispatcher.limits();
         let state = request.string(Member::RequestState, limits.elicitation.max_state_bytes)?;
-        let binding = finish.binding(arguments).digest();
+        let binding = finish.binding(bound).digest();
         let sealed = finish
             .dispatcher
             .settings
@@ -188,7 +185,7 @@ fn resume(
         let sealed = sealed.map_err(|refused| {
             tracing::warn!(
                 ?refused,
-                called = finish.name(),
+                called = finish.target.name(),
                 "a `requestState` was refused"
             );
             refused.into_error()
@@ -206,17 +203,16 @@ fn resume(
 fn admit(
     finish: &Finish,
     channel: ChannelId,
-    work: &Work<'_>,
     resumed: Option<&CallMemory>,
 ) -> Result<(), HandlerError> {
-    let guards = work.guards();
+    let guards = finish.target.guards();
     let applicant = Applicant {
         principal: finish.caller.principal(),
         channel,
         earlier: resumed.and_then(|memory| Some((memory.journal.call()?, memory.journal.round))),
-        is_completion: matches!(work, Work::Complete(_)),
+        is_completion: matches!(finish.target, Target::Completion(_)),
         rate: guards.and_then(|guards| guards.rate.as_ref()),
     };
     let rates = &finish.dispatcher.rates;
-    rates.admit(&applicant, || finish.name())
+    rates.admit(&applicant, || finish.target.name())
 }

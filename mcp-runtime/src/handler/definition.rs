@@ -54,6 +54,21 @@ pub struct Definition {
     pub run: Run,
 }
 
+impl Definition {
+    /// Returns the key under which requests find it: the name, or the URI of a resource or a template.
+    pub(crate) fn key(&self) -> &'static str {
+        match self.kind {
+            Kind::Tool | Kind::Prompt | Kind::Completer => self.name,
+            Kind::Resource | Kind::ResourceTemplate => self.options.uri,
+        }
+    }
+
+    /// Returns the kind and the key, for messages.
+    pub(crate) fn describe(&self) -> String {
+        format!("{} `{}`", self.kind.noun(), self.key())
+    }
+}
+
 /// The type that a method belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
@@ -245,6 +260,19 @@ impl Kind {
             Self::ResourceTemplate => "resource_template",
             Self::Completer => "completer",
         }
+    }
+
+    /// Returns the name of the kind in messages.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::ResourceTemplate => "resource template",
+            _ => self.attribute(),
+        }
+    }
+
+    /// Returns `true` if the client can ask for completions of the arguments.
+    pub(crate) fn is_completed(self) -> bool {
+        matches!(self, Self::Prompt | Self::ResourceTemplate)
     }
 }
 

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::handler::call::{CallOutput, CallRefusal};
-use crate::handler::completion::Candidates;
-use crate::registry::guards::Guards;
-use crate::registry::handler::{Handler, HandlerProgress};
+use crate::handler::call::CallRefusal;
+use crate::registry::callable::{Callable, candidates};
+use crate::registry::handler::HandlerProgress;
 
 /// The source of candidates for one argument. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -20,14 +19,7 @@ pub(crate) enum Completer {
     /// A fixed set.
     Fixed(Arc<[String]>),
     /// The candidates that this completer returns.
-    Function(Arc<CompleterEntry>),
-}
-
-/// A completer function with its limits.
-#[derive(Debug)]
-pub(crate) struct CompleterEntry {
-    pub(crate) handler: Handler,
-    pub(crate) guards: Guards,
+    Function(Arc<Callable>),
 }
 
 /// The completer of a requested argument, and the values of other arguments that the request's URI contains.
@@ -39,80 +31,41 @@ pub(crate) struct Completing {
 }
 
 impl Completing {
-    /// Requests candidates; `earlier` is the JSON object of the arguments filled in so far, all strings.
-    ///
-    /// Earlier arguments that do not fit are omitted. If the completer requires one of them, or the partial text itself does
-    /// not fit, there are no candidates.
+    /// Requests candidates for the partial text. Of the `earlier` arguments, only strings count; if there are none, the
+    /// variables of the URI take their place.
     ///
     /// # Errors
     ///
-    /// If an injected value is not available.
+    /// If an injected value is unavailable.
     pub(crate) fn start(
         &self,
         partial: &str,
-        earlier: Option<&str>,
+        earlier: &Map<String, Value>,
         context: &dyn Fn() -> Context,
     ) -> Result<HandlerProgress, CallRefusal> {
         match &self.completer {
-            Completer::Nothing => Ok(offer(Vec::new())),
-            Completer::Fixed(candidates) => Ok(offer(candidates.to_vec())),
-            Completer::Function(entry) => {
-                let given: Map<String, Value> = earlier
-                    .and_then(|earlier| serde_json::from_str(earlier).ok())
-                    .unwrap_or_default();
-                let mut earlier: Vec<(&str, &str)> = given
+            Completer::Nothing => Ok(candidates(Vec::new())),
+            Completer::Fixed(values) => Ok(candidates(values.to_vec())),
+            Completer::Function(callable) => {
+                let mut earlier: Vec<(&str, &str)> = earlier
                     .iter()
                     .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
                     .collect();
                 if earlier.is_empty() {
                     earlier.extend(self.known.iter().map(|(name, value)| (&**name, &**value)));
                 }
-                entry.start(partial, &earlier, context)
+                callable.complete(partial, earlier, context)
             }
         }
     }
-}
 
-impl Completing {
-    /// Returns the limits of the completer, if it is a function.
-    pub(crate) fn guards(&self) -> Option<&Guards> {
+    /// Returns the completer, if it is a function.
+    pub(crate) fn callable(&self) -> Option<&Callable> {
         match &self.completer {
-            Completer::Function(entry) => Some(&entry.guards),
+            Completer::Function(callable) => Some(callable),
             Completer::Nothing | Completer::Fixed(_) => None,
         }
     }
-}
-
-impl CompleterEntry {
-    fn start(
-        &self,
-        partial: &str,
-        earlier: &[(&str, &str)],
-        context: &dyn Fn() -> Context,
-    ) -> Result<HandlerProgress, CallRefusal> {
-        // The partial text gets the empty name, which no argument can have.
-        let earlier = earlier.iter().copied().filter(|(name, _)| !name.is_empty());
-        let pairs = std::iter::once(("", partial)).chain(earlier);
-        let arguments = self
-            .handler
-            .decoder()
-            .and_then(|decoder| decoder.from_decodable_pairs(pairs));
-        let Some(arguments) = arguments else {
-            return Ok(offer(Vec::new()));
-        };
-        match self.handler.start(&arguments, context) {
-            Err(CallRefusal::Arguments(_)) => Ok(offer(Vec::new())),
-            started => started,
-        }
-    }
-}
-
-fn offer(values: Vec<String>) -> HandlerProgress {
-    HandlerProgress::Done(Ok(CallOutput::Completion(Candidates {
-        values,
-        ranked: false,
-        total: None,
-    })))
 }
 
 /// The completers of the arguments of one prompt or template.

@@ -21,7 +21,7 @@ pub(crate) struct InvalidCursor;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub(crate) list: Capability,
-    pub(crate) place: CursorPosition,
+    pub(crate) position: CursorPosition,
 }
 
 /// A position in a list.
@@ -74,7 +74,7 @@ impl Cursor {
     /// Returns the string for the client, at most 1 KiB. It is valid only for `owner`, which is part of the checksum; empty for
     /// a list that is the same for all callers.
     pub(crate) fn encode(&self, owner: &str) -> String {
-        let (stage, mark, inner) = match &self.place {
+        let (stage, mark, inner) = match &self.position {
             CursorPosition::After(mark) => (0, mark, None),
             CursorPosition::Within(mark, None) => (1, mark, None),
             CursorPosition::Within(mark, Some(inner)) => (2, mark, Some(inner)),
@@ -96,12 +96,12 @@ impl Cursor {
     /// Parses a cursor of `list` that was issued to `owner`.
     pub(crate) fn decode(list: Capability, owner: &str, text: &str) -> Result<Self, InvalidCursor> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
-        let place = place(list, owner, &bytes).ok_or(InvalidCursor)?;
-        Ok(Self { list, place })
+        let position = position(list, owner, &bytes).ok_or(InvalidCursor)?;
+        Ok(Self { list, position })
     }
 }
 
-fn place(list: Capability, owner: &str, bytes: &[u8]) -> Option<CursorPosition> {
+fn position(list: Capability, owner: &str, bytes: &[u8]) -> Option<CursorPosition> {
     let (bytes, check) = bytes.split_last_chunk::<8>()?;
     if checksum(bytes, owner) != u64::from_be_bytes(*check) {
         return None;
@@ -169,13 +169,13 @@ mod tests {
                 Capability::Resources,
                 Capability::Templates,
             ] {
-                let place = CursorPosition::After(mark.clone());
-                cursors.push(Cursor { list, place });
+                let position = CursorPosition::After(mark.clone());
+                cursors.push(Cursor { list, position });
             }
             for inner in [None, Some(String::new()), Some("x".repeat(INNER))] {
                 cursors.push(Cursor {
                     list: Capability::Resources,
-                    place: CursorPosition::Within(mark.clone(), inner),
+                    position: CursorPosition::Within(mark.clone(), inner),
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! Conversion of annotated functions into entries.
+//! Conversion of annotated functions into callables.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
 use crate::handler::rules;
-use crate::registry::complete::{Completer, CompleterEntry, Completions};
-use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
-use crate::registry::guards::Guards;
+use crate::registry::callable::{Callable, Details};
+use crate::registry::complete::{Completer, Completions};
+use crate::registry::guards::{Guards, cache_hint};
 use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::registry::outputs::Outputs;
@@ -28,99 +28,144 @@ use crate::types::{
 /// The additional data for a definition from its server.
 pub(super) struct Given {
     /// The value that a method is called on, for methods.
-    pub(super) receiver: Held,
+    pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
     /// Additional required scopes.
     pub(super) scopes: Vec<String>,
 }
 
-/// The value that a method is called on, for methods.
-type Held = Option<Arc<dyn Any + Send + Sync>>;
-
-/// An entry, or all problems of the definition.
-type DeclaredEntry<E> = Result<E, Vec<String>>;
-
 /// Finds the completer that a parameter names.
 pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
 
-pub(super) fn tool(definition: &Definition, given: Given) -> DeclaredEntry<ToolEntry> {
+/// Converts a definition of any kind.
+///
+/// # Errors
+///
+/// All its problems.
+pub(super) fn callable(
+    definition: &Definition,
+    given: Given,
+    find: Find<'_>,
+) -> Result<Callable, Vec<String>> {
     let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
     let guards = Guards::new(&options.guards, &mut problems);
-    let raw_schema = options
-        .input_schema
-        .and_then(|schema| schema().map_err(|error| problems.push(error)).ok());
-    if let Some(schema) = &raw_schema
-        && let Err(error) = Validator::new(schema.clone().to_value())
-    {
+    let raw_schema = raw_schema(definition, &mut problems);
+    let is_generated = raw_schema.is_none();
+    if definition.kind == Kind::Resource {
+        problems.extend(rules::uri(options.uri).into_result().err());
+    }
+    let pattern = (definition.kind == Kind::ResourceTemplate)
+        .then(|| UriTemplate::parse(options.uri).map_err(|error| problems.push(error)));
+    let style = match definition.kind {
+        Kind::Tool => ArgumentStyle::Tool {
+            strict: options.strict,
+        },
+        _ => ArgumentStyle::Text,
+    };
+    let decoder = match Decoder::new(definition.parameters, style, raw_schema) {
+        Ok(decoder) => decoder,
+        Err(found) => {
+            problems.extend(found);
+            return Err(problems);
+        }
+    };
+    let completions = if definition.kind.is_completed() {
+        completions(&decoder, find, &mut problems)
+    } else {
+        Completions::default()
+    };
+    let details = match (definition.kind, pattern) {
+        (Kind::Tool, _) => {
+            if is_generated {
+                warn_of_hard_schemas(definition, &decoder);
+            }
+            tool(definition, &decoder, meta, &mut problems)
+        }
+        (Kind::Prompt, _) => Some(Details::Prompt(prompt(definition, &decoder, meta))),
+        (Kind::Resource, _) => {
+            refuse_arguments(&decoder, &mut problems);
+            Some(Details::Resource(resource(definition, meta)))
+        }
+        (Kind::ResourceTemplate, Some(Ok(pattern))) => Some(Details::Template {
+            pattern: fitted(pattern, &decoder, &mut problems),
+            template: template(definition, meta),
+            lister: options.list.map(|list| Arc::from(list())),
+        }),
+        (Kind::ResourceTemplate, _) => None,
+        (Kind::Completer, _) => Some(Details::Completer),
+    };
+    let (Some(details), true) = (details, problems.is_empty()) else {
+        return Err(problems);
+    };
+    let mut access = Access::declared(options.scopes, options.visible_if);
+    access.require(given.scopes);
+    Ok(Callable {
+        name: definition.key().into(),
+        details,
+        handler: Handler::Function {
+            run: definition.run,
+            decoder,
+            receiver: given.receiver,
+        },
+        guards,
+        requires: options.requires.into(),
+        completions,
+        cache: cache_hint(options.ttl, options.cache, &access),
+        access,
+        pace: Arc::default(),
+    })
+}
+
+/// Returns the input schema of a tool whose author wrote it.
+fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<schemars::Schema> {
+    let schema = definition.options.input_schema?();
+    let schema = schema.map_err(|error| problems.push(error)).ok()?;
+    if let Err(error) = Validator::new(schema.clone().to_value()) {
         problems.push(format!("input schema: {error}"));
     }
-    let generated = raw_schema.is_none();
-    let style = ArgumentStyle::Tool {
-        strict: options.strict,
-    };
-    let decoder = decoder(definition, style, raw_schema, &mut problems);
-    let hard = decoder.as_ref().filter(|_| generated);
-    for (place, what) in hard
-        .map(|decoder| hard_for_models(decoder.schema()))
-        .into_iter()
-        .flatten()
-    {
+    Some(schema)
+}
+
+/// Warns about arguments whose generated schemas model APIs do not accept.
+fn warn_of_hard_schemas(definition: &Definition, decoder: &Decoder) {
+    for (argument, what) in hard_for_models(decoder.schema()) {
         tracing::warn!(
             tool = definition.name,
             at = %definition.location,
-            argument = place,
+            argument,
             "several model APIs reject the schema of {what}; use a struct or a tagged enum"
         );
     }
-    let input_schema = decoder
-        .as_ref()
-        .and_then(|decoder| raw(decoder.schema(), &mut problems));
-    let output_schema = definition
-        .output_schema
-        .and_then(output_schema)
-        .and_then(|schema| raw(&schema, &mut problems));
-    let (Some(decoder), Some(input_schema), true) = (decoder, input_schema, problems.is_empty())
-    else {
-        return Err(problems);
-    };
+}
+
+fn tool(
+    definition: &Definition,
+    decoder: &Decoder,
+    meta: Option<Meta>,
+    problems: &mut Vec<String>,
+) -> Option<Details> {
+    let options = definition.options;
+    let input_schema = raw(decoder.schema(), problems);
+    let output_schema = definition.output_schema.and_then(output_schema);
+    let output_schema = output_schema.and_then(|schema| raw(&schema, problems));
     let mut annotations = ToolAnnotations::default();
     annotations.read_only_hint = options.read_only;
     annotations.destructive_hint = options.destructive;
     annotations.idempotent_hint = options.idempotent;
     annotations.open_world_hint = options.open_world;
-    let mut tool = Tool::new(definition.name, input_schema);
+    let mut tool = Tool::new(definition.name, input_schema?);
     tool.title = options.title.map(str::to_owned);
     tool.description = text(definition.description);
     tool.icons = icons(definition);
     tool.output_schema = output_schema;
     tool.annotations = (annotations != ToolAnnotations::default()).then_some(annotations);
     tool.meta = meta;
-    Ok(ToolEntry {
-        outputs: Outputs::derived(tool.output_schema.as_deref()),
-        tool,
-        handler: handler(definition, decoder, given.receiver),
-        guards,
-        requires: options.requires.into(),
-        pace: Arc::default(),
-        access: access(definition, &given.scopes),
-    })
+    let outputs = Outputs::derived(tool.output_schema.as_deref());
+    Some(Details::Tool { tool, outputs })
 }
 
-pub(super) fn prompt(
-    definition: &Definition,
-    given: Given,
-    find: Find<'_>,
-) -> DeclaredEntry<PromptEntry> {
-    let options = definition.options;
-    let mut problems = Vec::new();
-    let meta = meta(definition, &mut problems);
-    let guards = Guards::new(&options.guards, &mut problems);
-    let decoder = decoder(definition, ArgumentStyle::Text, None, &mut problems);
-    let completions = completions(decoder.as_ref(), find, &mut problems);
-    let (Some(decoder), true) = (decoder, problems.is_empty()) else {
-        return Err(problems);
-    };
+fn prompt(definition: &Definition, decoder: &Decoder, meta: Option<Meta>) -> Prompt {
     let arguments = decoder.arguments().iter().map(|declared| {
         let mut argument = PromptArgument::default();
         declared.name.clone_into(&mut argument.name);
@@ -130,38 +175,16 @@ pub(super) fn prompt(
     });
     let mut prompt = Prompt::default();
     definition.name.clone_into(&mut prompt.name);
-    prompt.title = options.title.map(str::to_owned);
+    prompt.title = definition.options.title.map(str::to_owned);
     prompt.description = text(definition.description);
     prompt.arguments = arguments.collect();
     prompt.icons = icons(definition);
     prompt.meta = meta;
-    Ok(PromptEntry {
-        prompt,
-        handler: handler(definition, decoder, given.receiver),
-        guards,
-        pace: Arc::default(),
-        access: access(definition, &given.scopes),
-        completions,
-    })
+    prompt
 }
 
-pub(super) fn resource(definition: &Definition, given: Given) -> DeclaredEntry<ResourceEntry> {
+fn resource(definition: &Definition, meta: Option<Meta>) -> Resource {
     let options = definition.options;
-    let mut problems = Vec::new();
-    let meta = meta(definition, &mut problems);
-    let guards = Guards::new(&options.guards, &mut problems);
-    problems.extend(rules::uri(options.uri).into_result().err());
-    let decoder = decoder(definition, ArgumentStyle::Text, None, &mut problems);
-    for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
-        problems.push(format!(
-            "parameter `{}` can never have a value: a URI without variables has no arguments; use \
-             `#[resource_template]`, or take an injected value",
-            argument.name
-        ));
-    }
-    let (Some(decoder), true) = (decoder, problems.is_empty()) else {
-        return Err(problems);
-    };
     let mut resource = Resource::new(options.uri, definition.name);
     resource.title = options.title.map(str::to_owned);
     resource.description = text(definition.description);
@@ -170,40 +193,22 @@ pub(super) fn resource(definition: &Definition, given: Given) -> DeclaredEntry<R
     resource.annotations = annotations(definition);
     resource.icons = icons(definition);
     resource.meta = meta;
-    Ok(ResourceEntry {
-        resource,
-        handler: handler(definition, decoder, given.receiver),
-        guards,
-        pace: Arc::default(),
-        access: access(definition, &given.scopes),
-        cache: cache(definition),
-    })
+    resource
 }
 
-pub(super) fn template(
-    definition: &Definition,
-    given: Given,
-    find: Find<'_>,
-) -> DeclaredEntry<TemplateEntry> {
+/// Reports the arguments of a resource, which can have none.
+fn refuse_arguments(decoder: &Decoder, problems: &mut Vec<String>) {
+    for argument in decoder.arguments() {
+        problems.push(format!(
+            "parameter `{}` can never have a value: a URI without variables has no arguments; use \
+             `#[resource_template]`, or take an injected value",
+            argument.name
+        ));
+    }
+}
+
+fn template(definition: &Definition, meta: Option<Meta>) -> ResourceTemplate {
     let options = definition.options;
-    let mut problems = Vec::new();
-    let meta = meta(definition, &mut problems);
-    let guards = Guards::new(&options.guards, &mut problems);
-    let pattern = UriTemplate::parse(options.uri).map_err(|error| problems.push(error));
-    let decoder = decoder(definition, ArgumentStyle::Text, None, &mut problems);
-    let completions = completions(decoder.as_ref(), find, &mut problems);
-    let pattern = pattern.map(|mut pattern| {
-        for argument in decoder.as_ref().map(Decoder::arguments).unwrap_or_default() {
-            problems.extend(fit(&mut pattern, argument).err());
-            if argument.any_path {
-                pattern.take_any_path(argument.name);
-            }
-        }
-        pattern
-    });
-    let (Ok(pattern), Some(decoder), true) = (pattern, decoder, problems.is_empty()) else {
-        return Err(problems);
-    };
     let mut template = ResourceTemplate::default();
     options.uri.clone_into(&mut template.uri_template);
     definition.name.clone_into(&mut template.name);
@@ -213,17 +218,18 @@ pub(super) fn template(
     template.annotations = annotations(definition);
     template.icons = icons(definition);
     template.meta = meta;
-    Ok(TemplateEntry {
-        template,
-        pattern,
-        handler: handler(definition, decoder, given.receiver),
-        guards,
-        pace: Arc::default(),
-        access: access(definition, &given.scopes),
-        cache: cache(definition),
-        lister: options.list.map(|list| Arc::from(list())),
-        completions,
-    })
+    template
+}
+
+/// Fits the variables of a pattern to the parameters that take them.
+fn fitted(mut pattern: UriTemplate, decoder: &Decoder, problems: &mut Vec<String>) -> UriTemplate {
+    for argument in decoder.arguments() {
+        problems.extend(fit(&mut pattern, argument).err());
+        if argument.any_path {
+            pattern.take_any_path(argument.name);
+        }
+    }
+    pattern
 }
 
 /// Makes the variable of a list parameter yield a list. Returns an error for a type that a URI cannot represent.
@@ -259,57 +265,10 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
     Ok(())
 }
 
-pub(super) fn completer(definition: &Definition, receiver: Held) -> DeclaredEntry<CompleterEntry> {
-    let mut problems = Vec::new();
-    let guards = Guards::new(&definition.options.guards, &mut problems);
-    let decoder = decoder(definition, ArgumentStyle::Text, None, &mut problems);
-    let (Some(decoder), true) = (decoder, problems.is_empty()) else {
-        return Err(problems);
-    };
-    Ok(CompleterEntry {
-        handler: handler(definition, decoder, receiver),
-        guards,
-    })
-}
-
-/// Returns the kind of the definition and its name or URI.
-pub(super) fn describe(definition: &Definition) -> String {
-    match definition.kind {
-        Kind::Tool => format!("tool `{}`", definition.name),
-        Kind::Prompt => format!("prompt `{}`", definition.name),
-        Kind::Resource => format!("resource `{}`", definition.options.uri),
-        Kind::ResourceTemplate => format!("resource template `{}`", definition.options.uri),
-        Kind::Completer => format!("completer `{}`", definition.name),
-    }
-}
-
-fn decoder(
-    definition: &Definition,
-    style: ArgumentStyle,
-    raw_schema: Option<schemars::Schema>,
-    problems: &mut Vec<String>,
-) -> Option<Decoder> {
-    Decoder::new(definition.parameters, style, raw_schema)
-        .map_err(|found| problems.extend(found))
-        .ok()
-}
-
-fn handler(definition: &Definition, decoder: Decoder, receiver: Held) -> Handler {
-    Handler::Function {
-        run: definition.run,
-        decoder,
-        receiver,
-    }
-}
-
 /// Determines the completion of each argument: by a named completer, by its type, or none.
-fn completions(
-    decoder: Option<&Decoder>,
-    find: Find<'_>,
-    problems: &mut Vec<String>,
-) -> Completions {
+fn completions(decoder: &Decoder, find: Find<'_>, problems: &mut Vec<String>) -> Completions {
     let mut completions = Completions::default();
-    for argument in decoder.map(Decoder::arguments).unwrap_or_default() {
+    for argument in decoder.arguments() {
         let completer = if argument.completer.is_some() {
             find(argument).unwrap_or_else(|problem| {
                 problems.push(problem);
@@ -354,25 +313,12 @@ fn icons(definition: &Definition) -> Vec<Icon> {
         .unwrap_or_default()
 }
 
-fn cache(definition: &Definition) -> CacheOptions {
-    CacheOptions {
-        ttl: definition.options.ttl,
-        scope: definition.options.cache,
-    }
-}
-
-fn access(definition: &Definition, scopes: &[String]) -> Access {
-    let options = definition.options;
-    let mut access = Access::declared(options.scopes, options.visible_if);
-    access.require(scopes);
-    access
-}
-
 fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn raw(schema: &Value, problems: &mut Vec<String>) -> Option<Box<RawValue>> {
+/// Returns a schema as text.
+pub(super) fn raw(schema: &Value, problems: &mut Vec<String>) -> Option<Box<RawValue>> {
     to_raw_value(schema)
         .map_err(|error| problems.push(format!("schema: {error}")))
         .ok()

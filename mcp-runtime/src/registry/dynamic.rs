@@ -1,207 +1,190 @@
-//! Conversion of definitions created at run time into entries.
+//! Conversion of definitions created at run time into callables.
 
 use std::sync::Arc;
 
 use mcp_schema::check::Validator;
 use mcp_schema::template::UriTemplate;
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
 
 use crate::handler::decode::find_headers;
-use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
+use crate::handler::dynamic::{
+    DynamicHandler, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item,
+};
 use crate::handler::rules;
+use crate::registry::callable::{Callable, Details};
 use crate::registry::complete::{Completer, Completions};
-use crate::registry::entry::{CacheOptions, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry};
-use crate::registry::guards::Guards;
+use crate::registry::declared::raw;
+use crate::registry::guards::{Guards, cache_hint};
 use crate::registry::handler::{ArgumentRules, Handler};
 use crate::registry::meta;
 use crate::registry::outputs::Outputs;
-use crate::types::{ResourceTemplate, Tool};
+use crate::types::{Icon, Meta};
 
-/// An entry, or all problems of the definition.
-type DynamicEntry<E> = Result<E, Vec<String>>;
+/// Converts a definition of any kind.
+///
+/// # Errors
+///
+/// All its problems, in one line.
+pub(super) fn callable(item: Item) -> Result<Callable, String> {
+    let (noun, name) = (item.list().noun(), item.name().to_owned());
+    let made = match item {
+        Item::Tool(definition) => tool(&name, definition),
+        Item::Prompt(definition) => prompt(&name, definition),
+        Item::Resource(definition) => resource(&name, definition),
+        Item::Template(definition) => template(&name, definition),
+    };
+    made.map_err(|problems| format!("{noun} `{name}`: {}", problems.join("; ")))
+}
 
-pub(super) fn tool(definition: DynamicTool) -> DynamicEntry<ToolEntry> {
-    let mut problems = Vec::new();
-    problems.extend(rules::tool_name(&definition.name).into_result().err());
-    problems.extend(rules::icon_problems(&definition.icons));
-    problems.extend(meta::problems(definition.meta.as_ref()));
-    let guards = Guards::new(&definition.guards, &mut problems);
-    problems.extend(definition.access.problems());
-    if definition.input_schema.get("type").and_then(Value::as_str) != Some("object") {
+fn tool(name: &str, definition: DynamicTool) -> Result<Callable, Vec<String>> {
+    let DynamicTool {
+        mut tool,
+        input_schema,
+        output_schema,
+        handler,
+    } = definition;
+    let mut draft = Draft::new(handler, tool.meta.as_ref(), &tool.icons);
+    let problems = &mut draft.problems;
+    problems.extend(rules::tool_name(name).into_result().err());
+    if input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
     }
-    let input_schema = raw(&definition.input_schema, &mut problems);
-    let headers = find_headers(&definition.input_schema, &mut problems);
-    let validator = Validator::new(definition.input_schema)
-        .map_err(|error| problems.push(format!("input schema: {error}")));
-    let mut outputs = None;
-    let output_schema = definition.output_schema.map(|schema| {
-        let text = raw(&schema, &mut problems);
-        outputs = Validator::new(schema)
+    if let Some(text) = raw(&input_schema, problems) {
+        tool.input_schema = text;
+    }
+    let headers = find_headers(&input_schema, problems);
+    let validator = Validator::new(input_schema).map_err(|error| format!("input schema: {error}"));
+    match validator {
+        Ok(validator) => draft.input = Some(ArgumentRules { validator, headers }),
+        Err(problem) => problems.push(problem),
+    }
+    let outputs = output_schema.and_then(|schema| {
+        tool.output_schema = raw(&schema, problems);
+        Validator::new(schema)
             .map_err(|error| problems.push(format!("output schema: {error}")))
-            .ok();
-        text
+            .ok()
     });
-    let (Ok(validator), true) = (validator, problems.is_empty()) else {
-        return Err(problems);
-    };
-    let mut tool = Tool::new(definition.name, input_schema);
-    tool.title = definition.title;
-    tool.description = definition.description;
-    tool.icons = definition.icons;
-    tool.output_schema = output_schema;
-    tool.annotations = definition.annotations;
-    tool.meta = definition.meta;
-    Ok(ToolEntry {
-        outputs: Outputs::written(tool.output_schema.as_deref(), outputs),
-        tool,
-        handler: Handler::Closure {
-            run: definition.run,
-            input: Some(ArgumentRules { validator, headers }),
-        },
-        guards,
-        requires: Box::default(),
-        pace: Arc::default(),
-        access: definition.access,
-    })
+    let outputs = Outputs::written(tool.output_schema.as_deref(), outputs);
+    draft.finish(name, Some(Details::Tool { tool, outputs }))
 }
 
-pub(super) fn prompt(definition: DynamicPrompt) -> DynamicEntry<PromptEntry> {
-    let mut problems = meta::problems(definition.meta.as_ref());
-    problems.extend(rules::icon_problems(&definition.icons));
-    let guards = Guards::new(&definition.guards, &mut problems);
-    problems.extend(definition.access.problems());
-    if definition.name.is_empty() {
-        problems.push("the name is empty".into());
+fn prompt(name: &str, definition: DynamicPrompt) -> Result<Callable, Vec<String>> {
+    let DynamicPrompt { prompt, handler } = definition;
+    let mut draft = Draft::new(handler, prompt.meta.as_ref(), &prompt.icons);
+    if name.is_empty() {
+        draft.problems.push("the name is empty".into());
     }
-    let mut completions = Completions::default();
-    for argument in &definition.arguments {
-        if argument.name.is_empty() {
-            problems.push("the name of an argument is empty".into());
-        } else if completions.find(&argument.name).is_some() {
-            problems.push(format!("argument `{}` is defined twice", argument.name));
+    for argument in &prompt.arguments {
+        let name = &argument.name;
+        if name.is_empty() {
+            let problem = "the name of an argument is empty".into();
+            draft.problems.push(problem);
+        } else if draft.completions.find(name).is_some() {
+            let problem = format!("argument `{name}` is defined twice");
+            draft.problems.push(problem);
         }
-        completions.push(&argument.name, Completer::Nothing);
+        draft.completions.push(name, Completer::Nothing);
     }
-    fix(
-        &mut completions,
-        &definition.candidates,
-        "argument",
-        &mut problems,
-    );
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    Ok(PromptEntry {
-        prompt: definition.definition(),
-        handler: Handler::Closure {
-            run: definition.run,
-            input: None,
-        },
-        guards,
-        pace: Arc::default(),
-        access: definition.access,
-        completions,
-    })
+    draft.complete("argument");
+    draft.finish(name, Some(Details::Prompt(prompt)))
 }
 
-pub(super) fn resource(definition: DynamicResource) -> DynamicEntry<ResourceEntry> {
-    let mut problems = meta::problems(definition.meta.as_ref());
-    problems.extend(rules::icon_problems(&definition.icons));
-    let guards = Guards::new(&definition.guards, &mut problems);
-    problems.extend(definition.access.problems());
-    problems.extend(rules::uri(&definition.uri).into_result().err());
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    Ok(ResourceEntry {
-        resource: definition.definition(),
-        handler: Handler::Closure {
-            run: definition.run,
-            input: None,
-        },
-        guards,
-        pace: Arc::default(),
-        access: definition.access,
-        cache: CacheOptions {
-            ttl: definition.ttl,
-            scope: definition.cache,
-        },
-    })
+fn resource(name: &str, definition: DynamicResource) -> Result<Callable, Vec<String>> {
+    let DynamicResource { resource, handler } = definition;
+    let mut draft = Draft::new(handler, resource.meta.as_ref(), &resource.icons);
+    draft.problems.extend(rules::uri(name).into_result().err());
+    draft.finish(name, Some(Details::Resource(resource)))
 }
 
-pub(super) fn template(definition: DynamicTemplate) -> DynamicEntry<TemplateEntry> {
-    let mut problems = meta::problems(definition.meta.as_ref());
-    problems.extend(rules::icon_problems(&definition.icons));
-    let guards = Guards::new(&definition.guards, &mut problems);
-    problems.extend(definition.access.problems());
-    let mut pattern =
-        UriTemplate::parse(&definition.uri_template).map_err(|error| problems.push(error));
-    if let Ok(pattern) = &mut pattern {
-        for variable in &definition.any_path {
-            if !pattern.take_any_path(variable) {
-                problems.push(format!(
-                    "`any_path` for `{variable}`, but the template has no such variable"
+fn template(name: &str, definition: DynamicTemplate) -> Result<Callable, Vec<String>> {
+    let DynamicTemplate {
+        template,
+        any_path,
+        lister,
+        handler,
+    } = definition;
+    let mut draft = Draft::new(handler, template.meta.as_ref(), &template.icons);
+    let mut pattern = match UriTemplate::parse(name) {
+        Ok(pattern) => pattern,
+        Err(problem) => {
+            draft.problems.push(problem);
+            return draft.finish(name, None);
+        }
+    };
+    for variable in &any_path {
+        if !pattern.take_any_path(variable) {
+            draft.problems.push(format!(
+                "`any_path` for `{variable}`, but the template has no such variable"
+            ));
+        }
+    }
+    for variable in pattern.variables() {
+        draft.completions.push(variable, Completer::Nothing);
+    }
+    draft.complete("variable");
+    let details = Details::Template {
+        template,
+        pattern,
+        lister,
+    };
+    draft.finish(name, Some(details))
+}
+
+/// A callable under construction.
+struct Draft {
+    handler: DynamicHandler,
+    guards: Guards,
+    input: Option<ArgumentRules>,
+    completions: Completions,
+    problems: Vec<String>,
+}
+
+impl Draft {
+    /// Checks everything that all kinds have.
+    fn new(handler: DynamicHandler, meta: Option<&Meta>, icons: &[Icon]) -> Self {
+        let mut problems = meta::problems(meta);
+        problems.extend(rules::icon_problems(icons));
+        let guards = Guards::new(&handler.guards, &mut problems);
+        problems.extend(handler.access.problems());
+        Self {
+            handler,
+            guards,
+            input: None,
+            completions: Completions::default(),
+            problems,
+        }
+    }
+
+    /// Sets the candidates of arguments; `noun` names an argument in messages.
+    fn complete(&mut self, noun: &str) {
+        for (argument, values) in &self.handler.candidates {
+            let completer = Completer::Fixed(Arc::from(values.as_slice()));
+            if !self.completions.set(argument, completer) {
+                self.problems.push(format!(
+                    "candidates for `{argument}`, but there is no such {noun}"
                 ));
             }
         }
     }
-    let mut completions = Completions::default();
-    if let Ok(pattern) = &pattern {
-        for variable in pattern.variables() {
-            completions.push(variable, Completer::Nothing);
-        }
-        fix(
-            &mut completions,
-            &definition.candidates,
-            "variable",
-            &mut problems,
-        );
-    }
-    let (Ok(pattern), true) = (pattern, problems.is_empty()) else {
-        return Err(problems);
-    };
-    let template: ResourceTemplate = definition.definition();
-    Ok(TemplateEntry {
-        template,
-        pattern,
-        handler: Handler::Closure {
-            run: definition.run,
-            input: None,
-        },
-        guards,
-        pace: Arc::default(),
-        access: definition.access,
-        cache: CacheOptions {
-            ttl: definition.ttl,
-            scope: definition.cache,
-        },
-        lister: definition.lister,
-        completions,
-    })
-}
 
-/// Sets the candidates of arguments.
-fn fix(
-    completions: &mut Completions,
-    candidates: &[(String, Vec<String>)],
-    noun: &str,
-    problems: &mut Vec<String>,
-) {
-    for (argument, values) in candidates {
-        let completer = Completer::Fixed(Arc::from(values.as_slice()));
-        if !completions.set(argument, completer) {
-            problems.push(format!(
-                "candidates for `{argument}`, but there is no such {noun}"
-            ));
-        }
+    fn finish(self, name: &str, details: Option<Details>) -> Result<Callable, Vec<String>> {
+        let (Some(details), true) = (details, self.problems.is_empty()) else {
+            return Err(self.problems);
+        };
+        let handler = self.handler;
+        Ok(Callable {
+            name: name.into(),
+            details,
+            handler: Handler::Closure {
+                run: handler.run,
+                input: self.input,
+            },
+            guards: self.guards,
+            requires: Box::default(),
+            completions: self.completions,
+            cache: cache_hint(handler.ttl, handler.cache, &handler.access),
+            access: handler.access,
+            pace: Arc::default(),
+        })
     }
-}
-
-fn raw(schema: &Value, problems: &mut Vec<String>) -> Box<RawValue> {
-    to_raw_value(schema).unwrap_or_else(|error| {
-        problems.push(format!("schema: {error}"));
-        RawValue::NULL.to_owned()
-    })
 }

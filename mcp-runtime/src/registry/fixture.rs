@@ -13,7 +13,7 @@ use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, I
 use crate::handler::handler_error::HandlerError;
 use crate::handler::resource::IntoResourceResult;
 use crate::protocol::ProtocolVersion;
-use crate::registry::{ListPage, Registry, Snapshot, Sources};
+use crate::registry::{Details, ListPage, Registry, Snapshot, Sources};
 use crate::types::{
     ClientCapabilities, ClientFeature, InputRequest, LoggingLevel, ReadResourceResult,
 };
@@ -138,16 +138,19 @@ pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
 
 /// Returns the edits that insert these items before the start.
 pub(super) fn early(items: impl IntoIterator<Item = Item>) -> Vec<Edit> {
-    let edit = |item| Edit {
-        list: match &item {
-            Item::Tool(_) => Capability::Tools,
-            Item::Prompt(_) => Capability::Prompts,
-            Item::Resource(_) => Capability::Resources,
-            Item::Template(_) => Capability::Templates,
-        },
+    let edit = |item: Item| Edit {
+        list: item.list(),
         steps: vec![EditStep::Insert(item)],
     };
     items.into_iter().map(edit).collect()
+}
+
+/// Returns the title of a prompt.
+pub(super) fn title<'a>(snapshot: &'a Snapshot, name: &str) -> Option<&'a str> {
+    match &snapshot.prompts.get(name)?.details {
+        Details::Prompt(prompt) => prompt.title.as_deref(),
+        _ => None,
+    }
 }
 
 /// Applies edits that must succeed. Returns `true` if they changed the list.

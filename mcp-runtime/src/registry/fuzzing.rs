@@ -13,11 +13,11 @@ pub fn cursor(list: Capability, rank: Option<u32>, name: &str, inner: Option<&st
         None => OrderKey::Inserted(name.into()),
     };
     let mark = ItemMark::new(&key, name);
-    let place = match inner {
+    let position = match inner {
         Some(inner) => CursorPosition::Within(mark, Some(inner.to_owned())),
         None => CursorPosition::After(mark),
     };
-    let cursor = Cursor { list, place };
+    let cursor = Cursor { list, position };
     let text = cursor.encode("");
     assert_eq!(Cursor::decode(list, "", &text), Ok(cursor));
     text

@@ -1,4 +1,4 @@
-//! Limits of one handler: rate of calls, concurrency, duration and size of results.
+//! Options of one handler: the limits on rate of calls, concurrency, duration and size of results, and the cache hint.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,16 +6,19 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::handler::access::Access;
 use crate::handler::definition::GuardOptions;
 use crate::handler::rules;
+use crate::protocol::encode::CacheHint;
 use crate::rate::Limiter;
+use crate::types::CacheScope;
 
 /// The limits of one handler. Those of the server apply in addition.
 #[derive(Debug, Default)]
 pub(crate) struct Guards {
     pub(crate) timeout: Option<Duration>,
     pub(crate) rate: Option<Limiter>,
-    pub(crate) places: Option<CallPermits>,
+    pub(crate) permits: Option<CallPermits>,
     /// Maximum size of a result, in bytes.
     pub(crate) max_output: Option<usize>,
 }
@@ -39,9 +42,24 @@ impl Guards {
         Self {
             timeout: options.timeout,
             rate: rate.ok().flatten().map(Limiter::new),
-            places: options.concurrency.map(CallPermits::new),
+            permits: options.concurrency.map(CallPermits::new),
             max_output: options.max_output,
         }
+    }
+}
+
+/// Returns the cache hint for contents. If access is restricted, only the caller may cache them.
+pub(super) fn cache_hint(
+    ttl: Option<Duration>,
+    scope: Option<CacheScope>,
+    access: &Access,
+) -> CacheHint {
+    CacheHint {
+        ttl: ttl.unwrap_or_default(),
+        scope: match scope {
+            Some(scope) if !access.is_restricted() => scope,
+            _ => CacheScope::Private,
+        },
     }
 }
 
@@ -49,7 +67,7 @@ impl Guards {
 #[derive(Debug)]
 pub(crate) struct CallPermits {
     free: Arc<Semaphore>,
-    most: usize,
+    max: usize,
     waiting: AtomicUsize,
 }
 
@@ -57,26 +75,26 @@ pub(crate) struct CallPermits {
 pub(crate) type CallPermit = OwnedSemaphorePermit;
 
 impl CallPermits {
-    pub(crate) fn new(most: usize) -> Self {
-        let most = most.clamp(1, Semaphore::MAX_PERMITS);
+    pub(crate) fn new(max: usize) -> Self {
+        let max = max.clamp(1, Semaphore::MAX_PERMITS);
         Self {
-            free: Arc::new(Semaphore::new(most)),
-            most,
+            free: Arc::new(Semaphore::new(max)),
+            max,
             waiting: AtomicUsize::new(0),
         }
     }
 
     /// Returns `true` if any permit is taken.
     pub(crate) fn in_use(&self) -> bool {
-        self.free.available_permits() < self.most
+        self.free.available_permits() < self.max
     }
 
-    /// Waits for a permit; `None` if `most` calls wait already. Dropping the future gives up the wait.
-    pub(crate) async fn enter(&self, most: usize) -> Option<CallPermit> {
-        if let Ok(place) = Arc::clone(&self.free).try_acquire_owned() {
-            return Some(place);
+    /// Waits for a permit; `None` if `max_waiting` calls wait already. Dropping the future gives up the wait.
+    pub(crate) async fn enter(&self, max_waiting: usize) -> Option<CallPermit> {
+        if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+            return Some(permit);
         }
-        let _waiting = QueuedCall::enter(&self.waiting, most)?;
+        let _waiting = QueuedCall::enter(&self.waiting, max_waiting)?;
         // The semaphore is never closed.
         Arc::clone(&self.free).acquire_owned().await.ok()
     }
@@ -86,15 +104,44 @@ impl CallPermits {
 struct QueuedCall<'a>(&'a AtomicUsize);
 
 impl<'a> QueuedCall<'a> {
-    fn enter(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
+    fn enter(waiting: &'a AtomicUsize, max: usize) -> Option<Self> {
         let entered = Self(waiting);
         let before = waiting.fetch_add(1, Ordering::Relaxed);
-        (before < most).then_some(entered)
+        (before < max).then_some(entered)
     }
 }
 
 impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_of_restricted_resources_are_cached_by_their_caller_only() {
+        let open = Access::default();
+        let closed = Access::declared(&["read"], None);
+        let hint = |ttl, scope, access: &Access| {
+            let hint = cache_hint(ttl, scope, access);
+            (hint.ttl, hint.scope)
+        };
+        let public = Some(CacheScope::Public);
+        let second = Duration::from_secs(1);
+        assert_eq!(
+            hint(None, None, &open),
+            (Duration::ZERO, CacheScope::Private)
+        );
+        assert_eq!(
+            hint(Some(second), public, &open),
+            (second, CacheScope::Public)
+        );
+        assert_eq!(
+            hint(Some(second), public, &closed),
+            (second, CacheScope::Private)
+        );
     }
 }

@@ -5,20 +5,22 @@
 //! clients of changes.
 
 mod build;
+mod callable;
 mod complete;
 mod cursor;
 mod declared;
 mod dynamic;
 mod edit;
-mod entry;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod guards;
 mod handler;
+mod list;
 mod meta;
 mod outputs;
+mod pace;
 mod page;
 mod snapshot;
 mod table;
@@ -26,13 +28,15 @@ mod table;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub(crate) use build::{Receiver, Sources};
+pub(crate) use callable::{Callable, Details};
 pub(crate) use complete::Completing;
 pub(crate) use edit::Edited;
-pub(crate) use entry::{Pace, PromptEntry, ToolEntry};
 pub(crate) use guards::{CallPermit, CallPermits, Guards};
 pub(crate) use handler::HandlerProgress;
+pub(crate) use outputs::Outputs;
+pub(crate) use pace::Pace;
 pub(crate) use page::{ListPage, PartialPage};
-pub(crate) use snapshot::{Readable, Snapshot, View};
+pub(crate) use snapshot::{Snapshot, View};
 
 use crate::context::Edit;
 use crate::error::{Error, ErrorKind};

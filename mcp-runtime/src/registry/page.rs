@@ -14,15 +14,14 @@ use crate::handler::listing::Lister;
 use crate::handler::rules;
 use crate::protocol::ProtocolVersion;
 use crate::registry::cursor::{Cursor, CursorPosition, INNER, ItemMark};
-use crate::registry::entry::{ListEntry as _, ResourceEntry};
-use crate::registry::table::{EntryTable, append};
+use crate::registry::table::{CallableTable, append};
 
 /// One page of a list.
 pub(crate) enum ListPage {
     /// The text of its members, such as `"tools":[…],"nextCursor":"…"`.
     Ready(Bytes),
     /// User code has to run first; only for `resources/list`.
-    Listing(PartialPage),
+    Listing(Arc<PartialPage>),
 }
 
 /// A page of resources with templates whose listers have not run yet.
@@ -37,14 +36,14 @@ pub(crate) struct PartialPage {
     /// The owner of its cursors.
     pub(super) owner: String,
     /// The resources with definitions, which are not listed a second time.
-    pub(super) listed: Arc<EntryTable<ResourceEntry>>,
+    pub(super) listed: Arc<CallableTable>,
     pub(super) size: usize,
     pub(super) version: ProtocolVersion,
 }
 
 /// A template that lists its resources.
 pub(super) struct Listable {
-    pub(super) uri_template: String,
+    pub(super) uri_template: Arc<str>,
     pub(super) lister: Arc<dyn Lister>,
 }
 
@@ -99,21 +98,23 @@ impl PartialPage {
     ///
     /// The error of a lister.
     pub(crate) fn start(
-        self,
+        self: Arc<Self>,
         context: Context,
     ) -> Pin<Box<dyn Future<Output = Result<String, HandlerError>> + Send>> {
-        Box::pin(self.compose(context))
+        Box::pin(async move { self.compose(context).await })
     }
 
-    async fn compose(mut self, context: Context) -> Result<String, HandlerError> {
+    async fn compose(&self, context: Context) -> Result<String, HandlerError> {
+        let (mut text, mut count) = (self.text.clone(), self.count);
+        let mut cursor = self.cursor.clone();
         let mut empty = 0_usize;
-        let mut listers = std::mem::take(&mut self.listers).into_iter().peekable();
+        let mut listers = self.listers.iter().peekable();
         while let Some((mark, template)) = listers.peek() {
-            if self.count >= self.size {
-                let place = CursorPosition::Within(mark.clone(), self.cursor.take());
-                return Ok(self.finish(Some(place)));
+            if count >= self.size {
+                let position = CursorPosition::Within(mark.clone(), cursor);
+                return Ok(self.finish(&text, Some(position)));
             }
-            let asked = self.cursor.take();
+            let asked = cursor.take();
             let page = template.lister.list(context.clone(), asked.clone());
             let page = page.await.map_err(|failure| template.failed(failure))?;
             for resource in page.items {
@@ -124,8 +125,8 @@ impl PartialPage {
                         "a listed resource was skipped"
                     );
                 } else if self.listed.get(&resource.uri).is_none() {
-                    append(&mut self.text, resource, self.version);
-                    self.count = self.count.saturating_add(1);
+                    append(&mut text, resource, self.version);
+                    count = count.saturating_add(1);
                 }
             }
             match page.next {
@@ -145,24 +146,22 @@ impl PartialPage {
                             "the list does not end: it continues without resources",
                         )));
                     }
-                    if self.count > 0 {
-                        let place = CursorPosition::Within(mark.clone(), Some(next));
-                        return Ok(self.finish(Some(place)));
+                    if count > 0 {
+                        let position = CursorPosition::Within(mark.clone(), Some(next));
+                        return Ok(self.finish(&text, Some(position)));
                     }
-                    self.cursor = Some(next);
+                    cursor = Some(next);
                 }
             }
         }
-        Ok(self.finish(None))
+        Ok(self.finish(&text, None))
     }
 
-    fn finish(&self, next: Option<CursorPosition>) -> String {
-        let mut text = format!("\"{}\":[{}]", ResourceEntry::MEMBER, self.text);
-        if let Some(place) = next {
-            let cursor = Cursor {
-                list: Capability::Resources,
-                place,
-            };
+    fn finish(&self, items: &str, next: Option<CursorPosition>) -> String {
+        let list = Capability::Resources;
+        let mut text = format!("\"{}\":[{items}]", list.member());
+        if let Some(position) = next {
+            let cursor = Cursor { list, position };
             text.push_str(",\"nextCursor\":\"");
             text.push_str(&cursor.encode(&self.owner));
             text.push('"');

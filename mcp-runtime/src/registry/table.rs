@@ -1,55 +1,51 @@
-//! The entries of one kind: found by name, kept in a stable order, with list pages that are rendered once.
+//! The callables of one list: found by name, kept in a stable order, with list pages that are rendered once.
 
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
+use crate::context::Capability;
 use crate::fnv::{FnvMap, fnv};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::one_line;
 use crate::protocol::shape::Shape;
+use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
-use crate::registry::entry::ListEntry;
 
-/// The position of an entry in its list. The same in every instance of a program.
+/// The position of a callable in its list. The same in every instance of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OrderKey {
     /// Annotated functions come first, by the number of the definition in the program.
     Declared(u32),
-    /// Entries inserted at run time follow, by name, whatever the order of insertion.
+    /// Definitions inserted at run time follow, by name, whatever the order of insertion.
     Inserted(Arc<str>),
 }
 
-/// An entry with its position.
-#[derive(Debug)]
-pub(crate) struct TableEntry<E> {
+/// A callable with its position.
+#[derive(Clone, Debug)]
+pub(crate) struct TableSlot {
     pub(crate) key: OrderKey,
-    pub(crate) entry: Arc<E>,
+    pub(crate) callable: Arc<Callable>,
     pub(crate) enabled: bool,
 }
 
-impl<E> Clone for TableEntry<E> {
-    fn clone(&self) -> Self {
-        Self {
-            key: self.key.clone(),
-            entry: Arc::clone(&self.entry),
-            enabled: self.enabled,
-        }
-    }
-}
-
-/// All entries of a kind. Immutable; an edit creates a new table.
+/// All callables of a list. Immutable; an edit creates a new table.
 #[derive(Debug)]
-pub(crate) struct EntryTable<E> {
-    /// The entries, in order.
-    slots: Vec<TableEntry<E>>,
+pub(crate) struct CallableTable {
+    list: Capability,
+    /// The callables, in order.
+    slots: Vec<TableSlot>,
     /// The index in `slots` by name.
-    names: FnvMap<Box<str>, usize>,
-    /// The indexes of enabled entries in `slots`.
+    names: FnvMap<Arc<str>, usize>,
+    /// The indexes of enabled callables in `slots`.
     visible: Vec<usize>,
-    /// `true` if there are entries with access rules.
+    /// `true` if there are callables with access rules.
     restricted: bool,
-    /// Rendered enabled entries by protocol version, for callers who do not see them all.
+    /// `true` if the list is declared: there are callables, enabled or not, or have been, or may be later.
+    offered: bool,
+    /// `true` if an argument of a callable has, or has had, completions.
+    completed: bool,
+    /// Rendered enabled items by protocol version, for callers who do not see them all.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
     /// Rendered pages by protocol version, and by number if they start at a multiple of the page size.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
@@ -57,15 +53,15 @@ pub(crate) struct EntryTable<E> {
 
 type Pages = Box<[OnceLock<Bytes>]>;
 
-impl<E: ListEntry> EntryTable<E> {
-    /// Creates a table of these entries, given in any order. Of entries with the same name, all but one are lost, so check
-    /// first.
-    pub(crate) fn new(slots: Vec<TableEntry<E>>) -> Self {
-        let slots = in_order(slots);
+impl CallableTable {
+    /// Creates a table of these callables, given in any order. Of those with the same name, all but one are lost, so check
+    /// first. Without any, the list is declared if it is `offered`.
+    pub(crate) fn new(list: Capability, mut slots: Vec<TableSlot>, offered: bool) -> Self {
+        slots.sort_by(|one, other| one.key.cmp(&other.key));
         let names = slots
             .iter()
             .enumerate()
-            .map(|(index, slot)| (slot.entry.found_by().into(), index))
+            .map(|(index, slot)| (Arc::clone(&slot.callable.name), index))
             .collect();
         let visible = slots
             .iter()
@@ -73,8 +69,14 @@ impl<E: ListEntry> EntryTable<E> {
             .filter(|(_, slot)| slot.enabled)
             .map(|(index, _)| index)
             .collect();
-        let restricted = slots.iter().any(|slot| slot.entry.access().is_restricted());
+        let restricted = slots
+            .iter()
+            .any(|slot| slot.callable.access.is_restricted());
+        let mut callables = slots.iter().map(|slot| &slot.callable);
         Self {
+            list,
+            offered: offered || !slots.is_empty(),
+            completed: callables.any(|callable| callable.completions.any()),
             slots,
             names,
             visible,
@@ -84,47 +86,62 @@ impl<E: ListEntry> EntryTable<E> {
         }
     }
 
-    /// Returns the enabled entry with this name.
-    pub(crate) fn get(&self, name: &str) -> Option<&Arc<E>> {
-        self.slot(name)
-            .filter(|slot| slot.enabled)
-            .map(|slot| &slot.entry)
+    /// Creates the table that follows this one. A list, and completions, stay declared when there are none any more.
+    pub(crate) fn with(&self, slots: Vec<TableSlot>) -> Self {
+        let mut next = Self::new(self.list, slots, self.offered);
+        next.completed |= self.completed;
+        next
     }
 
-    /// Returns the entry with this name, enabled or not.
-    pub(crate) fn slot(&self, name: &str) -> Option<&TableEntry<E>> {
-        self.slots.get(*self.names.get(name)?)
+    pub(crate) fn list(&self) -> Capability {
+        self.list
     }
 
-    /// Returns all entries, enabled or not, in order.
-    pub(crate) fn slots(&self) -> &[TableEntry<E>] {
+    /// Returns the enabled callable with this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Callable>> {
+        let slot = self.slots.get(*self.names.get(name)?)?;
+        slot.enabled.then_some(&slot.callable)
+    }
+
+    /// Returns all slots, enabled or not, in order.
+    pub(crate) fn slots(&self) -> &[TableSlot] {
         &self.slots
     }
 
-    /// Returns the enabled entries, in order.
-    pub(crate) fn visible(&self) -> impl Iterator<Item = &TableEntry<E>> {
+    /// Returns the enabled callables, in order.
+    pub(crate) fn visible(&self) -> impl Iterator<Item = &TableSlot> {
         self.visible
             .iter()
             .filter_map(|index| self.slots.get(*index))
     }
 
-    /// Returns `true` if there are entries with access rules.
+    /// Returns `true` if there are callables with access rules.
     pub(crate) fn is_restricted(&self) -> bool {
         self.restricted
     }
 
-    /// Returns the number of enabled entries.
+    /// Returns `true` if the list is declared.
+    pub(crate) fn is_offered(&self) -> bool {
+        self.offered
+    }
+
+    /// Returns `true` if completions of arguments are declared.
+    pub(crate) fn is_completed(&self) -> bool {
+        self.completed
+    }
+
+    /// Returns the number of enabled callables.
     pub(crate) fn len(&self) -> usize {
         self.visible.len()
     }
 
-    /// Returns the number of enabled entries up to and including the marked one, or up to its former position
+    /// Returns the number of enabled callables up to and including the marked one, or up to its former position
     /// if it is gone.
     pub(crate) fn after(&self, mark: &ItemMark) -> usize {
         let held = self
             .slots
             .iter()
-            .position(|slot| fingerprint(slot.entry.found_by()) == mark.fingerprint);
+            .position(|slot| fingerprint(&slot.callable.name) == mark.fingerprint);
         let next = match held {
             Some(index) => index.saturating_add(1),
             None => self.slots.partition_point(|slot| slot.key <= mark.key),
@@ -132,15 +149,15 @@ impl<E: ListEntry> EntryTable<E> {
         self.visible.partition_point(|index| *index < next)
     }
 
-    /// Returns the members of the page of `size` enabled entries from `start`, for any caller. Rendered once.
+    /// Returns the members of the page of `size` enabled callables from `start`, for any caller. Rendered once.
     ///
-    /// `cursor` creates the cursor for the page after an entry.
+    /// `cursor` creates the cursor for the page after a slot.
     pub(crate) fn page(
         &self,
         start: usize,
         size: usize,
         version: ProtocolVersion,
-        cursor: impl Fn(&TableEntry<E>) -> String,
+        cursor: impl Fn(&TableSlot) -> String,
     ) -> Bytes {
         let render = || self.members(&self.part(start, size, |_| true), version, cursor);
         let Some(number) = start
@@ -172,27 +189,38 @@ impl<E: ListEntry> EntryTable<E> {
         }
     }
 
-    /// Returns up to `size` enabled entries from `start` for which `shows` returns `true`.
-    pub(crate) fn part(&self, start: usize, size: usize, shows: impl Fn(&E) -> bool) -> TableRange {
-        let places = start..self.visible.len();
-        let mut places = places.filter(|place| self.at(*place).is_some_and(|at| shows(&at.entry)));
+    /// Returns up to `size` enabled callables from `start` for which `shows` returns `true`.
+    pub(crate) fn part(
+        &self,
+        start: usize,
+        size: usize,
+        shows: impl Fn(&Callable) -> bool,
+    ) -> TableRange {
+        let positions = start..self.visible.len();
+        let mut positions = positions.filter(|position| {
+            let slot = self.at(*position);
+            slot.is_some_and(|slot| shows(&slot.callable))
+        });
         TableRange {
-            places: places.by_ref().take(size).collect(),
-            more: places.next().is_some(),
+            positions: positions.by_ref().take(size).collect(),
+            more: positions.next().is_some(),
         }
     }
 
-    /// Returns the members of a page, with `cursor` after its last entry if there are more.
+    /// Returns the members of a page, with `cursor` after its last item if there are more.
     pub(crate) fn members(
         &self,
         part: &TableRange,
         version: ProtocolVersion,
-        cursor: impl Fn(&TableEntry<E>) -> String,
+        cursor: impl Fn(&TableSlot) -> String,
     ) -> String {
-        let mut text = format!("\"{}\":[", E::MEMBER);
+        let mut text = format!("\"{}\":[", self.list.member());
         text.push_str(&self.items(part, version));
         text.push(']');
-        let last = part.places.last().and_then(|place| self.at(*place));
+        let last = part
+            .positions
+            .last()
+            .and_then(|position| self.at(*position));
         if let Some(last) = last.filter(|_| part.more) {
             text.push_str(",\"nextCursor\":\"");
             text.push_str(&cursor(last));
@@ -201,17 +229,17 @@ impl<E: ListEntry> EntryTable<E> {
         text
     }
 
-    /// Returns the entries of a part in the shape of `version`, separated by commas.
+    /// Returns the items of a part in the shape of `version`, separated by commas.
     pub(crate) fn items(&self, part: &TableRange, version: ProtocolVersion) -> String {
         let mut text = String::new();
         let rendered = self.items.get(version as usize).filter(|_| self.restricted);
         let rendered = rendered.map(|items| items.get_or_init(|| self.render(version)));
-        for place in &part.places {
-            match rendered.and_then(|items| items.get(*place)) {
+        for position in &part.positions {
+            match rendered.and_then(|items| items.get(*position)) {
                 Some(item) => push(&mut text, item),
                 None => {
-                    if let Some(slot) = self.at(*place) {
-                        append(&mut text, slot.entry.wire().clone(), version);
+                    if let Some(slot) = self.at(*position) {
+                        slot.callable.append(&mut text, version);
                     }
                 }
             }
@@ -219,52 +247,40 @@ impl<E: ListEntry> EntryTable<E> {
         text
     }
 
-    /// Renders all enabled entries in the shape of `version`.
+    /// Renders all enabled callables in the shape of `version`.
     fn render(&self, version: ProtocolVersion) -> Box<[Arc<str>]> {
         let known = || self.items.iter().filter_map(OnceLock::get);
-        let render = |(place, slot): (usize, &TableEntry<E>)| {
+        let render = |(position, slot): (usize, &TableSlot)| {
             let mut text = String::new();
-            append(&mut text, slot.entry.wire().clone(), version);
-            // Most protocol versions have the same entry: keep one copy.
+            slot.callable.append(&mut text, version);
+            // Most protocol versions have the same item: keep one copy.
             known()
-                .filter_map(|items| items.get(place))
+                .filter_map(|items| items.get(position))
                 .find(|item| ***item == *text)
                 .map_or_else(|| text.as_str().into(), Arc::clone)
         };
         self.visible().enumerate().map(render).collect()
     }
 
-    /// Returns the enabled entry at this position among the enabled ones.
-    fn at(&self, place: usize) -> Option<&TableEntry<E>> {
-        self.slots.get(*self.visible.get(place)?)
+    /// Returns the enabled slot at this position among the enabled ones.
+    fn at(&self, position: usize) -> Option<&TableSlot> {
+        self.slots.get(*self.visible.get(position)?)
     }
 }
 
-/// Sorts by key. Indexes are sorted, so that the code is shared by entries of all kinds.
-fn in_order<E>(slots: Vec<TableEntry<E>>) -> Vec<TableEntry<E>> {
-    let keys = slots.iter().map(|slot| slot.key.clone());
-    let mut keys: Vec<(OrderKey, usize)> = keys.zip(0..).collect();
-    keys.sort();
-    let mut slots: Vec<_> = slots.into_iter().map(Some).collect();
-    let places = keys.into_iter().map(|(_, place)| place);
-    places
-        .filter_map(|place| slots.get_mut(place)?.take())
-        .collect()
-}
-
-/// Some of the enabled entries, in order.
+/// Some of the enabled callables, in order.
 #[derive(Debug)]
 pub(crate) struct TableRange {
-    /// Their positions among the enabled entries.
-    places: Vec<usize>,
-    /// `true` if more entries follow.
+    /// Their positions among the enabled callables.
+    positions: Vec<usize>,
+    /// `true` if more follow.
     pub(crate) more: bool,
 }
 
 impl TableRange {
-    /// Returns the number of entries.
+    /// Returns the number of callables.
     pub(crate) fn len(&self) -> usize {
-        self.places.len()
+        self.positions.len()
     }
 }
 

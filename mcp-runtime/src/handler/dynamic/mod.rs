@@ -9,13 +9,17 @@ mod tool;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::context::{Capability, Context};
+use crate::handler::access::Access;
 use crate::handler::call::Running;
+use crate::handler::definition::GuardOptions;
 use crate::handler::handler_error::HandlerError;
+use crate::types::CacheScope;
 
 pub use prompt::DynamicPrompt;
 pub use resource::{DynamicResource, DynamicTemplate};
@@ -62,35 +66,70 @@ impl Arguments {
 /// Calls a dynamic handler.
 pub(crate) type DynamicRun = Arc<dyn Fn(Arguments, Context) -> Running + Send + Sync>;
 
-/// Builder methods shared by all kinds.
+/// The handler of a dynamic definition, with the options that lists do not show. The same for all kinds; options that do not
+/// apply to a kind keep their defaults.
+pub(crate) struct DynamicHandler {
+    pub(crate) run: DynamicRun,
+    pub(crate) guards: GuardOptions<String>,
+    pub(crate) access: Access,
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) cache: Option<CacheScope>,
+    /// The completion candidates, by argument or variable.
+    pub(crate) candidates: Vec<(String, Vec<String>)>,
+}
+
+impl DynamicHandler {
+    fn new(run: impl Fn(Arguments, Context) -> Running + Send + Sync + 'static) -> Self {
+        Self {
+            run: Arc::new(run),
+            guards: GuardOptions::NONE,
+            access: Access::default(),
+            ttl: None,
+            cache: None,
+            candidates: Vec::new(),
+        }
+    }
+
+    fn add_candidates(
+        &mut self,
+        argument: impl Into<String>,
+        candidates: impl IntoIterator<Item = impl Into<String>>,
+    ) {
+        let candidates = candidates.into_iter().map(Into::into).collect();
+        self.candidates.push((argument.into(), candidates));
+    }
+}
+
+/// Builder methods shared by all kinds; `$wire` is the field with the definition as lists show it.
 macro_rules! builder {
-    ($name:ident) => {
+    ($name:ident, $wire:ident) => {
         impl $name {
             /// Sets the title, a name for people to read.
             #[must_use]
             pub fn title(mut self, title: impl Into<String>) -> Self {
-                self.title = Some(title.into());
+                self.$wire.title = Some(title.into());
                 self
             }
 
             /// Sets the description, for the model to read.
             #[must_use]
             pub fn description(mut self, description: impl Into<String>) -> Self {
-                self.description = Some(description.into());
+                self.$wire.description = Some(description.into());
                 self
             }
 
             /// Adds an icon. An icon whose source is not an `https:` or `data:` URI is rejected when the item is inserted.
             #[must_use]
             pub fn icon(mut self, icon: Icon) -> Self {
-                self.icons.push(icon);
+                self.$wire.icons.push(icon);
                 self
             }
 
             /// Adds an entry to `_meta`. Keys with reserved prefixes are refused on insertion.
             #[must_use]
             pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-                self.meta
+                self.$wire
+                    .meta
                     .get_or_insert_default()
                     .insert(key.into(), value.into());
                 self
@@ -99,7 +138,7 @@ macro_rules! builder {
             /// Sets the time after which a call is stopped. Default: [`limits.calls.timeout`](crate::Limits).
             #[must_use]
             pub fn timeout(mut self, timeout: Duration) -> Self {
-                self.guards.timeout = Some(timeout);
+                self.handler.guards.timeout = Some(timeout);
                 self
             }
 
@@ -107,14 +146,14 @@ macro_rules! builder {
             /// limits apply. An invalid rate is refused on insertion.
             #[must_use]
             pub fn rate(mut self, rate: impl Into<String>) -> Self {
-                self.guards.rate = Some(rate.into());
+                self.handler.guards.rate = Some(rate.into());
                 self
             }
 
             /// Sets the maximum number of concurrent calls; further calls wait. Default: only the server's limits apply.
             #[must_use]
             pub fn concurrency(mut self, calls: usize) -> Self {
-                self.guards.concurrency = Some(calls);
+                self.handler.guards.concurrency = Some(calls);
                 self
             }
 
@@ -122,7 +161,7 @@ macro_rules! builder {
             /// result may exceed.
             #[must_use]
             pub fn max_output(mut self, bytes: usize) -> Self {
-                self.guards.max_output = Some(bytes);
+                self.handler.guards.max_output = Some(bytes);
                 self
             }
 
@@ -133,7 +172,7 @@ macro_rules! builder {
             /// Scopes do not apply to trusted [`Caller`]s, such as those on standard input and output.
             #[must_use]
             pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-                self.access.require(scopes);
+                self.handler.access.require(scopes);
                 self
             }
 
@@ -146,7 +185,7 @@ macro_rules! builder {
                 mut self,
                 visible_if: impl Fn(&Caller) -> bool + Send + Sync + 'static,
             ) -> Self {
-                self.access.show_if(visible_if);
+                self.handler.access.show_if(visible_if);
                 self
             }
         }
@@ -165,6 +204,28 @@ pub enum Item {
     Template(DynamicTemplate),
 }
 
+impl Item {
+    /// Returns the list that shows it.
+    pub(crate) fn list(&self) -> Capability {
+        match self {
+            Self::Tool(_) => DynamicTool::LIST,
+            Self::Prompt(_) => DynamicPrompt::LIST,
+            Self::Resource(_) => DynamicResource::LIST,
+            Self::Template(_) => DynamicTemplate::LIST,
+        }
+    }
+
+    /// Returns its name or URI.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Tool(definition) => &definition.tool.name,
+            Self::Prompt(definition) => &definition.prompt.name,
+            Self::Resource(definition) => &definition.resource.uri,
+            Self::Template(definition) => &definition.template.uri_template,
+        }
+    }
+}
+
 /// A kind of dynamic definition. Sealed: implemented by the four types of this module.
 #[doc(hidden)]
 pub trait ItemKind: sealed::Sealed {
@@ -177,7 +238,7 @@ mod sealed {
 }
 
 macro_rules! item {
-    ($name:ident, $variant:ident, $list:ident, $key:ident) => {
+    ($name:ident, $variant:ident, $list:ident, $wire:ident.$key:ident) => {
         impl sealed::Sealed for $name {}
 
         impl ItemKind for $name {
@@ -191,14 +252,14 @@ macro_rules! item {
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name))
-                    .field(stringify!($key), &self.$key)
+                    .field(stringify!($key), &self.$wire.$key)
                     .finish_non_exhaustive()
             }
         }
     };
 }
 
-item!(DynamicTool, Tool, Tools, name);
-item!(DynamicPrompt, Prompt, Prompts, name);
-item!(DynamicResource, Resource, Resources, uri);
-item!(DynamicTemplate, Template, Templates, uri_template);
+item!(DynamicTool, Tool, Tools, tool.name);
+item!(DynamicPrompt, Prompt, Prompts, prompt.name);
+item!(DynamicResource, Resource, Resources, resource.uri);
+item!(DynamicTemplate, Template, Templates, template.uri_template);

@@ -8,35 +8,21 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Arguments, DynamicRun, builder};
+use super::{Arguments, DynamicHandler, builder};
 use crate::context::{Caller, Context};
-use crate::handler::access::Access;
 use crate::handler::call::{resource, running};
-use crate::handler::definition::GuardOptions;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::{Lister, Page};
 use crate::handler::resource::IntoResourceResult;
-use crate::types::{Annotations, CacheScope, Icon, Meta, Resource, ResourceTemplate};
+use crate::types::{Annotations, CacheScope, Icon, Resource, ResourceTemplate};
 
 /// A resource with a fixed URI, known only at run time.
 pub struct DynamicResource {
-    pub(crate) uri: String,
-    pub(crate) name: String,
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) icons: Vec<Icon>,
-    pub(crate) meta: Option<Meta>,
-    pub(crate) mime_type: Option<String>,
-    pub(crate) size: Option<u64>,
-    pub(crate) annotations: Option<Annotations>,
-    pub(crate) guards: GuardOptions<String>,
-    pub(crate) access: Access,
-    pub(crate) ttl: Option<Duration>,
-    pub(crate) cache: Option<CacheScope>,
-    pub(crate) run: DynamicRun,
+    pub(crate) resource: Resource,
+    pub(crate) handler: DynamicHandler,
 }
 
-builder!(DynamicResource);
+builder!(DynamicResource, resource);
 
 impl DynamicResource {
     /// Creates a resource with this URI and name.
@@ -50,20 +36,8 @@ impl DynamicResource {
         R: IntoResourceResult,
     {
         Self {
-            uri: uri.into(),
-            name: name.into(),
-            title: None,
-            description: None,
-            icons: Vec::new(),
-            meta: None,
-            mime_type: None,
-            size: None,
-            annotations: None,
-            guards: GuardOptions::NONE,
-            access: Access::default(),
-            ttl: None,
-            cache: None,
-            run: Arc::new(move |_, context| {
+            resource: Resource::new(uri, name),
+            handler: DynamicHandler::new(move |_, context| {
                 let future = handler(context);
                 running(async move { resource::reply(future.await) })
             }),
@@ -73,46 +47,20 @@ impl DynamicResource {
     /// Sets the size in bytes, before any encoding.
     #[must_use]
     pub fn size(mut self, size: u64) -> Self {
-        self.size = Some(size);
+        self.resource.size = Some(size);
         self
-    }
-}
-
-impl DynamicResource {
-    pub(crate) fn definition(&self) -> Resource {
-        let mut resource = Resource::new(&*self.uri, &*self.name);
-        resource.title.clone_from(&self.title);
-        resource.description.clone_from(&self.description);
-        resource.mime_type.clone_from(&self.mime_type);
-        resource.size = self.size;
-        resource.annotations.clone_from(&self.annotations);
-        resource.icons.clone_from(&self.icons);
-        resource.meta.clone_from(&self.meta);
-        resource
     }
 }
 
 /// A resource template known only at run time.
 pub struct DynamicTemplate {
-    pub(crate) uri_template: String,
-    pub(crate) name: String,
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) icons: Vec<Icon>,
-    pub(crate) meta: Option<Meta>,
-    pub(crate) mime_type: Option<String>,
-    pub(crate) annotations: Option<Annotations>,
-    pub(crate) guards: GuardOptions<String>,
-    pub(crate) access: Access,
-    pub(crate) ttl: Option<Duration>,
-    pub(crate) cache: Option<CacheScope>,
-    pub(crate) candidates: Vec<(String, Vec<String>)>,
+    pub(crate) template: ResourceTemplate,
     pub(crate) any_path: Vec<String>,
     pub(crate) lister: Option<Arc<dyn Lister>>,
-    pub(crate) run: DynamicRun,
+    pub(crate) handler: DynamicHandler,
 }
 
-builder!(DynamicTemplate);
+builder!(DynamicTemplate, template);
 
 impl DynamicTemplate {
     /// Creates a resource template with this URI template (RFC 6570) and name. The handler receives the template's variables.
@@ -128,23 +76,14 @@ impl DynamicTemplate {
         F: Future<Output = R> + Send + 'static,
         R: IntoResourceResult,
     {
+        let mut template = ResourceTemplate::default();
+        template.uri_template = uri_template.into();
+        template.name = name.into();
         Self {
-            uri_template: uri_template.into(),
-            name: name.into(),
-            title: None,
-            description: None,
-            icons: Vec::new(),
-            meta: None,
-            mime_type: None,
-            annotations: None,
-            guards: GuardOptions::NONE,
-            access: Access::default(),
-            ttl: None,
-            cache: None,
-            candidates: Vec::new(),
+            template,
             any_path: Vec::new(),
             lister: None,
-            run: Arc::new(move |arguments, context| {
+            handler: DynamicHandler::new(move |arguments, context| {
                 let future = handler(arguments, context);
                 running(async move { resource::reply(future.await) })
             }),
@@ -158,10 +97,7 @@ impl DynamicTemplate {
         variable: impl Into<String>,
         candidates: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
-        self.candidates.push((
-            variable.into(),
-            candidates.into_iter().map(Into::into).collect(),
-        ));
+        self.handler.add_candidates(variable, candidates);
         self
     }
 
@@ -193,59 +129,44 @@ impl DynamicTemplate {
     }
 }
 
-impl DynamicTemplate {
-    pub(crate) fn definition(&self) -> ResourceTemplate {
-        let mut template = ResourceTemplate::default();
-        template.uri_template.clone_from(&self.uri_template);
-        template.name.clone_from(&self.name);
-        template.title.clone_from(&self.title);
-        template.description.clone_from(&self.description);
-        template.mime_type.clone_from(&self.mime_type);
-        template.annotations.clone_from(&self.annotations);
-        template.icons.clone_from(&self.icons);
-        template.meta.clone_from(&self.meta);
-        template
-    }
-}
-
 /// Builder methods shared by resources and templates.
 macro_rules! readable {
-    ($name:ident) => {
+    ($name:ident, $wire:ident) => {
         impl $name {
             /// Sets the media type.
             #[must_use]
             pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-                self.mime_type = Some(mime_type.into());
+                self.$wire.mime_type = Some(mime_type.into());
                 self
             }
 
             /// Sets the annotations, such as audience and priority.
             #[must_use]
             pub fn annotations(mut self, annotations: Annotations) -> Self {
-                self.annotations = Some(annotations);
+                self.$wire.annotations = Some(annotations);
                 self
             }
 
             /// Sets how long clients may cache the contents. Default: the server's value.
             #[must_use]
             pub fn ttl(mut self, ttl: Duration) -> Self {
-                self.ttl = Some(ttl);
+                self.handler.ttl = Some(ttl);
                 self
             }
 
             /// Sets for whom the contents may be cached. Default: the server's value.
             #[must_use]
             pub fn cache(mut self, scope: CacheScope) -> Self {
-                self.cache = Some(scope);
+                self.handler.cache = Some(scope);
                 self
             }
         }
     };
 }
 
-readable!(DynamicResource);
+readable!(DynamicResource, resource);
 
-readable!(DynamicTemplate);
+readable!(DynamicTemplate, template);
 
 type ListingFuture = Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerError>> + Send>>;
 

@@ -1,18 +1,16 @@
 //! Tools created at run time.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::{Arguments, DynamicRun, builder};
+use super::{Arguments, DynamicHandler, builder};
 use crate::context::{Caller, Context};
-use crate::handler::access::Access;
 use crate::handler::call::{running, tool};
-use crate::handler::definition::GuardOptions;
 use crate::handler::output::IntoToolResult;
-use crate::types::{Icon, Meta, ToolAnnotations};
+use crate::types::{Icon, Tool, ToolAnnotations};
 
 /// A tool known only at run time.
 ///
@@ -33,20 +31,14 @@ use crate::types::{Icon, Meta, ToolAnnotations};
 /// }
 /// ```
 pub struct DynamicTool {
-    pub(crate) name: String,
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) icons: Vec<Icon>,
-    pub(crate) meta: Option<Meta>,
-    pub(crate) annotations: Option<ToolAnnotations>,
+    /// The definition; its schemas are set on insertion.
+    pub(crate) tool: Tool,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
-    pub(crate) guards: GuardOptions<String>,
-    pub(crate) access: Access,
-    pub(crate) run: DynamicRun,
+    pub(crate) handler: DynamicHandler,
 }
 
-builder!(DynamicTool);
+builder!(DynamicTool, tool);
 
 impl DynamicTool {
     /// Creates a tool with this name, 1 to 128 characters of `A-Z a-z 0-9 _ - .`, and this input schema, an object schema.
@@ -64,17 +56,10 @@ impl DynamicTool {
         R: IntoToolResult,
     {
         Self {
-            name: name.into(),
-            title: None,
-            description: None,
-            icons: Vec::new(),
-            meta: None,
-            annotations: None,
+            tool: Tool::new(name, RawValue::NULL.to_owned()),
             input_schema,
             output_schema: None,
-            guards: GuardOptions::NONE,
-            access: Access::default(),
-            run: Arc::new(move |arguments, context| {
+            handler: DynamicHandler::new(move |arguments, context| {
                 let future = handler(arguments, context);
                 running(async move { tool::reply(future.await) })
             }),
@@ -91,35 +76,39 @@ impl DynamicTool {
     /// Sets all hints about the tool's behaviour at once.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.annotations = Some(annotations);
+        self.tool.annotations = Some(annotations);
         self
     }
 
     /// Sets the hint that the tool changes nothing.
     #[must_use]
     pub fn read_only(mut self, hint: bool) -> Self {
-        self.annotations.get_or_insert_default().read_only_hint = Some(hint);
+        self.hints().read_only_hint = Some(hint);
         self
     }
 
     /// Sets the hint that the tool may delete or overwrite.
     #[must_use]
     pub fn destructive(mut self, hint: bool) -> Self {
-        self.annotations.get_or_insert_default().destructive_hint = Some(hint);
+        self.hints().destructive_hint = Some(hint);
         self
     }
 
     /// Sets the hint that repeating a call with the same arguments changes nothing more.
     #[must_use]
     pub fn idempotent(mut self, hint: bool) -> Self {
-        self.annotations.get_or_insert_default().idempotent_hint = Some(hint);
+        self.hints().idempotent_hint = Some(hint);
         self
     }
 
     /// Sets the hint that the tool reaches systems outside the server.
     #[must_use]
     pub fn open_world(mut self, hint: bool) -> Self {
-        self.annotations.get_or_insert_default().open_world_hint = Some(hint);
+        self.hints().open_world_hint = Some(hint);
         self
+    }
+
+    fn hints(&mut self) -> &mut ToolAnnotations {
+        self.tool.annotations.get_or_insert_default()
     }
 }

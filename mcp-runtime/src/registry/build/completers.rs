@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{Build, in_order};
 use crate::handler::decode::ArgumentInfo;
-use crate::handler::definition::{Definition, Kind, has_argument};
-use crate::registry::complete::{Completer, CompleterEntry, Completions};
-use crate::registry::declared;
+use crate::handler::definition::{Definition, has_argument};
+use crate::registry::callable::Callable;
+use crate::registry::complete::{Completer, Completions};
 
 impl Build {
     /// Returns the completer that an argument of `target` names.
@@ -63,27 +63,23 @@ impl Build {
     }
 
     /// Builds a completer. Called once for each.
-    fn complete(&mut self, completer: &'static Definition) -> Option<Arc<CompleterEntry>> {
+    fn complete(&mut self, completer: &'static Definition) -> Option<Arc<Callable>> {
         self.check_states(completer);
-        let receiver = self.receiver(completer);
-        if completer.receiver.is_some() && receiver.is_none() {
+        if completer.receiver.is_some() && self.receiver(completer).is_none() {
             self.problem(
                 completer,
                 "is a method without a value to be called on; add `.handlers(…)`",
             );
             return None;
         }
-        match declared::completer(completer, receiver) {
-            Ok(entry) => Some(Arc::new(entry)),
-            Err(problems) => {
-                self.report(completer, problems);
-                None
-            }
-        }
+        self.convert(completer).map(Arc::new)
     }
 
     /// Attaches the completers whose own options name `target`.
     pub(super) fn reverse(&mut self, target: &'static Definition, completions: &mut Completions) {
+        if !target.kind.is_completed() {
+            return;
+        }
         let all = self.completers.values().copied();
         let mut naming: Vec<_> = all
             .filter(|completer| {
@@ -102,7 +98,7 @@ impl Build {
                     completer,
                     format_args!(
                         "completes `{argument}` of {}, which already has a completer",
-                        declared::describe(target)
+                        target.describe()
                     ),
                 );
                 continue;
@@ -114,7 +110,7 @@ impl Build {
                             completer,
                             format_args!(
                                 "completes `{argument}`, which is not an argument of {}",
-                                declared::describe(target)
+                                target.describe()
                             ),
                         );
                     }
@@ -131,10 +127,10 @@ impl Build {
                 continue;
             };
             let target = (completes.target)();
-            if !definitions.iter().any(|definition| {
-                definition.function == target
-                    && matches!(definition.kind, Kind::Prompt | Kind::ResourceTemplate)
-            }) {
+            if !definitions
+                .iter()
+                .any(|definition| definition.function == target && definition.kind.is_completed())
+            {
                 self.problem(
                     completer,
                     "completes a function that is neither a prompt nor a resource template",

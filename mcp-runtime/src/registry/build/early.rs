@@ -22,7 +22,7 @@ pub(super) fn apply(
                 continue;
             }
         };
-        let noun = prepared.noun();
+        let noun = prepared.list.noun();
         problems.extend(
             prepared
                 .missing(snapshot)
@@ -32,7 +32,7 @@ pub(super) fn apply(
         match edit::apply(snapshot, prepared) {
             Ok((next, _)) => *snapshot = next,
             Err(NameTaken { noun, name }) => {
-                problems.push(match declared.get(&(noun, name.as_str())) {
+                problems.push(match declared.get(&(noun, &*name)) {
                     Some(location) => format!(
                         "{noun} `{name}` is used twice; first used at {location}, then by a definition made at run time"
                     ),

@@ -15,13 +15,10 @@ use crate::context::{Capability, Edit, EditStep, States, short_type_name};
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
-use crate::registry::complete::CompleterEntry;
+use crate::registry::callable::Callable;
 use crate::registry::declared::{self, Given};
-use crate::registry::entry::{
-    ListEntry as _, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry,
-};
 use crate::registry::snapshot::Snapshot;
-use crate::registry::table::{EntryTable, OrderKey, TableEntry};
+use crate::registry::table::{CallableTable, OrderKey, TableSlot};
 use choose::{choose, nothing};
 
 /// The sources of a server's definitions.
@@ -115,10 +112,7 @@ fn assemble(
         states: sources.states,
         problems: Vec::new(),
         taken: HashMap::new(),
-        tools: Vec::new(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
+        slots: Vec::new(),
     };
     build.receive(sources.receivers, &definitions);
     let chosen = choose(
@@ -143,22 +137,20 @@ fn assemble(
         build.declare(rank, definition);
     }
     build.check_targets(&definitions);
-    let mut offered = [false; 4];
-    for list in sources.offered {
-        if let Some(offered) = offered.get_mut(list as usize) {
-            *offered = true;
-        }
-    }
-    let mut snapshot = Snapshot {
-        tools: Arc::new(EntryTable::new(build.tools)),
-        prompts: Arc::new(EntryTable::new(build.prompts)),
-        resources: Arc::new(EntryTable::new(build.resources)),
-        templates: Arc::new(EntryTable::new(build.templates)),
-        page_size: sources.page_size.max(1),
-        offered,
-        completes: false,
+    let mut slots = build.slots;
+    let mut table = |list| {
+        let of_list = slots.extract_if(.., |(other, _)| *other == list);
+        let of_list = of_list.map(|(_, slot)| slot).collect();
+        let offered = sources.offered.contains(&list);
+        Arc::new(CallableTable::new(list, of_list, offered))
     };
-    snapshot.offer_what_is_there();
+    let mut snapshot = Snapshot {
+        tools: table(Capability::Tools),
+        prompts: table(Capability::Prompts),
+        resources: table(Capability::Resources),
+        templates: table(Capability::Templates),
+        page_size: sources.page_size.max(1),
+    };
     early::apply(
         &mut snapshot,
         sources.early,
@@ -186,16 +178,14 @@ struct Build {
     /// All completers of the program.
     completers: HashMap<TypeId, &'static Definition>,
     /// The completers created so far; `None` for those with problems, which have been reported.
-    made: HashMap<TypeId, Option<Arc<CompleterEntry>>>,
+    made: HashMap<TypeId, Option<Arc<Callable>>>,
     receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     tag_scopes: Vec<(String, Vec<String>)>,
     states: Arc<States>,
     problems: Vec<String>,
     taken: Names,
-    tools: Vec<TableEntry<ToolEntry>>,
-    prompts: Vec<TableEntry<PromptEntry>>,
-    resources: Vec<TableEntry<ResourceEntry>>,
-    templates: Vec<TableEntry<TemplateEntry>>,
+    /// The callables created so far, each with its list.
+    slots: Vec<(Capability, TableSlot)>,
 }
 
 impl Build {
@@ -203,7 +193,7 @@ impl Build {
         self.problems.push(format!(
             "{}: {} {what}",
             definition.location,
-            declared::describe(definition)
+            definition.describe()
         ));
     }
 
@@ -239,44 +229,32 @@ impl Build {
 
     /// Adds an annotated function.
     fn declare(&mut self, rank: u32, definition: &'static Definition) {
+        let Some(list) = Capability::of(definition.kind) else {
+            return;
+        };
         self.check_states(definition);
-        self.claim(definition);
-        let key = OrderKey::Declared(rank);
+        self.claim(list, definition);
+        if let Some(mut callable) = self.convert(definition) {
+            self.reverse(definition, &mut callable.completions);
+            let slot = TableSlot {
+                key: OrderKey::Declared(rank),
+                callable: Arc::new(callable),
+                enabled: true,
+            };
+            self.slots.push((list, slot));
+        }
+    }
+
+    /// Converts an annotated function, or reports its problems.
+    fn convert(&mut self, definition: &'static Definition) -> Option<Callable> {
         let given = Given {
             receiver: self.receiver(definition),
             scopes: self.scopes(definition),
         };
-        match definition.kind {
-            Kind::Tool => match declared::tool(definition, given) {
-                Ok(entry) => self.tools.push(slot(key, entry)),
-                Err(problems) => self.report(definition, problems),
-            },
-            Kind::Resource => match declared::resource(definition, given) {
-                Ok(entry) => self.resources.push(slot(key, entry)),
-                Err(problems) => self.report(definition, problems),
-            },
-            Kind::Prompt => {
-                let mut find = |argument: &ArgumentInfo| self.named(definition, argument);
-                match declared::prompt(definition, given, &mut find) {
-                    Ok(mut entry) => {
-                        self.reverse(definition, &mut entry.completions);
-                        self.prompts.push(slot(key, entry));
-                    }
-                    Err(problems) => self.report(definition, problems),
-                }
-            }
-            Kind::ResourceTemplate => {
-                let mut find = |argument: &ArgumentInfo| self.named(definition, argument);
-                match declared::template(definition, given, &mut find) {
-                    Ok(mut entry) => {
-                        self.reverse(definition, &mut entry.completions);
-                        self.templates.push(slot(key, entry));
-                    }
-                    Err(problems) => self.report(definition, problems),
-                }
-            }
-            Kind::Completer => {}
-        }
+        let mut find = |argument: &ArgumentInfo| self.named(definition, argument);
+        let made = declared::callable(definition, given, &mut find);
+        made.map_err(|problems| self.report(definition, problems))
+            .ok()
     }
 
     fn report(&mut self, definition: &Definition, problems: Vec<String>) {
@@ -284,20 +262,14 @@ impl Build {
             self.problems.push(format!(
                 "{}: {}: {problem}",
                 definition.location,
-                declared::describe(definition)
+                definition.describe()
             ));
         }
     }
 
     /// Reserves a name, or reports the definition that already has it.
-    fn claim(&mut self, definition: &Definition) {
-        let (noun, name) = match definition.kind {
-            Kind::Tool => (ToolEntry::NOUN, definition.name),
-            Kind::Prompt => (PromptEntry::NOUN, definition.name),
-            Kind::Resource => (ResourceEntry::NOUN, definition.options.uri),
-            Kind::ResourceTemplate => (TemplateEntry::NOUN, definition.options.uri),
-            Kind::Completer => return,
-        };
+    fn claim(&mut self, list: Capability, definition: &Definition) {
+        let (noun, name) = (list.key_noun(), definition.key());
         let location = definition.location;
         match self.taken.entry((noun, name)) {
             Entry::Vacant(free) => {
@@ -337,13 +309,5 @@ impl Build {
                 );
             }
         }
-    }
-}
-
-fn slot<E>(key: OrderKey, entry: E) -> TableEntry<E> {
-    TableEntry {
-        key,
-        entry: Arc::new(entry),
-        enabled: true,
     }
 }

@@ -12,7 +12,7 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::parameter::ParameterMeta;
 use crate::jsonrpc::ErrorObject;
 use crate::registry::Registry;
-use crate::registry::fixture::{context, early, prompt, prompts};
+use crate::registry::fixture::{context, early, prompt, prompts, title};
 use crate::registry::handler::HandlerProgress;
 use crate::types::CompletionReference;
 
@@ -394,6 +394,13 @@ fn code() -> Vec<ParameterMeta> {
     ]
 }
 
+/// Parses the earlier arguments; anything but an object counts as none.
+fn map(earlier: Option<&str>) -> serde_json::Map<String, serde_json::Value> {
+    earlier
+        .and_then(|earlier| serde_json::from_str(earlier).ok())
+        .unwrap_or_default()
+}
+
 fn complete(
     registry: &Registry,
     argument: &str,
@@ -405,7 +412,7 @@ fn complete(
         .snapshot()
         .seen_by(&Caller::trusted())
         .completer(&CompletionReference::Prompt { name }, argument)?;
-    match completer.start(partial, earlier, &context).unwrap() {
+    match completer.start(partial, &map(earlier), &context).unwrap() {
         HandlerProgress::Done(Ok(CallOutput::Completion(candidates))) => Ok(candidates.values),
         _ => panic!("not done"),
     }
@@ -527,8 +534,7 @@ fn changes_before_the_start_are_made_in_their_order() {
     let registry = with(sources, vec![review::<1>(vec![])]).unwrap();
     let snapshot = registry.snapshot();
     assert_eq!(snapshot.names(Capability::Prompts), ["review"]);
-    let title = &snapshot.prompts.get("review").unwrap().prompt.title;
-    assert_eq!(title.as_deref(), Some("new"));
+    assert_eq!(title(&snapshot, "review"), Some("new"));
     let twice = Sources {
         early: vec![
             change(EditStep::Insert(new())),
@@ -584,7 +590,7 @@ fn the_other_variables_of_an_address_are_earlier_arguments() {
             .seen_by(&Caller::trusted())
             .completer(&reference, "id")
             .unwrap();
-        match completer.start("x", earlier, &context).unwrap() {
+        match completer.start("x", &map(earlier), &context).unwrap() {
             HandlerProgress::Done(Ok(CallOutput::Completion(candidates))) => candidates.values,
             _ => panic!("not done"),
         }

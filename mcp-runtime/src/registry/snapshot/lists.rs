@@ -8,12 +8,10 @@ use std::sync::Arc;
 use super::view::View;
 use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
+use crate::registry::callable::Details;
 use crate::registry::cursor::{Cursor, CursorPosition, InvalidCursor, ItemMark};
-use crate::registry::entry::ListEntry;
-#[cfg(any(feature = "cli", feature = "testing"))]
-use crate::registry::entry::ResourceEntry;
 use crate::registry::page::{ListPage, Listable, PartialPage};
-use crate::registry::table::{EntryTable, TableEntry, TableRange};
+use crate::registry::table::{CallableTable, TableRange, TableSlot};
 
 impl View<'_> {
     /// Returns a page of a list, from its start or from `cursor`.
@@ -27,34 +25,32 @@ impl View<'_> {
         version: ProtocolVersion,
         cursor: Option<&str>,
     ) -> Result<ListPage, InvalidCursor> {
-        let snapshot = self.snapshot;
-        let place = cursor
+        let position = cursor
             .map(|cursor| Cursor::decode(list, self.owner(list), cursor))
             .transpose()?
-            .map(|cursor| cursor.place);
-        match list {
-            Capability::Tools => self.plain(&snapshot.tools, list, version, place.as_ref()),
-            Capability::Prompts => self.plain(&snapshot.prompts, list, version, place.as_ref()),
-            Capability::Templates => self.plain(&snapshot.templates, list, version, place.as_ref()),
-            Capability::Resources => self.resources(version, place),
+            .map(|cursor| cursor.position);
+        if list == Capability::Resources {
+            self.resources(version, position)
+        } else {
+            self.plain(list, version, position.as_ref())
         }
     }
 
-    fn plain<E: ListEntry>(
+    fn plain(
         &self,
-        table: &EntryTable<E>,
         list: Capability,
         version: ProtocolVersion,
-        place: Option<&CursorPosition>,
+        position: Option<&CursorPosition>,
     ) -> Result<ListPage, InvalidCursor> {
-        let start = match place {
+        let table = self.snapshot.table(list);
+        let start = match position {
             None => 0,
             Some(CursorPosition::After(mark)) => table.after(mark),
             Some(CursorPosition::Within(..)) => return Err(InvalidCursor),
         };
-        let cursor = |last: &TableEntry<E>| {
-            let place = CursorPosition::After(ItemMark::new(&last.key, last.entry.found_by()));
-            Cursor { list, place }.encode(self.owner(list))
+        let cursor = |last: &TableSlot| {
+            let position = CursorPosition::After(ItemMark::new(&last.key, &last.callable.name));
+            Cursor { list, position }.encode(self.owner(list))
         };
         let size = self.snapshot.page_size;
         Ok(ListPage::Ready(if self.snapshot.is_filtered(list) {
@@ -68,40 +64,40 @@ impl View<'_> {
     fn resources(
         &self,
         version: ProtocolVersion,
-        place: Option<CursorPosition>,
+        position: Option<CursorPosition>,
     ) -> Result<ListPage, InvalidCursor> {
         let table = &self.snapshot.resources;
-        let mut listers: Vec<_> = self
-            .snapshot
-            .templates
-            .visible()
+        let visible = self.snapshot.templates.visible();
+        let open = visible.filter(|slot| slot.callable.access.is_open_to(self.caller));
+        let mut listers: Vec<_> = open
             .filter_map(|slot| {
-                let lister = slot.entry.lister.clone()?;
-                let uri_template = slot.entry.found_by().to_owned();
+                let Details::Template { lister, .. } = &slot.callable.details else {
+                    return None;
+                };
+                let lister = lister.clone()?;
+                let name = &slot.callable.name;
                 let template = Listable {
-                    uri_template,
+                    uri_template: Arc::clone(name),
                     lister,
                 };
-                Some((&slot.key, slot.entry.as_ref(), template))
+                Some((&slot.key, ItemMark::new(&slot.key, name), template))
             })
-            .filter(|(_, entry, _)| entry.access.is_open_to(self.caller))
-            .map(|(key, entry, template)| (key, ItemMark::new(key, entry.found_by()), template))
             .collect();
-        let start = match &place {
+        let start = match &position {
             None => 0,
             Some(CursorPosition::After(mark)) => table.after(mark),
             Some(CursorPosition::Within(..)) => table.len(),
         };
         let part = (!listers.is_empty()).then(|| self.part(table, start));
         let Some(part) = part.filter(|part| !part.more) else {
-            let place = place.filter(|place| matches!(place, CursorPosition::After(_)));
-            return match place {
+            let position = position.filter(|at| matches!(at, CursorPosition::After(_)));
+            return match position {
                 None if start > 0 => Ok(ListPage::Ready("\"resources\":[]".into())),
-                place => self.plain(table, Capability::Resources, version, place.as_ref()),
+                position => self.plain(Capability::Resources, version, position.as_ref()),
             };
         };
         let mut cursor = None;
-        if let Some(CursorPosition::Within(mark, inner)) = place {
+        if let Some(CursorPosition::Within(mark, inner)) = position {
             // If the template is gone, the next one starts from its first page.
             let held = listers
                 .iter()
@@ -115,7 +111,7 @@ impl View<'_> {
             };
             listers.drain(..skip.min(listers.len()));
         }
-        Ok(ListPage::Listing(PartialPage {
+        Ok(ListPage::Listing(Arc::new(PartialPage {
             text: table.items(&part, version),
             count: part.len(),
             listers: listers
@@ -127,7 +123,7 @@ impl View<'_> {
             listed: Arc::clone(table),
             size: self.snapshot.page_size,
             version,
-        }))
+        })))
     }
 
     /// Returns all resources with a definition that the caller has access to, without those from listing functions: as
@@ -135,14 +131,16 @@ impl View<'_> {
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;
-        let usable = |entry: &ResourceEntry| entry.access().is_open_to(self.caller);
-        table.items(&table.part(0, usize::MAX, usable), version)
+        let all = table.part(0, usize::MAX, |callable| {
+            callable.access.is_open_to(self.caller)
+        });
+        table.items(&all, version)
     }
 
-    /// Returns one page of the entries that the caller has access to.
-    fn part<E: ListEntry>(&self, table: &EntryTable<E>, start: usize) -> TableRange {
-        table.part(start, self.snapshot.page_size, |entry| {
-            entry.access().is_open_to(self.caller)
+    /// Returns one page of the callables that the caller has access to.
+    fn part(&self, table: &CallableTable, start: usize) -> TableRange {
+        table.part(start, self.snapshot.page_size, |callable| {
+            callable.access.is_open_to(self.caller)
         })
     }
 

@@ -160,12 +160,11 @@ fn a_resource_is_found_by_its_address() {
     );
     let snapshot = registry.snapshot();
     assert!(snapshot.has_resources());
-    let readable = snapshot
-        .seen_by(&Caller::trusted())
-        .read("notes:///a", MODERN)
-        .unwrap();
-    assert_eq!(readable.mime_type(), Some("text/plain"));
-    assert_eq!(readable.arguments(), "{}");
+    let caller = Caller::trusted();
+    let view = snapshot.seen_by(&caller);
+    let (resource, arguments) = view.read("notes:///a", MODERN).unwrap();
+    assert_eq!(resource.mime_type(), Some("text/plain"));
+    assert_eq!(arguments, "{}");
     assert!(
         snapshot
             .seen_by(&Caller::trusted())
@@ -241,12 +240,9 @@ fn the_most_specific_template_reads_an_address() {
         ("notes:///a%20b", "notes:///{x}", r#"{"x":"a b"}"#),
         ("notes:///a/b", "notes:///{+x}", r#"{"x":"a/b"}"#),
     ] {
-        let readable = registry
-            .snapshot()
-            .seen_by(&Caller::trusted())
-            .read(uri, MODERN)
-            .unwrap();
-        assert_eq!((readable.name(), readable.arguments()), (name, arguments));
+        let (snapshot, caller) = (registry.snapshot(), Caller::trusted());
+        let (read, variables) = snapshot.seen_by(&caller).read(uri, MODERN).unwrap();
+        assert_eq!((&*read.name, &*variables), (name, arguments));
     }
     assert!(
         registry

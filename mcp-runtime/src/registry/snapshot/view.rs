@@ -3,19 +3,19 @@
 //! A visible item that requires scopes the caller lacks is omitted from lists; a request for it is refused with the scopes it
 //! requires. The pages of lists are in `lists`.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use mcp_schema::suggest::closest;
 
 use super::Snapshot;
-use super::readable::{Readable, ReadableEntry};
 use crate::context::Caller;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{ProtocolVersion, errors};
+use crate::registry::callable::{Callable, Details};
 use crate::registry::complete::Completing;
-use crate::registry::entry::{ListEntry, PromptEntry, TemplateEntry, ToolEntry};
-use crate::registry::table::EntryTable;
+use crate::registry::table::CallableTable;
 use crate::types::CompletionReference;
 
 /// A snapshot as one caller sees it.
@@ -31,11 +31,8 @@ impl<'a> View<'a> {
     /// # Errors
     ///
     /// If there is none that the caller sees, or the caller lacks scopes.
-    pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<ToolEntry>, ErrorObject> {
-        let tools = &self.snapshot.tools;
-        self.find(tools, name)
-            .ok_or_else(|| errors::unknown_tool(name, self.like(tools, name)))
-            .and_then(|entry| self.checked(entry))
+    pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
+        self.named(&self.snapshot.tools, name, errors::unknown_tool)
     }
 
     /// Returns the prompt with this name.
@@ -43,21 +40,30 @@ impl<'a> View<'a> {
     /// # Errors
     ///
     /// As for [`tool`](Self::tool).
-    pub(crate) fn prompt(&self, name: &str) -> Result<&'a Arc<PromptEntry>, ErrorObject> {
-        let prompts = &self.snapshot.prompts;
-        self.find(prompts, name)
-            .ok_or_else(|| errors::unknown_prompt(name, self.like(prompts, name)))
-            .and_then(|entry| self.checked(entry))
+    pub(crate) fn prompt(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
+        self.named(&self.snapshot.prompts, name, errors::unknown_prompt)
+    }
+
+    #[inline]
+    fn named(
+        &self,
+        table: &'a CallableTable,
+        name: &str,
+        unknown: impl Fn(&str, Option<&str>) -> ErrorObject,
+    ) -> Result<&'a Arc<Callable>, ErrorObject> {
+        self.find(table, name)
+            .ok_or_else(|| unknown(name, self.like(table, name)))
+            .and_then(|callable| self.checked(callable))
     }
 
     /// Returns the tool with this name, if the caller may use it.
     #[cfg(feature = "http")]
-    pub(crate) fn usable_tool(&self, name: &str) -> Option<&'a Arc<ToolEntry>> {
+    pub(crate) fn usable_tool(&self, name: &str) -> Option<&'a Arc<Callable>> {
         self.find(&self.snapshot.tools, name)
-            .filter(|entry| entry.access.is_open_to(self.caller))
+            .filter(|callable| callable.access.is_open_to(self.caller))
     }
 
-    /// Returns the resource with this URI, or else the most specific template that matches.
+    /// Returns the resource with this URI, or else the most specific template that matches, with its arguments.
     ///
     /// # Errors
     ///
@@ -66,34 +72,16 @@ impl<'a> View<'a> {
         &self,
         uri: &str,
         version: ProtocolVersion,
-    ) -> Result<Readable, ErrorObject> {
-        if let Some(entry) = self.find(&self.snapshot.resources, uri) {
-            self.checked(entry)?;
-            return Ok(Readable {
-                source: ReadableEntry::Resource(Arc::clone(entry)),
-                arguments: "{}".into(),
-            });
+    ) -> Result<(&'a Arc<Callable>, Cow<'static, str>), ErrorObject> {
+        if let Some(resource) = self.find(&self.snapshot.resources, uri) {
+            return Ok((self.checked(resource)?, "{}".into()));
         }
-        let (entry, variables) = self
+        let (template, variables) = self
             .matching(uri)
             .ok_or_else(|| errors::resource_not_found(version, uri))?;
-        self.checked(entry)?;
-        let pairs = variables
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()));
-        let arguments = match entry.handler.decoder() {
-            Some(decoder) => decoder.from_pairs(pairs),
-            None => serde_json::Value::Object(
-                pairs
-                    .map(|(name, value)| (name.to_owned(), value.into()))
-                    .collect(),
-            )
-            .to_string(),
-        };
-        Ok(Readable {
-            source: ReadableEntry::Template(Arc::clone(entry)),
-            arguments,
-        })
+        let variables = variables.iter().map(|(name, value)| (*name, &**value));
+        let arguments = self.checked(template)?.arguments(variables);
+        Ok((template, arguments.into()))
     }
 
     /// Returns the completer of an argument.
@@ -108,31 +96,28 @@ impl<'a> View<'a> {
     ) -> Result<Completing, ErrorObject> {
         let mut known = Vec::new();
         let name = reference.target();
-        let (what, completions) = if reference.is_prompt() {
-            let entry = self.find(&self.snapshot.prompts, name);
-            let entry = entry.map(|entry| self.checked(entry)).transpose()?;
-            ("prompt", entry.map(|entry| &entry.completions))
+        let (what, target) = if reference.is_prompt() {
+            ("prompt", self.find(&self.snapshot.prompts, name))
         } else {
-            let entry = self.find(&self.snapshot.templates, name).or_else(|| {
-                let (entry, variables) = self.matching(name)?;
-                // The other variables of the URI count as arguments filled in earlier.
+            let template = self.find(&self.snapshot.templates, name).or_else(|| {
+                let (template, variables) = self.matching(name)?;
+                // The other variables of the URI count as arguments that have already been filled in.
                 known = variables
                     .into_iter()
                     .filter(|(name, _)| *name != argument)
                     .map(|(name, value)| (name.to_owned(), value))
                     .collect();
-                Some(entry)
+                Some(template)
             });
-            let entry = entry.map(|entry| self.checked(entry)).transpose()?;
-            let completions = entry.map(|entry| &entry.completions);
-            ("resource template", completions)
+            ("resource template", template)
         };
         // A resource without variables has nothing to complete.
-        let Some(completions) = completions else {
+        let Some(target) = target else {
             return Err(ErrorObject::invalid_params(format!(
                 "unknown {what} `{name}`"
             )));
         };
+        let completions = &self.checked(target)?.completions;
         let completer = completions.find(argument).cloned().ok_or_else(|| {
             let names: Vec<_> = completions
                 .names()
@@ -150,38 +135,44 @@ impl<'a> View<'a> {
         Ok(Completing { completer, known })
     }
 
-    /// Returns the enabled entry with this name, if it is visible to the caller.
-    fn find<E: ListEntry>(&self, table: &'a EntryTable<E>, name: &str) -> Option<&'a Arc<E>> {
+    /// Returns the enabled callable with this name, if it is visible to the caller.
+    fn find(&self, table: &'a CallableTable, name: &str) -> Option<&'a Arc<Callable>> {
         table
             .get(name)
-            .filter(|entry| entry.access().is_visible_to(self.caller))
+            .filter(|callable| callable.access.is_visible_to(self.caller))
     }
 
-    /// Returns the entry, unless the caller lacks scopes for it.
-    fn checked<'e, E: ListEntry>(&self, entry: &'e Arc<E>) -> Result<&'e Arc<E>, ErrorObject> {
-        entry.access().check_scopes(self.caller)?;
-        Ok(entry)
+    /// Returns the callable, unless the caller lacks scopes for it.
+    fn checked<'c>(&self, callable: &'c Arc<Callable>) -> Result<&'c Arc<Callable>, ErrorObject> {
+        callable.access.check_scopes(self.caller)?;
+        Ok(callable)
     }
 
     /// Returns the most specific enabled template that matches and is visible to the caller, and its variables.
     fn matching(&self, uri: &str) -> Option<Matching<'a>> {
-        self.snapshot
-            .templates
-            .visible()
-            .filter_map(|slot| Some((&slot.entry, slot.entry.pattern.matches(uri)?)))
-            .filter(|(entry, _)| entry.access.is_visible_to(self.caller))
+        let templates = self.snapshot.templates.visible();
+        let matching = templates.filter_map(|slot| match &slot.callable.details {
+            Details::Template { pattern, .. } => {
+                let variables = pattern.matches(uri)?;
+                Some((&slot.callable, pattern.specificity(), variables))
+            }
+            _ => None,
+        });
+        matching
+            .filter(|(callable, ..)| callable.access.is_visible_to(self.caller))
             // Of equally specific templates, the first in order.
-            .min_by_key(|(entry, _)| Reverse(entry.pattern.specificity()))
+            .min_by_key(|(_, specificity, _)| Reverse(*specificity))
+            .map(|(callable, _, variables)| (callable, variables))
     }
 
-    /// Returns a similar name that the caller may use, among the first entries of the table.
-    fn like<E: ListEntry>(&self, table: &'a EntryTable<E>, name: &str) -> Option<&'a str> {
-        const MOST: usize = 1_000;
-        let entries = table.visible().take(MOST).map(|slot| &slot.entry);
-        let usable = entries.filter(|entry| entry.access().is_open_to(self.caller));
-        closest(name, usable.map(|entry| entry.found_by()))
+    /// Returns a similar name that the caller may use, among the first callables of the table.
+    fn like(&self, table: &'a CallableTable, name: &str) -> Option<&'a str> {
+        const MAX: usize = 1_000;
+        let callables = table.visible().take(MAX).map(|slot| &slot.callable);
+        let usable = callables.filter(|callable| callable.access.is_open_to(self.caller));
+        closest(name, usable.map(|callable| &*callable.name))
     }
 }
 
 /// A template, and the variables with which it expands to a URI.
-type Matching<'a> = (&'a Arc<TemplateEntry>, Vec<(&'a str, String)>);
+type Matching<'a> = (&'a Arc<Callable>, Vec<(&'a str, String)>);

@@ -1,0 +1,166 @@
+//! The target of a call: the callable, and the facts about the request that its response needs.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::handler::call::{CallOutput, CallRefusal};
+use crate::handler::definition::Kind;
+use crate::protocol::encode::CacheHint;
+use crate::registry::{
+    Callable, Completing, Details, Guards, HandlerProgress, Outputs, Pace, PartialPage,
+};
+use crate::telemetry::Called;
+use crate::types::Tool;
+
+/// The target of a call. Calls are moved around, so it is small.
+#[derive(Clone)]
+pub(super) enum Target {
+    /// A tool or a prompt.
+    Named(Arc<Callable>),
+    /// A resource, or a resource template.
+    Read(Arc<ReadTarget>),
+    /// An argument to complete.
+    Completion(Arc<CompletionTarget>),
+    /// A page of resources that user code lists.
+    List(Arc<ListTarget>),
+}
+
+/// A resource or resource template, and the URI that is read.
+pub(super) struct ReadTarget {
+    pub(super) callable: Arc<Callable>,
+    pub(super) uri: Arc<str>,
+}
+
+/// An argument to complete.
+pub(super) struct CompletionTarget {
+    pub(super) completer: Completing,
+    /// The prompt or template.
+    pub(super) of: Arc<str>,
+    pub(super) argument: String,
+    pub(super) partial: String,
+}
+
+/// A page of resources that user code lists.
+pub(super) struct ListTarget {
+    pub(super) page: Arc<PartialPage>,
+    pub(super) cache: CacheHint,
+}
+
+impl Target {
+    /// Returns the callable; `None` if the call has no options of its own.
+    fn callable(&self) -> Option<&Callable> {
+        match self {
+            Self::Named(callable) => Some(callable),
+            Self::Read(read) => Some(&read.callable),
+            Self::Completion(completion) => completion.completer.callable(),
+            Self::List(_) => None,
+        }
+    }
+
+    pub(super) fn guards(&self) -> Option<&Guards> {
+        self.callable().map(|callable| &callable.guards)
+    }
+
+    pub(super) fn pace(&self) -> Option<&Arc<Pace>> {
+        self.callable().map(|callable| &callable.pace)
+    }
+
+    /// Returns the definition if the target is a tool, and the facts about its structured output.
+    #[inline]
+    pub(super) fn tool(&self) -> Option<(&Tool, &Outputs)> {
+        match self {
+            Self::Named(callable) => match &callable.details {
+                Details::Tool { tool, outputs } => Some((tool, outputs)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Returns the kind, and the name or URI in the request; `None` for a list, which middleware does not see.
+    pub(super) fn named(&self) -> Option<(Kind, &Arc<str>)> {
+        match self {
+            Self::Named(callable) => Some((callable.kind(), &callable.name)),
+            Self::Read(read) => Some((read.callable.kind(), &read.uri)),
+            Self::Completion(completion) => Some((Kind::Completer, &completion.of)),
+            Self::List(_) => None,
+        }
+    }
+
+    /// Returns the name for the log.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Named(callable) => &callable.name,
+            Self::Read(read) => &read.uri,
+            Self::Completion(_) => "a completer",
+            Self::List(_) => "resources/list",
+        }
+    }
+
+    /// Returns the target as recorded in telemetry.
+    pub(super) fn called(&self) -> Called<'_> {
+        match self.named() {
+            Some((Kind::Tool, name)) => Called::Tool(name),
+            Some((Kind::Prompt, name)) => Called::Prompt(name),
+            Some((Kind::Resource | Kind::ResourceTemplate, uri)) => Called::Resource(uri),
+            Some((Kind::Completer, _)) | None => Called::Other,
+        }
+    }
+
+    /// Returns those of the arguments to which the state of a call is bound; `None` if the called handler may not ask the
+    /// client.
+    pub(super) fn bound<'a>(&self, arguments: &'a str) -> Option<&'a str> {
+        match self {
+            Self::Named(_) => Some(arguments),
+            // The URI contains them.
+            Self::Read(_) => Some("{}"),
+            Self::Completion(_) | Self::List(_) => None,
+        }
+    }
+
+    /// Starts the call without any middleware.
+    ///
+    /// # Errors
+    ///
+    /// If the arguments, one JSON object, are invalid, or an injected value is unavailable.
+    pub(super) fn start(
+        &self,
+        arguments: &str,
+        context: &dyn Fn() -> Context,
+    ) -> Result<HandlerProgress, CallRefusal> {
+        match self {
+            Self::Named(callable) => callable.start(arguments, context),
+            Self::Read(read) => read.callable.start(arguments, context),
+            Self::Completion(completion) => completion.start(arguments, context),
+            Self::List(list) => {
+                let members = Arc::clone(&list.page).start(context());
+                let output = async move { members.await.map(CallOutput::List) };
+                Ok(HandlerProgress::Running(Box::pin(output)))
+            }
+        }
+    }
+}
+
+impl CompletionTarget {
+    /// Returns the arguments filled in `earlier`, a JSON object, and the one being typed, as one JSON object.
+    pub(super) fn arguments(&self, earlier: Option<&str>) -> String {
+        let earlier = earlier.and_then(|earlier| serde_json::from_str(earlier).ok());
+        let mut arguments: Map<String, Value> = earlier.unwrap_or_default();
+        arguments.insert(self.argument.clone(), Value::from(self.partial.as_str()));
+        Value::Object(arguments).to_string()
+    }
+
+    /// Starts the completer with arguments in the form of [`arguments`](Self::arguments).
+    fn start(
+        &self,
+        arguments: &str,
+        context: &dyn Fn() -> Context,
+    ) -> Result<HandlerProgress, CallRefusal> {
+        let mut earlier: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+        let partial = earlier.shift_remove(&self.argument);
+        let partial = partial.as_ref().and_then(Value::as_str).unwrap_or_default();
+        self.completer.start(partial, &earlier, context)
+    }
+}

@@ -1,0 +1,54 @@
+//! Handlers that block their thread for long before they first wait.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Remembers whether a handler blocks its thread for long before it first waits.
+///
+/// Such a handler must not be polled by the task that serves a connection, because that would delay further messages.
+#[derive(Debug, Default)]
+pub(crate) struct Pace(AtomicU32);
+
+impl Pace {
+    /// A handler whose first poll takes longer is slow.
+    const SLOW: Duration = Duration::from_micros(200);
+    /// Number of calls that are spawned first after a slow one; then the handler is polled in place again.
+    const CALLS: u32 = 32;
+
+    /// Returns `true` if the next call should be spawned before its first poll. Counts the call.
+    pub(crate) fn spawn_first(&self) -> bool {
+        // The usual case takes one load.
+        self.0.load(Ordering::Relaxed) != 0
+            && self
+                .0
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |calls| {
+                    calls.checked_sub(1)
+                })
+                .is_ok()
+    }
+
+    /// Records the duration of a first poll.
+    pub(crate) fn observed(&self, first_poll: Duration) {
+        if first_poll > Self::SLOW {
+            self.0.store(Self::CALLS, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_slow_first_poll_32_calls_are_spawned_first() {
+        let pace = Pace::default();
+        assert!(!pace.spawn_first());
+        pace.observed(Duration::from_micros(200));
+        assert!(!pace.spawn_first());
+        pace.observed(Duration::from_micros(201));
+        for _ in 0..32 {
+            assert!(pace.spawn_first());
+        }
+        assert!(!pace.spawn_first());
+    }
+}
