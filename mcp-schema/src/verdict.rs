@@ -19,6 +19,7 @@ impl RuleVerdict {
     };
 
     /// Returns `true` if the rule holds.
+    #[must_use]
     pub const fn holds(&self) -> bool {
         self.holds
     }

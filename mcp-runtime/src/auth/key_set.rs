@@ -157,7 +157,7 @@ impl Drop for KeyFetch {
 
 /// Fetches the keys. Failures are logged.
 async fn ask(source: KeySource, fetcher: Fetcher) -> Option<Arc<[VerificationKey]>> {
-    let fetched = match &source {
+    let document = match &source {
         KeySource::Given(keys) => return Some(Arc::clone(keys)),
         KeySource::At(url) => fetcher.get(url.as_str()).await,
         KeySource::Issuer { name, url } => match find(name, url, &fetcher).await {
@@ -165,7 +165,7 @@ async fn ask(source: KeySource, fetcher: Fetcher) -> Option<Arc<[VerificationKey
             Err(problem) => Err(problem),
         },
     };
-    match fetched.and_then(|set| read(&set)) {
+    match document.and_then(|set| read(&set)) {
         Ok(keys) => Some(keys),
         Err(problem) => {
             tracing::warn!(problem, "the token issuer's keys cannot be fetched");
