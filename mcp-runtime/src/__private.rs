@@ -3,8 +3,8 @@
 pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
-    Blocking, CallRefusal, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt,
-    resource, running, tool,
+    Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,
+    running, tool,
 };
 pub use crate::handler::completion::IntoCompletionResult;
 pub use crate::handler::definition::{
@@ -20,6 +20,7 @@ pub use crate::handler::parameter::{
 };
 pub use crate::handler::probe::{Probe, ProbeFallback};
 pub use crate::handler::prompt::IntoPromptResult;
+pub use crate::handler::refusal::CallRefusal;
 pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;
 pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme, Meta, Role};

@@ -10,9 +10,9 @@ use mcp_schema::explain::describe;
 
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::{Binding, Seal, SealingKey};
-use crate::handler::call::CallRefusal;
 use crate::handler::decode::{ArgumentStyle, Decoder};
 use crate::handler::parameter::{Parameter, ParameterMeta};
+use crate::handler::refusal::CallRefusal;
 
 #[cfg(feature = "auth")]
 pub use crate::auth::fuzzing::let_in;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::handler::call::{CallOutput, CallRefusal};
+use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
+use crate::handler::refusal::CallRefusal;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
     Callable, Completing, Details, Guards, HandlerProgress, Outputs, Pace, PartialPage,

@@ -5,14 +5,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcp_schema::explain::Fault;
-
 use crate::context::Context;
 use crate::handler::completion::{Candidates, IntoCompletionResult};
 use crate::handler::decode::Decoder;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::handler::output::IntoToolResult;
 use crate::handler::prompt::IntoPromptResult;
+use crate::handler::refusal::CallRefusal;
 use crate::handler::resource::IntoResourceResult;
 use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 
@@ -53,30 +52,6 @@ pub enum Run {
     Async(fn(&mut HandlerCall<'_>) -> Result<Running, CallRefusal>),
     /// Returns work for a thread that may block.
     Blocking(fn(&mut HandlerCall<'_>) -> Result<Blocking, CallRefusal>),
-}
-
-/// The reasons why a call was not started.
-#[derive(Debug)]
-pub enum CallRefusal {
-    /// The arguments are invalid; all faults.
-    Arguments(Vec<Fault>),
-    /// An injected value is unavailable, or there is a bug in the framework.
-    Error(HandlerError),
-}
-
-impl From<HandlerError> for CallRefusal {
-    fn from(error: HandlerError) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl From<CallRefusal> for HandlerError {
-    fn from(refusal: CallRefusal) -> Self {
-        match refusal {
-            CallRefusal::Arguments(faults) => Self(HandlerErrorRepr::Arguments(faults)),
-            CallRefusal::Error(error) => error,
-        }
-    }
 }
 
 /// One call before its handler starts.

@@ -19,6 +19,7 @@ pub(crate) mod output;
 pub(crate) mod parameter;
 pub(crate) mod probe;
 pub(crate) mod prompt;
+pub(crate) mod refusal;
 pub(crate) mod resource;
 pub mod rules;
 pub(crate) mod safe_path;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::handler::call::CallRefusal;
+use crate::handler::refusal::CallRefusal;
 use crate::registry::callable::{Callable, candidates};
 use crate::registry::handler::HandlerProgress;
 

@@ -8,9 +8,10 @@ use mcp_schema::check::Validator;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::handler::call::{Blocking, CallRefusal, HandlerCall, Output, Run, Running};
+use crate::handler::call::{Blocking, HandlerCall, Output, Run, Running};
 use crate::handler::decode::{Decoder, HeaderArgument, to_map};
 use crate::handler::dynamic::{Arguments, DynamicRun};
+use crate::handler::refusal::CallRefusal;
 
 /// A call whose arguments have been accepted.
 pub(crate) enum HandlerProgress {

@@ -17,6 +17,7 @@ pub(crate) mod fixture;
 pub(crate) mod fuzzing;
 mod guards;
 mod handler;
+mod items;
 mod list;
 mod meta;
 mod outputs;

@@ -14,7 +14,8 @@ use crate::handler::listing::Lister;
 use crate::handler::rules;
 use crate::protocol::ProtocolVersion;
 use crate::registry::cursor::{Cursor, CursorPosition, INNER, ItemMark};
-use crate::registry::table::{CallableTable, append};
+use crate::registry::items::append;
+use crate::registry::table::CallableTable;
 
 /// One page of a list.
 pub(crate) enum ListPage {

@@ -7,10 +7,9 @@ use bytes::Bytes;
 use crate::context::Capability;
 use crate::fnv::{FnvMap, fnv};
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::one_line;
-use crate::protocol::shape::Shape;
 use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
+use crate::registry::items::push;
 
 /// The position of a callable in its list. The same in every instance of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -282,29 +281,6 @@ impl TableRange {
     pub(crate) fn len(&self) -> usize {
         self.positions.len()
     }
-}
-
-/// Appends an item to a JSON array under construction, in the shape of `version`.
-pub(crate) fn append<T: Shape + serde::Serialize>(
-    text: &mut String,
-    mut item: T,
-    version: ProtocolVersion,
-) {
-    item.shape(version);
-    match serde_json::to_string(&item) {
-        Ok(item) => push(text, &one_line(&item)),
-        // Serialization cannot fail for a type whose keys are all strings; dropping one item is better than losing the
-        // list.
-        Err(error) => tracing::error!(%error, "a definition cannot be serialized as JSON"),
-    }
-}
-
-/// Appends an item that is already JSON.
-fn push(text: &mut String, item: &str) {
-    if !text.is_empty() && !item.is_empty() {
-        text.push(',');
-    }
-    text.push_str(item);
 }
 
 /// Returns a number that represents a name in a cursor: the same in all instances.

@@ -64,7 +64,7 @@ pub struct TestClient {
 }
 
 /// The newest protocol version of each era.
-const ERAS: [ProtocolVersion; 2] = [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28];
+const ERAS: [ProtocolVersion; 2] = [ProtocolVersion::LATEST_LEGACY, ProtocolVersion::LATEST];
 
 impl TestClient {
     /// Creates clients of both eras, 2025-11-25 and 2026-07-28, for one server.
@@ -79,12 +79,12 @@ impl TestClient {
 
     /// Creates a client of 2025-11-25.
     pub fn legacy(server: crate::Server) -> Connect {
-        Self::new(server, ProtocolVersion::V2025_11_25)
+        Self::new(server, ProtocolVersion::LATEST_LEGACY)
     }
 
     /// Creates a client of 2026-07-28.
     pub fn modern(server: crate::Server) -> Connect {
-        Self::new(server, ProtocolVersion::V2026_07_28)
+        Self::new(server, ProtocolVersion::LATEST)
     }
 
     /// Creates a client of this protocol version.

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::Validator;
 use super::equality::{equal, is_of_type};
+use super::examined::ExaminedSchema;
 use super::found::{Cause, RawFault, ValuePath, explain_choice, other, property, push};
 use super::values::numbers;
 use crate::explain::{About, quote, unknown};
@@ -33,7 +33,7 @@ impl Evaluated<'_> {
 
 /// A check of a single value, with its remaining budget.
 pub(super) struct Check<'s> {
-    pub(super) validator: &'s Validator,
+    pub(super) examined: &'s ExaminedSchema,
     pub(super) steps: u32,
     pub(super) depth: u32,
     pub(super) exhausted: bool,
@@ -103,11 +103,11 @@ impl<'s> Check<'s> {
         let before = found.len();
         let mut seen = Evaluated::default();
         if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
-            let validator = self.validator;
-            let target = validator
+            let examined = self.examined;
+            let target = examined
                 .references
                 .get(reference)
-                .and_then(|pointer| validator.schema.pointer(pointer));
+                .and_then(|pointer| examined.schema.pointer(pointer));
             match target {
                 Some(target) => seen.add(self.schema(target, value, path, found)),
                 None => other(found, path, "cannot be checked".to_owned()),
@@ -156,7 +156,7 @@ impl<'s> Check<'s> {
         }
         self.combinations(keywords, value, path, found, &mut seen);
         // Unevaluated members are known only after all other keywords have been applied.
-        if self.validator.tracks && found.len() == before {
+        if self.examined.tracks && found.len() == before {
             self.unevaluated(keywords, value, path, found, &mut seen);
         }
         seen
@@ -236,7 +236,7 @@ impl<'s> Check<'s> {
             if wrong.is_empty() {
                 matching += 1;
                 seen.add(evaluated);
-                if !exactly_one && !self.validator.tracks {
+                if !exactly_one && !self.examined.tracks {
                     return;
                 }
             } else {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::FAULTS;
+use super::bounds::FAULTS;
 use crate::explain::{About, Fault, either, push_token, quote, unknown_value};
 
 /// The position of a value, as a linked list on the stack. It is converted to a JSON pointer only if there is a fault.

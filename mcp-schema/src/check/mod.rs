@@ -10,43 +10,28 @@
 //!
 //! Specification: <https://json-schema.org/draft/2020-12>.
 
+mod bounds;
 mod equality;
 mod evaluate;
+mod examined;
 mod found;
 mod survey;
 #[cfg(test)]
 mod tests;
 mod values;
 
-use std::collections::HashMap;
-
-use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::explain::Fault;
+use bounds::{DEPTH, STEPS};
 use evaluate::Check;
+use examined::ExaminedSchema;
 use found::{RawFault, ValuePath};
 use survey::Survey;
 
-/// Maximum number of steps for a value. Each visited schema takes one step; long strings and large lists take more.
-const STEPS: u32 = 500_000;
-
-/// Maximum nesting depth of schemas while a value is checked.
-const DEPTH: u32 = 192;
-
-/// Maximum number of faults to collect; more would not help.
-const FAULTS: usize = 100;
-
 /// A schema that has been examined and can be used to check values.
 #[derive(Debug)]
-pub struct Validator {
-    schema: Value,
-    patterns: HashMap<String, Regex>,
-    /// Maps the text of each `$ref` to the JSON pointer of its target.
-    references: HashMap<String, String>,
-    /// `true` if a keyword needs to know which properties and items have been evaluated.
-    tracks: bool,
-}
+pub struct Validator(ExaminedSchema);
 
 impl Validator {
     /// Examines a schema.
@@ -60,18 +45,18 @@ impl Validator {
         let mut survey = Survey::default();
         survey.schema(&schema, &mut String::new(), 0)?;
         let references = survey.resolve()?;
-        Ok(Self {
+        Ok(Self(ExaminedSchema {
             patterns: survey.patterns,
             references,
             tracks: survey.tracks,
             schema,
-        })
+        }))
     }
 
     /// Returns all faults in a value.
     #[must_use]
     pub fn check(&self, value: &Value) -> Vec<Fault> {
-        self.run(&self.schema, value, &ValuePath::Root)
+        self.run(&self.0.schema, value, &ValuePath::Root)
     }
 
     /// Returns all faults in the output of a tool, given the length of its JSON. The step budget grows with the length,
@@ -82,20 +67,20 @@ impl Validator {
         const STEPS_A_BYTE: u32 = 64;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let steps = STEPS.saturating_add(length.saturating_mul(STEPS_A_BYTE));
-        self.run_with(steps, false, &self.schema, value, &ValuePath::Root)
+        self.run_with(steps, false, &self.0.schema, value, &ValuePath::Root)
     }
 
     /// Returns all faults in the arguments of a call.
     #[must_use]
     pub fn check_arguments(&self, arguments: &Value) -> Vec<Fault> {
-        self.run(&self.schema, arguments, &ValuePath::Arguments)
+        self.run(&self.0.schema, arguments, &ValuePath::Arguments)
     }
 
     /// Returns all faults in the value of a single argument. The validator's schema is the schema of that argument.
     #[must_use]
     pub fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
         self.run(
-            &self.schema,
+            &self.0.schema,
             value,
             &ValuePath::Key(&ValuePath::Arguments, name),
         )
@@ -104,7 +89,12 @@ impl Validator {
     /// Returns all faults in the value of a top-level property.
     #[must_use]
     pub fn check_property(&self, name: &str, value: &Value) -> Vec<Fault> {
-        match self.schema.get("properties").and_then(|all| all.get(name)) {
+        match self
+            .0
+            .schema
+            .get("properties")
+            .and_then(|all| all.get(name))
+        {
             Some(schema) => self.run(schema, value, &ValuePath::Key(&ValuePath::Root, name)),
             None => Vec::new(),
         }
@@ -115,9 +105,14 @@ impl Validator {
     #[must_use]
     pub fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
         let Some(name) = name else {
-            return self.run_with(STEPS, true, &self.schema, value, &ValuePath::Arguments);
+            return self.run_with(STEPS, true, &self.0.schema, value, &ValuePath::Arguments);
         };
-        match self.schema.get("properties").and_then(|all| all.get(name)) {
+        match self
+            .0
+            .schema
+            .get("properties")
+            .and_then(|all| all.get(name))
+        {
             Some(schema) => self.run_with(
                 STEPS,
                 true,
@@ -132,7 +127,7 @@ impl Validator {
     /// Returns the schema.
     #[must_use]
     pub fn schema(&self) -> &Value {
-        &self.schema
+        &self.0.schema
     }
 
     fn run(&self, schema: &Value, value: &Value, path: &ValuePath<'_>) -> Vec<Fault> {
@@ -148,7 +143,7 @@ impl Validator {
         path: &ValuePath<'_>,
     ) -> Vec<Fault> {
         let mut check = Check {
-            validator: self,
+            examined: &self.0,
             steps,
             depth: DEPTH,
             exhausted: false,

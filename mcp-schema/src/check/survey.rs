@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-use super::DEPTH;
+use super::bounds::DEPTH;
 use crate::constraint::{compile, count};
 use crate::explain::{push_token, quote};
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-use super::FAULTS;
+use super::bounds::FAULTS;
 use super::equality::canonical;
 use super::evaluate::{Check, Evaluated};
 use super::found::{RawFault, ValuePath, other, property};
@@ -31,7 +31,7 @@ impl<'s> Check<'s> {
         if let Some(pattern) = keywords.get(PATTERN).and_then(Value::as_str)
             && self.spend(text.len().saturating_mul(pattern.len()) / 64)
             && !self
-                .validator
+                .examined
                 .patterns
                 .get(pattern)
                 .is_some_and(|regex| regex.is_match(text))
@@ -182,7 +182,7 @@ impl<'s> Check<'s> {
             for (pattern, schema) in patterns.into_iter().flatten() {
                 self.spend(name.len().saturating_mul(pattern.len()) / 64);
                 if self
-                    .validator
+                    .examined
                     .patterns
                     .get(pattern)
                     .is_some_and(|regex| regex.is_match(name))

@@ -27,8 +27,8 @@ use mcp_schema::explain::push_token;
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::handler::call::CallRefusal;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
+use crate::handler::refusal::CallRefusal;
 use crate::jsonrpc::leading_string;
 pub(crate) use header::{HeaderArgument, find_headers};
 pub(crate) use map::to_map;

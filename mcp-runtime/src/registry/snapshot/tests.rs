@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::context::EditStep;
-use crate::handler::call::CallRefusal;
 use crate::handler::dynamic::{Arguments, DynamicTemplate, DynamicTool, ItemKind as _};
 use crate::handler::handler_error::HandlerError;
+use crate::handler::refusal::CallRefusal;
 use crate::protocol::ProtocolVersion;
 use crate::registry::complete::Completer;
 use crate::registry::fixture::{

@@ -1,0 +1,28 @@
+//! Items of a list, as members of a JSON array.
+
+use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::one_line;
+use crate::protocol::shape::Shape;
+
+/// Appends an item to a JSON array under construction, in the shape of `version`.
+pub(crate) fn append<T: Shape + serde::Serialize>(
+    text: &mut String,
+    mut item: T,
+    version: ProtocolVersion,
+) {
+    item.shape(version);
+    match serde_json::to_string(&item) {
+        Ok(item) => push(text, &one_line(&item)),
+        // Serialization cannot fail for a type whose keys are all strings; dropping one item is better than losing the
+        // list.
+        Err(error) => tracing::error!(%error, "a definition cannot be serialized as JSON"),
+    }
+}
+
+/// Appends an item that is already JSON.
+pub(super) fn push(text: &mut String, item: &str) {
+    if !text.is_empty() && !item.is_empty() {
+        text.push(',');
+    }
+    text.push_str(item);
+}

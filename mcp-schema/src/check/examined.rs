@@ -1,0 +1,17 @@
+//! A schema that has been examined, with everything that checking values needs.
+
+use std::collections::HashMap;
+
+use regex_lite::Regex;
+use serde_json::Value;
+
+/// An examined schema.
+#[derive(Debug)]
+pub(super) struct ExaminedSchema {
+    pub(super) schema: Value,
+    pub(super) patterns: HashMap<String, Regex>,
+    /// Maps the text of each `$ref` to the JSON pointer of its target.
+    pub(super) references: HashMap<String, String>,
+    /// `true` if a keyword needs to know which properties and items have been evaluated.
+    pub(super) tracks: bool,
+}
