@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::context::capability::Capability;
 use crate::error::Error;
 use crate::handler::dynamic::{
     DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item, ItemKind,
@@ -260,30 +261,6 @@ impl fmt::Debug for Notifier {
 pub(crate) enum ChangeNotification {
     List(ListKind),
     Resource(String),
-}
-
-/// A list of definitions that clients can page through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Capability {
-    /// `tools/list`
-    Tools,
-    /// `prompts/list`
-    Prompts,
-    /// `resources/list`
-    Resources,
-    /// `resources/templates/list`
-    Templates,
-}
-
-impl Capability {
-    /// Returns the notification that announces a change. Templates and resources share a notification.
-    pub(crate) fn kind(self) -> ListKind {
-        match self {
-            Self::Tools => ListKind::Tools,
-            Self::Prompts => ListKind::Prompts,
-            Self::Resources | Self::Templates => ListKind::Resources,
-        }
-    }
 }
 
 /// Changes to one list, applied together or not at all.

@@ -2,26 +2,31 @@
 
 pub(crate) mod ask;
 mod caller;
+mod capability;
 pub(crate) mod current;
 pub(crate) mod form;
 mod from_context;
 mod handle;
 pub(crate) mod once;
+mod once_store;
 mod principal;
 mod request;
 mod state;
+mod states;
 mod type_name;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
 pub(crate) use ask::{Asking, CallQuestion, QuestionKey, QuestionProgress};
 pub use caller::Caller;
+pub use capability::Capability;
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
 pub use from_context::FromContext;
-pub use handle::{Capability, Editor, ListEdit, Notifier, ServerHandle};
 pub(crate) use handle::{ChangeNotification, Control, Edit, EditStep};
-pub use once::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+pub use handle::{Editor, ListEdit, Notifier, ServerHandle};
+pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
 pub use principal::Principal;
 pub use request::{Amount, Context, Progress};
 pub(crate) use request::{CallHandle, ClientIdentity, Outbound, RequestContext};
-pub use state::{State, States};
+pub use state::State;
+pub use states::States;
 pub(crate) use type_name::short_type_name;

@@ -1,12 +1,10 @@
 //! Shared state, looked up by type.
 
-use std::any::{Any, TypeId};
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::context::{Context, FromContext, short_type_name};
+use crate::context::{Context, FromContext, States, short_type_name};
 use crate::handler::handler_error::HandlerError;
 
 /// A value passed to [`Server::state`](crate::Server::state) and shared by all calls. Cheap to clone; dereferences to
@@ -56,30 +54,4 @@ fn missing<T>() -> String {
         "no state of type `{0}`; add `.state(…)` with a `{0}` to the server",
         short_type_name::<T>()
     )
-}
-
-/// The values passed to [`Server::state`](crate::Server::state), one per type.
-#[derive(Clone, Default)]
-pub struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
-
-impl States {
-    pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
-        self.0.insert(TypeId::of::<T>(), value);
-    }
-
-    /// Returns the value of type `T`, if there is one.
-    #[must_use]
-    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.0
-            .get(&TypeId::of::<T>())
-            .and_then(|value| Arc::clone(value).downcast().ok())
-    }
-}
-
-impl fmt::Debug for States {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("States")
-            .field("len", &self.0.len())
-            .finish()
-    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::handler::completion::{Candidates, IntoCompletionResult};
 use crate::handler::decode::Decoder;
-use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
+use crate::handler::handler_error::HandlerError;
 use crate::handler::output::IntoToolResult;
 use crate::handler::prompt::IntoPromptResult;
 use crate::handler::refusal::CallRefusal;

@@ -5,22 +5,7 @@
 //! service elsewhere takes over the duties of the listener: timeouts for slow clients, and a maximum number of connections.
 
 // A request passes the guards, which check only its URL and headers; then its caller is authenticated and its body is read,
-// and the body decides the era. A room below uses only those above it:
-//
-// timers       when something is due
-// response     bodies, refusals, events
-// stores       the data of sessions and the events of streams
-// options.rs   settings
-// request      headers, host, origin, the bytes of the body
-// access       the caller of a request
-// streams      resumable event streams
-// heartbeat.rs handlers that block their thread
-// sessions     the live part of legacy sessions
-// state.rs     everything that the requests of a server share
-// modern       requests without a session
-// legacy       requests with one, and how a session begins and ends
-// service      the order of all this
-// listener     connections
+// and the body decides the era. `ARCHITECTURE.md` lists the rooms in the order in which they may use each other.
 //
 // Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 

@@ -28,7 +28,8 @@ pub(crate) fn check(rule: &str, remedy: &str, broken: impl IntoIterator<Item = (
     );
 }
 
-fn excepted(rule: &str) -> BTreeSet<String> {
+/// The subjects that may break a rule.
+pub(crate) fn excepted(rule: &str) -> BTreeSet<String> {
     let path = sources::root().join("tests/tidy/exceptions.txt");
     std::fs::read_to_string(path)
         .unwrap()

@@ -12,7 +12,6 @@ mod exceptions;
 mod layers;
 mod names;
 mod public;
-mod rooms;
 mod sizes;
 mod sleeps;
 mod sources;

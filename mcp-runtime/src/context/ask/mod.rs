@@ -6,24 +6,22 @@
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling, client/roots.
 
+mod asking;
+mod error;
 mod questions;
 mod several;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, ready};
-use std::time::Duration;
 
-use tokio::time::Sleep;
-
+pub(crate) use asking::{Asking, CallQuestion, QuestionKey, QuestionProgress};
+pub use error::AskError;
 pub use several::Questions;
 
-use crate::context::{CallId, Context, OnceStore};
-use crate::jsonrpc::ErrorObject;
-use crate::protocol::errors;
-use crate::types::{ClientFeature, InputRequest};
+use crate::context::Context;
+use crate::types::InputRequest;
 
 /// A question to the client. It is not sent until it is awaited.
 ///
@@ -59,126 +57,6 @@ impl<T> Elicited<T> {
             Self::Declined | Self::Cancelled => None,
         }
     }
-}
-
-/// The reason why a question was not answered. If propagated with `?`, it becomes the error that the model or client
-/// sees.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum AskError {
-    /// The user declined, or the client declined for them.
-    Declined,
-    /// The user dismissed the question without making a choice.
-    Cancelled,
-    /// The client does not support this kind of question. In the modern era, this is error -32021, which names the
-    /// missing capability.
-    Unsupported(ErrorObject),
-    /// The client answered with an error.
-    Failed {
-        /// The error code.
-        code: i64,
-        /// The error message.
-        message: String,
-    },
-    /// The client did not answer in time. See [`limits.elicitation.timeout`](crate::Limits).
-    TimedOut(Duration),
-    /// The answer is invalid. A form is sent three times before this error is returned; any other question is sent only
-    /// once.
-    Unusable(String),
-    /// The question itself is invalid because of a mistake in the handler.
-    Misused(String),
-    /// The client has disconnected, or the call has ended.
-    Gone,
-}
-
-impl fmt::Display for AskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Declined => f.write_str("the user declined"),
-            Self::Cancelled => f.write_str("the user dismissed the question without an answer"),
-            Self::Unsupported(error) => f.write_str(&error.message),
-            Self::Failed { code, message } => {
-                write!(f, "the client could not answer: {message} ({code})")
-            }
-            Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
-            Self::Unusable(problem) => write!(f, "the answer is invalid: {problem}"),
-            Self::Misused(problem) => f.write_str(problem),
-            Self::Gone => f.write_str("the client can no longer be asked"),
-        }
-    }
-}
-
-impl std::error::Error for AskError {}
-
-impl AskError {
-    /// Returns the protocol error to respond with, if this error is one.
-    pub(crate) fn protocol(&self) -> Option<&ErrorObject> {
-        match self {
-            Self::Unsupported(error) if error.code == errors::MISSING_CAPABILITY => Some(error),
-            _ => None,
-        }
-    }
-}
-
-/// Transports questions to the client; implemented by `dispatch`.
-pub(crate) trait Asking: Send + Sync {
-    /// Returns `true` if the client currently supports this kind of question.
-    fn can(&self, feature: ClientFeature) -> bool;
-    /// Checks that a question is valid and that the client supports it.
-    fn check(&self, request: &InputRequest) -> Result<(), AskError>;
-    /// Assigns a key that distinguishes a question from the others in this run.
-    fn identify(&self, request: &InputRequest) -> QuestionKey;
-    /// Returns the key that is sent on the wire for a name chosen by the author.
-    fn key(&self, name: &str) -> String;
-    /// Sends the question or polls for its answer, which is the text of an arbitrary JSON value.
-    fn poll(
-        &self,
-        question: &mut CallQuestion,
-        task: &mut TaskContext<'_>,
-    ) -> Poll<Result<Box<str>, AskError>>;
-    /// Rejects an invalid answer. Returns an error if the question must not be asked again.
-    fn reject(&self, question: &mut CallQuestion, problem: String) -> Result<(), AskError>;
-    /// Withdraws a question whose answer is no longer awaited.
-    fn withdraw(&self, question: &mut CallQuestion);
-
-    /// Returns the id of the call, which is the same in all of its rounds.
-    fn call_id(&self) -> CallId;
-    /// Starts work that must run only once. Returns its result if an earlier round has already done it.
-    fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
-    /// Finishes such work, with its result if it succeeded.
-    fn end_once(&self, name: &str, result: Option<&str>);
-    /// Returns the store for work that must run only once, if one is configured and applies to this call.
-    fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
-}
-
-/// A question asked during one run of a handler.
-pub(crate) struct CallQuestion {
-    pub(crate) request: InputRequest,
-    pub(crate) identity: QuestionKey,
-    pub(crate) progress: QuestionProgress,
-    /// The number of invalid answers in this run.
-    pub(crate) rejected: u32,
-}
-
-/// The identity of a question.
-#[derive(Clone, Debug)]
-pub(crate) struct QuestionKey {
-    /// The key on the wire.
-    pub(crate) key: String,
-    /// The digest of the question's content.
-    pub(crate) digest: String,
-    /// `true` if the author set the key, in which case it does not depend on the content.
-    pub(crate) named: bool,
-}
-
-/// The state of a question.
-pub(crate) enum QuestionProgress {
-    Not,
-    /// Waiting for the response to the request with this id, until the timer fires.
-    Waiting(u64, Pin<Box<Sleep>>),
-    /// To be returned to the client when the round ends.
-    Open,
-    Over,
 }
 
 impl<T> Ask<T> {

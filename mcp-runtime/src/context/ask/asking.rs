@@ -1,0 +1,72 @@
+//! The transport of questions, as the context of a call needs it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use tokio::time::Sleep;
+
+use super::error::AskError;
+use crate::context::{CallId, OnceStore};
+use crate::types::{ClientFeature, InputRequest};
+
+/// Transports questions to the client; implemented by `dispatch`.
+pub(crate) trait Asking: Send + Sync {
+    /// Returns `true` if the client currently supports this kind of question.
+    fn can(&self, feature: ClientFeature) -> bool;
+    /// Checks that a question is valid and that the client supports it.
+    fn check(&self, request: &InputRequest) -> Result<(), AskError>;
+    /// Assigns a key that distinguishes a question from the others in this run.
+    fn identify(&self, request: &InputRequest) -> QuestionKey;
+    /// Returns the key that is sent on the wire for a name chosen by the author.
+    fn key(&self, name: &str) -> String;
+    /// Sends the question or polls for its answer, which is the text of an arbitrary JSON value.
+    fn poll(
+        &self,
+        question: &mut CallQuestion,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<Result<Box<str>, AskError>>;
+    /// Rejects an invalid answer. Returns an error if the question must not be asked again.
+    fn reject(&self, question: &mut CallQuestion, problem: String) -> Result<(), AskError>;
+    /// Withdraws a question whose answer is no longer awaited.
+    fn withdraw(&self, question: &mut CallQuestion);
+
+    /// Returns the id of the call, which is the same in all of its rounds.
+    fn call_id(&self) -> CallId;
+    /// Starts work that must run only once. Returns its result if an earlier round has already done it.
+    fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
+    /// Finishes such work, with its result if it succeeded.
+    fn end_once(&self, name: &str, result: Option<&str>);
+    /// Returns the store for work that must run only once, if one is configured and applies to this call.
+    fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
+}
+
+/// A question asked during one run of a handler.
+pub(crate) struct CallQuestion {
+    pub(crate) request: InputRequest,
+    pub(crate) identity: QuestionKey,
+    pub(crate) progress: QuestionProgress,
+    /// The number of invalid answers in this run.
+    pub(crate) rejected: u32,
+}
+
+/// The identity of a question.
+#[derive(Clone, Debug)]
+pub(crate) struct QuestionKey {
+    /// The key on the wire.
+    pub(crate) key: String,
+    /// The digest of the question's content.
+    pub(crate) digest: String,
+    /// `true` if the author set the key, in which case it does not depend on the content.
+    pub(crate) named: bool,
+}
+
+/// The state of a question.
+pub(crate) enum QuestionProgress {
+    Not,
+    /// Waiting for the response to the request with this id, until the timer fires.
+    Waiting(u64, Pin<Box<Sleep>>),
+    /// To be returned to the client when the round ends.
+    Open,
+    Over,
+}
