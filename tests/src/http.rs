@@ -2,6 +2,7 @@
 //!
 //! Implements only as much of HTTP as is needed to read a server's responses: headers, lengths, chunks, events.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
@@ -180,6 +181,8 @@ pub struct Response<S = TcpStream> {
     buffer: Vec<u8>,
     events: Events,
     method: Option<String>,
+    /// The methods of the requests in the body, by the JSON of their ids.
+    methods: HashMap<String, String>,
     version: Version,
 }
 
@@ -257,6 +260,7 @@ pub async fn response_on<S: AsyncRead + Unpin>(
         buffer: Vec::new(),
         events: Events::default(),
         method: request.method.clone(),
+        methods: methods(&request.body),
         version: request.version,
     })
 }
@@ -390,9 +394,27 @@ impl<S: AsyncRead + Unpin> Response<S> {
                 assert!(message["error"]["code"].is_i64(), "{message}");
                 continue;
             }
-            if let Err(faults) = schema::check(self.version, message, self.method.as_deref()) {
+            let method = self.methods.get(&message["id"].to_string());
+            let method = method.or(self.method.as_ref()).map(String::as_str);
+            if let Err(faults) = schema::check(self.version, message, method) {
                 panic!("{faults}");
             }
         }
     }
+}
+
+/// Returns the methods of the requests in a body, by the JSON of their ids.
+fn methods(body: &[u8]) -> HashMap<String, String> {
+    let body = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let messages = match &body {
+        Value::Array(messages) => messages.as_slice(),
+        message => std::slice::from_ref(message),
+    };
+    messages
+        .iter()
+        .filter_map(|message| {
+            let method = message["method"].as_str()?;
+            Some((message.get("id")?.to_string(), method.to_owned()))
+        })
+        .collect()
 }
