@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_schema::explain::kind;
@@ -14,11 +14,10 @@ use serde_json::{Map, Value, json};
 use crate::client::{ClientHost, Notification, Question};
 use crate::context::Progress;
 use crate::server::command_line::arguments::typed;
+use crate::server::command_line::input::{ask, line, say};
 use crate::server::command_line::print;
+use crate::server::command_line::progress_bar::bar;
 use crate::types::LoggingLevel;
-
-/// Width of a progress bar, in characters.
-const BAR: usize = 24;
 
 /// Answers given on the command line, for one command.
 #[derive(Debug, Default)]
@@ -235,104 +234,6 @@ impl Terminal {
     }
 }
 
-/// `[########----] 2/3 copying`
-fn bar(progress: &Progress) -> String {
-    let Progress {
-        progress: done,
-        total,
-        message,
-    } = progress;
-    let mut text = String::new();
-    if let Some(total) = total.filter(|total| *total > 0.0) {
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "a fraction of a few characters"
-        )]
-        let filled = ((done / total).clamp(0.0, 1.0) * BAR as f64) as usize;
-        let open = BAR.saturating_sub(filled);
-        let _ = write!(
-            text,
-            "[{}{}] {done}/{total}",
-            "#".repeat(filled),
-            "-".repeat(open)
-        );
-    } else {
-        let _ = write!(text, "{done}");
-    }
-    if let Some(message) = message {
-        let _ = write!(text, " {message}");
-    }
-    // A line that wraps cannot be cleared.
-    text.chars().filter(|c| !c.is_control()).take(76).collect()
-}
-
-/// Prompts for one field until the input is valid. Returns `None` at the end of the input.
-fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, String> {
-    let about = field["description"].as_str().or(field["title"].as_str());
-    let default = &field["default"];
-    loop {
-        let mut text = format!("  {}", about.unwrap_or(name));
-        let _ = write!(text, " ({}", kind(field));
-        if !default.is_null() {
-            let _ = write!(text, ", default {default}");
-        } else if !required {
-            text.push_str(", optional");
-        }
-        say(&format!("{text}): "));
-        let Some(typed_text) = line()? else {
-            return Ok(None);
-        };
-        if typed_text.is_empty() && (!required || !default.is_null()) {
-            return Ok(Some(default.clone()));
-        }
-        let value = typed(field, &typed_text);
-        if fits(field, &value) {
-            return Ok(Some(value));
-        }
-        say(&format!("  invalid; expected {}\n", kind(field)));
-    }
-}
-
-/// Returns `true` if a value passes a few simple checks for its field. Full validation is left to the server.
-fn fits(field: &Value, value: &Value) -> bool {
-    let is_among = |choices: &Value| {
-        let mut choices = choices.as_array().into_iter().flatten();
-        choices.any(|choice| choice == value || choice["const"] == *value)
-    };
-    match field["type"].as_str() {
-        Some("boolean") => value.is_boolean(),
-        Some("integer" | "number") => value.as_f64().is_some_and(|number| {
-            let least = field["minimum"].as_f64().unwrap_or(f64::NEG_INFINITY);
-            let most = field["maximum"].as_f64().unwrap_or(f64::INFINITY);
-            (least..=most).contains(&number)
-        }),
-        Some("array") => value.is_array(),
-        _ if field["enum"].is_array() => is_among(&field["enum"]),
-        _ if field["oneOf"].is_array() => is_among(&field["oneOf"]),
-        _ => true,
-    }
-}
-
-/// Reads one line from the terminal. Returns `None` at the end of the input.
-fn line() -> Result<Option<String>, String> {
-    let mut text = String::new();
-    match io::stdin().lock().read_line(&mut text) {
-        Ok(0) => Ok(None),
-        Ok(_) => Ok(Some(text.trim().to_owned())),
-        Err(error) => Err(format!("cannot read standard input: {error}")),
-    }
-}
-
-fn say(text: &str) {
-    let mut stderr = io::stderr().lock();
-    // A failure cannot be reported anywhere.
-    let _ = stderr
-        .write_all(text.as_bytes())
-        .and_then(|()| stderr.flush());
-}
-
 /// Returns the current directory as a root.
 fn here() -> Vec<Value> {
     let Ok(here) = std::env::current_dir() else {
@@ -362,25 +263,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_a_field_is_asked_for_again() {
-        let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
-        let choice = json!({"type": "string", "oneOf": [{"const": "a", "title": "A"}]});
-        for (field, value, expected) in [
-            (&number, json!(9), true),
-            (&number, json!(10), false),
-            (&number, json!("x"), false),
-            (&choice, json!("a"), true),
-            (&choice, json!("b"), false),
-            (&json!({"type": "string", "enum": ["a"]}), json!("b"), false),
-            (&json!({"type": "array"}), json!(["a"]), true),
-            (&json!({"type": "boolean"}), json!("maybe"), false),
-            (&json!({"type": "string"}), json!("anything"), true),
-        ] {
-            assert_eq!(fits(field, &value), expected, "{field}: {value}");
-        }
-    }
-
-    #[test]
     fn an_answer_to_a_field_that_is_not_there_is_named() {
         let form = json!({"really": {"type": "boolean"}, "note": {"type": "string"}});
         let form = form.as_object().unwrap();
@@ -406,20 +288,6 @@ mod tests {
                 .filter(|name| **name != "really" && wrong.is_none());
             let unused = unused.count();
             assert_eq!(answers.unused().count(), unused, "{given:?}");
-        }
-    }
-
-    #[test]
-    fn a_bar_shows_how_far_it_is() {
-        for (progress, expected) in [
-            (Progress::from(3), "3"),
-            (Progress::from((1, 2)), "[############------------] 1/2"),
-            (
-                Progress::from((9, 3, "a\nb")),
-                "[########################] 9/3 ab",
-            ),
-        ] {
-            assert_eq!(bar(&progress), expected);
         }
     }
 }

@@ -1,0 +1,100 @@
+//! Input that the user types at the terminal, and the text shown before it.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, Write as _};
+
+use mcp_schema::explain::kind;
+use serde_json::Value;
+
+use crate::server::command_line::arguments::typed;
+
+/// Prompts for one field until the input is valid. Returns `None` at the end of the input.
+pub(super) fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, String> {
+    let about = field["description"].as_str().or(field["title"].as_str());
+    let default = &field["default"];
+    loop {
+        let mut text = format!("  {}", about.unwrap_or(name));
+        let _ = write!(text, " ({}", kind(field));
+        if !default.is_null() {
+            let _ = write!(text, ", default {default}");
+        } else if !required {
+            text.push_str(", optional");
+        }
+        say(&format!("{text}): "));
+        let Some(typed_text) = line()? else {
+            return Ok(None);
+        };
+        if typed_text.is_empty() && (!required || !default.is_null()) {
+            return Ok(Some(default.clone()));
+        }
+        let value = typed(field, &typed_text);
+        if fits(field, &value) {
+            return Ok(Some(value));
+        }
+        say(&format!("  invalid; expected {}\n", kind(field)));
+    }
+}
+
+/// Returns `true` if a value passes a few simple checks for its field. Full validation is left to the server.
+fn fits(field: &Value, value: &Value) -> bool {
+    let is_among = |choices: &Value| {
+        let mut choices = choices.as_array().into_iter().flatten();
+        choices.any(|choice| choice == value || choice["const"] == *value)
+    };
+    match field["type"].as_str() {
+        Some("boolean") => value.is_boolean(),
+        Some("integer" | "number") => value.as_f64().is_some_and(|number| {
+            let least = field["minimum"].as_f64().unwrap_or(f64::NEG_INFINITY);
+            let most = field["maximum"].as_f64().unwrap_or(f64::INFINITY);
+            (least..=most).contains(&number)
+        }),
+        Some("array") => value.is_array(),
+        _ if field["enum"].is_array() => is_among(&field["enum"]),
+        _ if field["oneOf"].is_array() => is_among(&field["oneOf"]),
+        _ => true,
+    }
+}
+
+/// Reads one line from the terminal. Returns `None` at the end of the input.
+pub(super) fn line() -> Result<Option<String>, String> {
+    let mut text = String::new();
+    match io::stdin().lock().read_line(&mut text) {
+        Ok(0) => Ok(None),
+        Ok(_) => Ok(Some(text.trim().to_owned())),
+        Err(error) => Err(format!("cannot read standard input: {error}")),
+    }
+}
+
+pub(super) fn say(text: &str) {
+    let mut stderr = io::stderr().lock();
+    // A failure cannot be reported anywhere.
+    let _ = stderr
+        .write_all(text.as_bytes())
+        .and_then(|()| stderr.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_a_field_is_asked_for_again() {
+        let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
+        let choice = json!({"type": "string", "oneOf": [{"const": "a", "title": "A"}]});
+        for (field, value, expected) in [
+            (&number, json!(9), true),
+            (&number, json!(10), false),
+            (&number, json!("x"), false),
+            (&choice, json!("a"), true),
+            (&choice, json!("b"), false),
+            (&json!({"type": "string", "enum": ["a"]}), json!("b"), false),
+            (&json!({"type": "array"}), json!(["a"]), true),
+            (&json!({"type": "boolean"}), json!("maybe"), false),
+            (&json!({"type": "string"}), json!("anything"), true),
+        ] {
+            assert_eq!(fits(field, &value), expected, "{field}: {value}");
+        }
+    }
+}
