@@ -1,25 +1,26 @@
-//! HTTP: options, the `tower` service, listeners, and stores of sessions and events.
+//! HTTP: options, the `tower` service, listeners, and stores for sessions and events.
 //!
-//! One endpoint serves the modern transport, the sessions of 2025, and the event stream of 2024. [`HttpService`] is one
-//! `tower::Service`; [`Server::serve_http`](crate::Server::serve_http) runs a listener for it. A program that mounts the
-//! service elsewhere takes over the duties of the listener: timeouts for slow clients, and a maximum number of connections.
+//! A single endpoint serves the modern transport, the sessions of the 2025 protocol versions, and the event stream of
+//! 2024-11-05. [`HttpService`] is a `tower::Service`; [`Server::serve_http`](crate::Server::serve_http) runs a listener
+//! for it. A program that mounts the service itself takes over the listener's duties: disconnecting slow clients and
+//! limiting the number of connections.
 
-// A request passes the guards, which check only its URL and headers; then its caller is authenticated and its body is read,
-// and the body decides the era. A room below uses only those above it:
+// A request first passes the guards, which check only its URL and headers. Then its caller is authenticated and its
+// body is read, which determines the era. Each module in this list uses only those above it:
 //
-// timers       when something is due
-// response     bodies, refusals, events
-// stores       the data of sessions and the events of streams
+// timers       timeouts and expiry
+// response     bodies, refusals and events
+// stores       session data and stream events
 // options.rs   settings
-// request      headers, host, origin, the bytes of the body
+// request      headers, host, origin, and the bytes of the body
 // access       the caller of a request
 // streams      resumable event streams
-// heartbeat.rs handlers that block their thread
+// heartbeat.rs detection of handlers that block their thread
 // sessions     the live part of legacy sessions
-// state.rs     everything that the requests of a server share
+// state.rs     everything that requests to a server share
 // modern       requests without a session
-// legacy       requests with one, and how a session begins and ends
-// service      the order of all this
+// legacy       requests with a session, and the start and end of sessions
+// service      the order of these steps
 // listener     connections
 //
 // Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.

@@ -1,7 +1,8 @@
-//! The rooms of the code: which may use which, and circles between files.
+//! Checks which parts of the code use which others, and finds circular imports.
 //!
-//! The table under "layers" in `ARCHITECTURE.md` is the rule: a room uses those above it. A room is a crate, a folder or a file,
-//! and a file belongs to the room with the longest path that it lies in.
+//! The table under "Layers" in `ARCHITECTURE.md` divides the code into *rooms*. A room may use only the rooms above it
+//! in the table. A room is a crate, a folder or a file; a file belongs to the room with the longest path that contains
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +12,17 @@ use quote::ToTokens as _;
 use crate::exceptions;
 use crate::sources::{self, Source};
 
-/// The number of files in one room that may use each other in a circle.
+/// Maximum number of files in an import circle. All of them must be in the same room.
 const MAX_CIRCLE: usize = 3;
 
-/// A module by its path: the crate, then its modules.
+/// The path of a module: the crate, followed by its modules.
 type Module = Vec<String>;
 
-/// The files of the crates that users build, and the files that each uses.
+/// The source files of the crates that users build, and the imports between them.
 struct Imports {
-    /// The path of the file that holds a module.
+    /// The path of the file that contains each module.
     files: BTreeMap<Module, String>,
-    /// The modules used in each module.
+    /// The modules that each module uses.
     used: BTreeMap<Module, BTreeSet<Module>>,
 }
 
@@ -53,7 +54,7 @@ impl Imports {
         modules.filter(|module| *module != own).collect()
     }
 
-    /// The module with a file of its own that a path leads into.
+    /// Returns the innermost module on a path that has a separate file.
     fn resolve(&self, own: &Module, path: &[String]) -> Option<Module> {
         let crate_name = own.first()?;
         let absolute: Module = match path.first()?.as_str() {
@@ -84,7 +85,7 @@ impl Imports {
             .find(|module| self.files.contains_key(module))
     }
 
-    /// The circles: sets of modules each of which uses every other one, directly or through others.
+    /// Returns the import circles: sets of modules in which every module uses every other one, directly or indirectly.
     fn circles(&self) -> Vec<BTreeSet<&Module>> {
         let reach: BTreeMap<_, _> = self
             .used
@@ -122,7 +123,7 @@ impl Imports {
     }
 }
 
-/// `mcp-runtime/src/dispatch/call.rs` holds `mcp-runtime::dispatch::call`.
+/// Returns the module in a file: `mcp-runtime/src/dispatch/call.rs` contains `mcp-runtime::dispatch::call`.
 fn module(path: &str) -> Module {
     let mut parts: Module = path.split('/').map(str::to_owned).collect();
     parts.retain(|part| part != "src");
@@ -135,7 +136,7 @@ fn module(path: &str) -> Module {
     parts
 }
 
-/// Collects the paths in an item. A re-export counts where the name is imported from here, not where it is passed on.
+/// Collects the paths in an item. Re-exports are ignored: a re-exported name counts only in the modules that import it.
 fn paths_in(item: syn::Item, paths: &mut Vec<Vec<String>>) {
     match item {
         syn::Item::Use(item) if !matches!(item.vis, syn::Visibility::Inherited) => {}
@@ -148,7 +149,7 @@ fn paths_in(item: syn::Item, paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Collects the paths in these tokens: `a::b::{c, d::e}` is `a::b::c` and `a::b::d::e`.
+/// Collects the paths in the tokens: `a::b::{c, d::e}` yields `a::b::c` and `a::b::d::e`.
 fn collect(tokens: &TokenStream, before: &[String], paths: &mut Vec<Vec<String>>) {
     let mut path: Vec<String> = before.to_vec();
     let mut is_joined = !before.is_empty();
@@ -191,7 +192,8 @@ fn collect(tokens: &TokenStream, before: &[String], paths: &mut Vec<Vec<String>>
     finish(&mut path, paths);
 }
 
-/// The rooms, from the lowest layer up. Rooms of one row may use each other.
+/// Returns the rooms in each row of the table, starting with the lowest layer. Rooms in the same row may use each
+/// other.
 fn layers() -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(sources::root().join("ARCHITECTURE.md")).unwrap();
     let section = text.split("## Layers").nth(1).unwrap_or_default();
@@ -212,7 +214,7 @@ fn layers() -> Vec<Vec<String>> {
     .collect()
 }
 
-/// The position and the name of the room that a file lies in.
+/// Returns the layer and the name of the room that a file belongs to.
 fn room<'l>(layers: &'l [Vec<String>], path: &str) -> Option<(usize, &'l str)> {
     let rooms = layers
         .iter()

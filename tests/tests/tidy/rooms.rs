@@ -1,10 +1,11 @@
-//! The rooms of HTTP: each uses only those before it in the list in `http/mod.rs`.
+//! Checks the order of the modules of `http`, called rooms here: each may use only the modules before it in the list in
+//! `http/mod.rs`.
 
 use crate::sources::product;
 
 const HTTP: &str = "mcp-runtime/src/http/";
 
-/// The rooms, in the order of the list.
+/// Returns the rooms in the order of the list.
 fn listed(list: &str) -> Vec<&str> {
     list.lines()
         .skip_while(|line| !line.ends_with("uses only those above it:"))
@@ -15,7 +16,7 @@ fn listed(list: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The rooms that a file names.
+/// Returns the rooms that a file refers to.
 fn named(text: &str) -> impl Iterator<Item = &str> {
     text.split("crate::http::").skip(1).flat_map(|rest| {
         let names = rest.strip_prefix('{').map_or_else(
