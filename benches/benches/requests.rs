@@ -1,6 +1,7 @@
-//! One request of each kind through the in-memory transport, in revision 2026-07-28: what the parts cost by the clock.
+//! Measures the time for one request of each kind over the in-memory transport, in protocol version 2026-07-28.
 //!
-//! A ping is nearly all transport; what another request costs beyond that is its own.
+//! Nearly all of the cost of a ping is that of the transport. The difference between another request and a ping is
+//! therefore the cost of handling that request.
 
 use std::hint::black_box;
 
@@ -24,7 +25,7 @@ fn echo(text: String) -> String {
     text
 }
 
-/// The form that is asked for.
+/// The form that the user is asked to fill in.
 #[derive(Elicit)]
 struct Choice {
     which: String,
@@ -75,7 +76,7 @@ impl Client {
     }
 }
 
-/// A request with these members of its `params`, from a client that can be asked questions.
+/// Returns a request with the given `params` from a client that supports elicitation.
 fn request(method: &str, params: &Value) -> String {
     let mut request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     request["params"]["_meta"] = json!({

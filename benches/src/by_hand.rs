@@ -1,6 +1,7 @@
-//! The same tools without a framework: no other tool, no other method, no limits, nothing checked that is not needed.
+//! The same tools written without a framework. There are no other tools or methods and no limits, and only the required
+//! input is checked.
 //!
-//! The framework is measured against the cost of this.
+//! This is the baseline that the framework's cost is compared with.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -10,7 +11,7 @@ use std::pin::Pin;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A request, read as far as its answer needs.
+/// A request, of which only the parts needed for the answer have been read.
 #[derive(Debug)]
 pub struct Request<'a> {
     id: &'a str,
@@ -21,15 +22,15 @@ pub struct Request<'a> {
 /// The kind of a request.
 #[derive(Debug)]
 pub enum Work {
-    /// The sum of two integers.
+    /// Adds two integers.
     Add(i64, i64),
-    /// The same, after others had their turn.
+    /// Yields to other tasks, then adds two integers.
     AddLater(i64, i64),
-    /// The text itself.
+    /// Returns the text unchanged.
     Echo(String),
-    /// The list of tools.
+    /// Lists the tools.
     List,
-    /// The handshake.
+    /// Completes the handshake.
     Initialize,
 }
 
@@ -72,7 +73,7 @@ struct One {
     text: String,
 }
 
-/// Reads a message; `None` for a notification, and for everything that does not occur.
+/// Reads a request; returns `None` for notifications and for messages that the benchmarks do not send.
 #[must_use]
 pub fn read(message: &[u8]) -> Option<Request<'_>> {
     let message: Message<'_> = serde_json::from_slice(message).ok()?;
@@ -107,11 +108,12 @@ pub fn read(message: &[u8]) -> Option<Request<'_>> {
     })
 }
 
-/// The outcome of a tool.
+/// The future of a tool call.
 pub type Handler = Pin<Box<dyn Future<Output = String> + Send>>;
 
 impl Request<'_> {
-    /// The future of the tool that is called, boxed as it must be where tools are in a table; the id to answer to.
+    /// Returns the request id, whether the request is modern, and the future of the called tool. The future is boxed,
+    /// as it would have to be if the tools were in a table.
     #[must_use]
     pub fn handler(&self) -> Option<(Box<str>, bool, Handler)> {
         let handler: Handler = match &self.work {
@@ -163,11 +165,11 @@ impl Request<'_> {
     }
 }
 
-/// Appends the answer of a tool that gives a text.
+/// Appends the answer of a tool that returns text.
 pub fn write_text(id: &str, is_modern: bool, text: &str, out: &mut Vec<u8>) {
     open(id, out);
     out.extend_from_slice(br#""content":[{"type":"text","text":"#);
-    // A vector takes everything, and text can be written.
+    // Cannot fail, because writing to a vector does not fail and any string can be serialized.
     let _ = serde_json::to_writer(&mut *out, text);
     out.extend_from_slice(b"}]");
     close(is_modern, out);

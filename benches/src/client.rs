@@ -1,16 +1,16 @@
-//! The messages of a client, and what it expects back.
+//! The messages that a client sends, and checks of the answers.
 
 /// The era that a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
-    /// With a handshake: revision 2025-11-25.
+    /// Protocol version 2025-11-25, with a handshake.
     Legacy,
-    /// With a claim in every request: revision 2026-07-28.
+    /// Protocol version 2026-07-28, where every request specifies the version.
     Modern,
 }
 
 impl Era {
-    /// From its name on the command line.
+    /// Returns the era with the given name on the command line.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -20,7 +20,7 @@ impl Era {
         }
     }
 
-    /// The revision, as the protocol writes it.
+    /// Returns the protocol version as written on the wire.
     #[must_use]
     pub fn revision(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Era {
         }
     }
 
-    /// The messages to send before the first call. The first of them, if any, is answered.
+    /// Returns the messages to send before the first call. The server answers only the first of them, if there are any.
     #[must_use]
     pub fn greeting(self) -> &'static [&'static str] {
         match self {
@@ -44,7 +44,7 @@ impl Era {
         }
     }
 
-    /// The members that every request carries in its `params`, with a comma before them or not.
+    /// Returns the members that every request has in its `params`, preceded by `comma`.
     fn meta(self, comma: &str) -> String {
         match self {
             Self::Legacy => String::new(),
@@ -63,16 +63,16 @@ impl Era {
 /// The request that a client repeats.
 #[derive(Clone, Debug)]
 pub enum Question {
-    /// A tool of two integers for their sum.
+    /// Calls a tool that adds two integers.
     Add(String),
-    /// A tool of a text for the same text.
+    /// Calls a tool that returns its text argument.
     Echo(String),
-    /// The tools.
+    /// Lists the tools.
     List,
 }
 
 impl Question {
-    /// The method of the request, and the name of what is called.
+    /// Returns the method of the request and the name of the called tool, if any.
     #[must_use]
     pub fn target(&self) -> (&'static str, Option<&str>) {
         match self {
@@ -82,7 +82,7 @@ impl Question {
         }
     }
 
-    /// The request of this id.
+    /// Returns the request with the given id.
     #[must_use]
     pub fn request(&self, era: Era, id: u64) -> String {
         let method = self.target().0;
@@ -104,7 +104,7 @@ impl Question {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
     }
 
-    /// The id of the request that is answered, if the answer is right.
+    /// Returns the id of the answered request if the answer is correct.
     #[must_use]
     pub fn answered(&self, answer: &str) -> Option<u64> {
         let (_, after) = answer.split_once("\"id\":")?;
@@ -123,7 +123,7 @@ impl Question {
     }
 }
 
-/// Text of this many bytes on the wire, with an escape now and then.
+/// Returns a text that takes up the given number of bytes on the wire and contains a few escapes.
 #[must_use]
 pub fn text(bytes: usize) -> String {
     const LINE: &str = r"The quick brown fox jumps over the lazy dog, and then once more\n";
@@ -134,7 +134,7 @@ pub fn text(bytes: usize) -> String {
     text
 }
 
-/// The members of a list of this many tools, as one page.
+/// Returns the members of a list with the given number of tools on a single page.
 #[must_use]
 pub fn page(tools: usize) -> String {
     let mut page = String::from("\"tools\":[");
@@ -144,7 +144,7 @@ pub fn page(tools: usize) -> String {
     page
 }
 
-/// One of many tools, as a list shows it.
+/// Returns one of many tools as it appears in a list.
 fn tool(number: usize) -> String {
     format!(
         r#"{{"name":"{}","description":"{DESCRIPTION}","inputSchema":{SCHEMA}}}"#,
@@ -152,16 +152,16 @@ fn tool(number: usize) -> String {
     )
 }
 
-/// The name of one of many tools.
+/// Returns the name of one of many tools.
 #[must_use]
 pub fn name(number: usize) -> String {
     format!("tool_{number:04}")
 }
 
-/// The description of one of many tools.
+/// The description of each of many tools.
 pub const DESCRIPTION: &str = "Looks up what is stored under a key, and says when it was stored";
 
-/// The arguments of one of many tools.
+/// The input schema of each of many tools.
 pub const SCHEMA: &str = concat!(
     r#"{"type":"object","properties":{"key":{"type":"string","description":"Under which it is stored"},"#,
     r#""limit":{"type":"integer","description":"Most entries","minimum":0}},"required":["key"]}"#

@@ -1,15 +1,15 @@
-//! A client over HTTP that waits for every answer, and a server of its own to talk to.
+//! A blocking HTTP client, and a server process for it to connect to.
 
 use std::io::{BufRead as _, BufReader, Error, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-/// Starts this program again as a server, with these arguments, and stops it when `run` is done with its address and its
-/// process. The server's first line of standard error is its address.
+/// Starts this program again as a server with the given arguments, passes the server's address and process id to `run`,
+/// and stops the server when `run` returns. The server must write its address to the first line of standard error.
 ///
 /// # Errors
 ///
-/// Those of `run`, or if the server cannot be started.
+/// Returns the error from `run`, or an error if the server cannot be started or stopped.
 pub fn with_server(
     arguments: &[&str],
     run: impl FnOnce(&str, u32) -> Result<(), Error>,
@@ -29,18 +29,18 @@ pub fn with_server(
     measured
 }
 
-/// A connection of a client.
+/// A client's connection to a server.
 #[derive(Debug)]
 pub struct Connection(BufReader<TcpStream>);
 
-/// The response of a server.
+/// A server's response.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// The status.
+    /// The status code.
     pub status: u16,
-    /// The session it begins.
+    /// The id of the session that the response starts, if any.
     pub session: Option<String>,
-    /// The body, if its length is said.
+    /// The body; empty if the response does not specify its length.
     pub body: String,
     length: usize,
 }
@@ -50,19 +50,19 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// If no server listens at the address.
+    /// Fails if no server is listening at the address.
     pub fn open(address: &str) -> Result<Self, Error> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        // A client needs little for a head.
+        // A small buffer is sufficient, because the headers of a response are short.
         Ok(Self(BufReader::with_capacity(1 << 10, stream)))
     }
 
-    /// Posts a message with these further fields; gives the answer.
+    /// Posts a message with additional headers and returns the response.
     ///
     /// # Errors
     ///
-    /// If the connection breaks.
+    /// Fails if the connection is lost or the response is invalid.
     pub fn post(&mut self, fields: &[(&str, &str)], message: &str) -> Result<Answer, Error> {
         self.send("POST", fields, message)?;
         let mut answer = self.head()?;
@@ -72,11 +72,11 @@ impl Connection {
         Ok(answer)
     }
 
-    /// Sends a request with these further fields.
+    /// Sends a request with additional headers.
     ///
     /// # Errors
     ///
-    /// If the connection breaks.
+    /// Fails if the connection is lost.
     pub fn send(&mut self, verb: &str, fields: &[(&str, &str)], body: &str) -> Result<(), Error> {
         let fields = fields
             .iter()
@@ -90,11 +90,11 @@ impl Connection {
         self.0.get_mut().write_all(request.as_bytes())
     }
 
-    /// Reads the head of an answer.
+    /// Reads the status and the headers of a response.
     ///
     /// # Errors
     ///
-    /// If the connection breaks.
+    /// Fails if the connection is lost or the headers are invalid.
     pub fn head(&mut self) -> Result<Answer, Error> {
         let mut answer = Answer::default();
         loop {
@@ -118,11 +118,11 @@ impl Connection {
         }
     }
 
-    /// Waits for the next event of a stream; gives its data.
+    /// Waits for the next event in an event stream and returns its data.
     ///
     /// # Errors
     ///
-    /// If the stream ends.
+    /// Fails if the stream ends.
     pub fn event(&mut self) -> Result<String, Error> {
         let mut line = String::new();
         loop {

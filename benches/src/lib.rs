@@ -1,5 +1,5 @@
-//! Code shared by the measurements: the requests of a client and its check of answers, and servers written by hand for the same
-//! tools.
+//! Code shared by the benchmarks: a client's requests and its checks of the answers, and handwritten servers with the
+//! same tools.
 
 pub mod by_hand;
 pub mod client;

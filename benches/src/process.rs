@@ -1,13 +1,13 @@
-//! Memory and time of a process, as `/proc` has them.
+//! Reads the memory usage and processor time of a process from `/proc`.
 
 use std::io::Error;
 use std::time::Duration;
 
-/// The processor time of all threads so far.
+/// Returns the processor time that all current threads of a process have used so far.
 ///
 /// # Errors
 ///
-/// If there is no such process.
+/// Fails if the process does not exist.
 pub fn processor_time(process: u32) -> Result<Duration, Error> {
     let mut sum = 0;
     for task in std::fs::read_dir(format!("/proc/{process}/task"))? {
@@ -21,11 +21,11 @@ pub fn processor_time(process: u32) -> Result<Duration, Error> {
     Ok(Duration::from_nanos(sum))
 }
 
-/// A number of kibibytes of its status: `VmRSS` is what is resident now, `VmHWM` the most that ever was.
+/// Returns an entry of the process status in KiB: `VmRSS` is the current resident memory, `VmHWM` its maximum so far.
 ///
 /// # Errors
 ///
-/// If there is no such process, or no such number.
+/// Fails if the process or the entry does not exist.
 pub fn memory(process: u32, name: &str) -> Result<u32, Error> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let mut lines = status.lines().filter_map(|line| line.split_once(':'));

@@ -1,4 +1,4 @@
-//! Collects errors across the stages, so that the author sees all of them in one run.
+//! Collects errors across the stages, so that the compiler reports all of them in one run.
 
 /// The errors found so far.
 #[derive(Default)]
@@ -13,12 +13,12 @@ impl Errors {
         }
     }
 
-    /// Returns the value, or adds the error and returns `None`.
+    /// Returns the value of `Ok`; for an `Err`, adds the error and returns `None`.
     pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
 
-    /// Returns all errors as one, if there are any.
+    /// Returns all errors combined into one, if there are any.
     pub(crate) fn finish(self) -> syn::Result<()> {
         self.0.map_or(Ok(()), Err)
     }

@@ -1,14 +1,15 @@
-//! The attribute macros of `mcp-runtime`; use them through that crate, whose documentation describes each of them.
+//! Attribute and derive macros for `mcp-runtime`. Use them through that crate, which documents each of them.
 //!
-//! Three stages, one folder each, run by `stages`; each uses only those before it:
+//! The `stages` module runs three stages. Each stage has a folder and uses only the stages before it:
 //!
-//! - `parse` turns tokens into options and split items. It removes what Rust would not accept from the item.
-//! - `model` decides every default and checks everything that needs no types. Its values are those of `parse`, the types of `syn`
-//!   and plain Rust, each with its spans; it neither reads nor makes tokens.
-//! - `expand` makes the tokens: it is the only stage that quotes. Checks that need types are left to constants and trait bounds in
-//!   the expansion.
+//! - `parse` turns tokens into options and parsed items. From the items, it removes the attributes that Rust would not
+//!   accept.
+//! - `model` decides all defaults and checks every rule that does not need type information. It works with values from
+//!   `parse`, types from `syn` and plain Rust values, all with their spans; it neither reads nor produces tokens.
+//! - `expand` produces the tokens and is the only stage that uses `quote!`. Checks that need type information are left
+//!   to constants and trait bounds in the expansion.
 //!
-//! Mistakes are `errors` of the stage that finds them.
+//! Each stage reports the mistakes that it finds through `errors`.
 
 mod errors;
 mod expand;
@@ -23,61 +24,61 @@ use proc_macro::TokenStream;
 
 use crate::parse::kind::Kind;
 
-/// A function that models can call.
+/// Turns a function into a tool that models can call.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::function(Kind::Tool, options.into(), item.into()).into()
 }
 
-/// A function that returns messages for a conversation.
+/// Turns a function into a prompt, which returns messages for a conversation.
 #[proc_macro_attribute]
 pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::function(Kind::Prompt, options.into(), item.into()).into()
 }
 
-/// A function that reads the resource at one URI.
+/// Turns a function into a resource with a fixed URI.
 #[proc_macro_attribute]
 pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::function(Kind::Resource, options.into(), item.into()).into()
 }
 
-/// A function that reads the resources whose URIs match a template.
+/// Turns a function into a resource template, which reads every resource whose URI matches the template.
 #[proc_macro_attribute]
 pub fn resource_template(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::function(Kind::ResourceTemplate, options.into(), item.into()).into()
 }
 
-/// A function that suggests values for an argument.
+/// Turns a function into a completer, which suggests values for an argument.
 #[proc_macro_attribute]
 pub fn completer(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::function(Kind::Completer, options.into(), item.into()).into()
 }
 
-/// An `impl` block whose methods carry the attributes above.
+/// Allows the attributes above to be used on the methods of an `impl` block.
 #[proc_macro_attribute]
 pub fn server(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::server(options.into(), item.into()).into()
 }
 
-/// An asynchronous `main`.
+/// Makes `main` asynchronous.
 #[proc_macro_attribute]
 pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::main(options.into(), item.into()).into()
 }
 
-/// A form that a user fills in, or a choice in such a form.
+/// Turns a struct into a form that a user fills in, or an enum into a choice in such a form.
 #[proc_macro_derive(Elicit, attributes(elicit))]
 pub fn elicit(item: TokenStream) -> TokenStream {
     stages::elicit(item.into()).into()
 }
 
-/// An error type whose message the model may read.
+/// Marks an error type whose message the model may read.
 #[proc_macro_attribute]
 pub fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::expose(options.into(), item.into()).into()
 }
 
-/// A type for arguments and results.
+/// Derives everything that a type needs to be used in arguments and results.
 #[proc_macro_attribute]
 pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::data(options.into(), item.into()).into()

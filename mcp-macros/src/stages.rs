@@ -17,10 +17,10 @@ use crate::parse::kind::Kind;
 use crate::parse::options::{CrateOption, parse_attribute};
 use crate::parse::server::parse_server;
 
-/// Runs the stages of one macro, and collects the mistakes that they find.
+/// Runs the stages of one macro and collects the mistakes that they find.
 ///
-/// An `item` that cannot be parsed stays as it is; one with other mistakes is replaced by what `recover` keeps of it. Either is
-/// followed by `compile_error!`s.
+/// If `item` cannot be parsed, it is returned unchanged; if it contains other mistakes, the output of `recover`
+/// replaces it. In both cases, a `compile_error!` for each mistake follows.
 fn run<Parsed, Model>(
     item: TokenStream,
     parse: impl FnOnce(TokenStream, &mut Errors) -> syn::Result<Parsed>,
@@ -40,7 +40,7 @@ fn run<Parsed, Model>(
     }
 }
 
-/// Expands the attribute of a handler of this kind.
+/// Expands the attribute for this kind of handler.
 pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
     run(
         item,
@@ -82,7 +82,8 @@ pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
     )
 }
 
-/// Expands `#[derive(Elicit)]`, which keeps the item anyway.
+/// Expands `#[derive(Elicit)]`. The output never includes the item, because the output of a derive macro is only added
+/// to it.
 pub(crate) fn elicit(item: TokenStream) -> TokenStream {
     run(
         TokenStream::new(),
@@ -110,7 +111,8 @@ pub(crate) fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
     )
 }
 
-/// Expands `#[data]`, which derives even with mistakes, so that they do not cause others.
+/// Expands `#[data]`. The derives are generated even if there are mistakes, so that missing implementations do not
+/// cause further errors.
 pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     run(
         item,

@@ -1,5 +1,5 @@
-//! HTTP as a stream of lines, for the raw client: each line it writes is sent in a separate request, and each message
-//! received is a line.
+//! Lets the raw client use HTTP as a stream of lines. Each line that the client writes is sent in a separate request,
+//! and each message received becomes a line.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use crate::http::{Request, Response, send};
 
 /// Returns the client's side of a bridge to a server over HTTP.
 ///
-/// Dropping it closes every connection; a session is deleted.
+/// Dropping it closes all connections and deletes the session, if there is one.
 #[must_use]
 pub fn streamable(address: SocketAddr, version: Version) -> DuplexStream {
     let (client, own) = tokio::io::duplex(64 << 10);
@@ -33,7 +33,7 @@ pub fn streamable(address: SocketAddr, version: Version) -> DuplexStream {
     client
 }
 
-/// Returns the client's side of a bridge to a server over the transport of 2024-11-05.
+/// Returns the client's side of a bridge to a server over the HTTP transport of protocol version 2024-11-05.
 #[must_use]
 pub fn sse_2024(address: SocketAddr, version: Version) -> DuplexStream {
     let (client, own) = tokio::io::duplex(64 << 10);
@@ -82,7 +82,7 @@ struct Bridge {
     session: Option<String>,
     said: UnboundedSender<String>,
     exchanges: JoinSet<()>,
-    /// The exchange of each request, by its id as JSON.
+    /// The HTTP exchange for each request, by request id as JSON.
     requests: HashMap<String, AbortHandle>,
 }
 
@@ -135,7 +135,7 @@ impl Bridge {
     }
 }
 
-/// Forwards every message of a response.
+/// Forwards all messages in a response.
 async fn forward(mut response: Response, said: UnboundedSender<String>) {
     if response.is_events() {
         while let Some(message) = response.next().await {

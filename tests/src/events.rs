@@ -1,11 +1,11 @@
 //! Parses server-sent events from the bytes of a stream.
 //!
-//! Uses nothing else of this crate, because a fuzz target includes this file alone. Specification: the HTML standard,
-//! "Server-sent events".
+//! This file is independent of the rest of the crate, because a fuzz target includes only this file. Specification: the
+//! HTML standard, "Server-sent events".
 
 use std::collections::VecDeque;
 
-/// An event.
+/// A server-sent event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// Its id.
@@ -14,18 +14,18 @@ pub struct Event {
     pub name: String,
     /// Its data.
     pub data: String,
-    /// Delay before reconnecting.
+    /// The delay before reconnecting.
     pub retry: Option<String>,
 }
 
-/// Splits a stream into events; the stream may arrive in pieces of any size.
+/// Splits a stream, which may arrive in pieces of any size, into events.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// The incomplete line.
+    /// The line that is still incomplete.
     line: Vec<u8>,
     /// `true` if the last byte was `\r`, which may be followed by a `\n`.
     returned: bool,
-    /// The incomplete event, without its data.
+    /// The event that is still incomplete, without its data.
     event: Option<Event>,
     data: Vec<String>,
     ready: VecDeque<Event>,
@@ -48,7 +48,7 @@ impl Events {
         }
     }
 
-    /// Returns the next complete event. Events without data count; comments do not.
+    /// Returns the next complete event, if there is one. Events without data are returned; comments are skipped.
     pub fn pop(&mut self) -> Option<Event> {
         self.ready.pop_front()
     }

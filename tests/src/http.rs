@@ -1,6 +1,7 @@
-//! A raw HTTP client: bytes out, bytes in, every message checked against the schema of its protocol version.
+//! A raw HTTP client that sends and receives bytes and checks every message against the schema of its protocol version.
 //!
-//! Implements only as much of HTTP as is needed to read a server's responses: headers, lengths, chunks, events.
+//! It implements only the parts of HTTP that are needed to read a server's responses: headers, content lengths, chunks
+//! and events.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,18 +19,18 @@ use crate::{Version, schema};
 
 const META: &str = "io.modelcontextprotocol";
 
-/// A request, before it is sent.
+/// A request to send.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The HTTP method.
     pub verb: &'static str,
-    /// Path and query.
+    /// The path and the query.
     pub path: String,
-    /// Headers, as they are sent.
+    /// The headers, exactly as they are sent.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// The method of the message, to check its answer.
+    /// The JSON-RPC method of the message, which determines how the answer is checked.
     method: Option<String>,
     version: Version,
 }
@@ -53,7 +54,7 @@ impl Request {
         }
     }
 
-    /// Creates a POST of this message, with only the headers that every POST has.
+    /// Creates a POST request for a message, with only the headers that every POST request needs.
     #[must_use]
     pub fn bare(message: &Value, version: Version) -> Self {
         let mut request = Self::new("POST", version).header("Content-Type", "application/json");
@@ -62,7 +63,7 @@ impl Request {
         request
     }
 
-    /// Creates a modern request, with all headers it should have.
+    /// Creates a request of the modern era with all the headers that it should have.
     #[must_use]
     pub fn modern(id: impl Into<Value>, method: &str, mut params: Value) -> Self {
         params["_meta"][format!("{META}/protocolVersion")] = json!("2026-07-28");
@@ -82,7 +83,7 @@ impl Request {
         request
     }
 
-    /// Creates a modern call of a tool.
+    /// Creates a tool call of the modern era.
     #[must_use]
     #[allow(
         clippy::needless_pass_by_value,
@@ -96,7 +97,7 @@ impl Request {
         )
     }
 
-    /// Creates a request of a session.
+    /// Creates a request in a session.
     #[must_use]
     pub fn legacy(session: &str, message: &Value, version: Version) -> Self {
         Self::bare(message, version)
@@ -125,7 +126,7 @@ impl Request {
         self.without(name).header(name, value)
     }
 
-    /// Checks the response as an answer to this method.
+    /// Sets the JSON-RPC method that the response is checked against.
     #[must_use]
     pub fn answering(mut self, method: &str) -> Self {
         self.method = Some(method.into());
@@ -162,7 +163,7 @@ impl Request {
     }
 }
 
-/// The part of a body that is still to be read.
+/// The part of a body that has not been read yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Left {
     Bytes(usize),
@@ -170,10 +171,10 @@ enum Left {
     Nothing,
 }
 
-/// A response, as far as it has been read.
+/// A response whose body may not have been read completely.
 #[derive(Debug)]
 pub struct Response<S = TcpStream> {
-    /// The status.
+    /// The status code.
     pub status: u16,
     headers: Vec<(String, String)>,
     stream: BufReader<S>,
@@ -190,12 +191,12 @@ pub struct Response<S = TcpStream> {
 ///
 /// # Panics
 ///
-/// Panics if no server listens there.
+/// Panics if no server is listening at the address.
 pub async fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).await.expect("a server listens")
 }
 
-/// Sends a request over a new connection, and reads the headers of the response.
+/// Sends a request over a new connection and reads the headers of the response.
 pub async fn send(address: SocketAddr, request: &Request) -> Response {
     let mut stream = connect(address).await;
     write(&mut stream, request).await;
@@ -204,12 +205,13 @@ pub async fn send(address: SocketAddr, request: &Request) -> Response {
 
 /// Sends a request.
 pub async fn write(stream: &mut (impl AsyncWrite + Unpin), request: &Request) {
-    // A server that refuses the headers may close the connection before it has read the body.
+    // Errors are ignored because a server that rejects the headers may close the connection before it has read the
+    // body.
     let bytes = [request.head(), request.body.clone()].concat();
     let _ = stream.write_all(&bytes).await;
 }
 
-/// Reads the headers of a response; returns `None` if the connection ends instead.
+/// Reads the headers of a response; returns `None` if the connection is closed first.
 pub async fn response<S: AsyncRead + Unpin>(stream: S, request: &Request) -> Option<Response<S>> {
     response_on(BufReader::new(stream), request).await
 }
@@ -218,7 +220,7 @@ pub async fn response<S: AsyncRead + Unpin>(stream: S, request: &Request) -> Opt
 ///
 /// # Panics
 ///
-/// Panics if they do not arrive in time.
+/// Panics if the headers do not arrive in time.
 pub async fn response_on<S: AsyncRead + Unpin>(
     mut stream: BufReader<S>,
     request: &Request,
@@ -266,20 +268,20 @@ pub async fn response_on<S: AsyncRead + Unpin>(
 }
 
 impl<S: AsyncRead + Unpin> Response<S> {
-    /// Returns a header.
+    /// Returns the value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Returns `true` if the body is a stream of events.
+    /// Returns `true` if the body is an event stream.
     #[must_use]
     pub fn is_events(&self) -> bool {
         self.header("content-type") == Some("text/event-stream")
     }
 
-    /// Reads a part of the body; returns `false` at its end.
+    /// Reads the next part of the body; returns `false` at the end of the body.
     async fn more(&mut self) -> bool {
         let read = async {
             match self.left {
@@ -319,7 +321,7 @@ impl<S: AsyncRead + Unpin> Response<S> {
         String::from_utf8(std::mem::take(&mut self.buffer)).expect("a body is UTF-8")
     }
 
-    /// Reads the whole body as one message, and checks it.
+    /// Reads the whole body as a single message and checks it.
     ///
     /// # Panics
     ///
@@ -332,18 +334,19 @@ impl<S: AsyncRead + Unpin> Response<S> {
         message
     }
 
-    /// Returns the connection, for the next request.
+    /// Returns the connection, so that it can be used for the next request.
     #[must_use]
     pub fn into_stream(self) -> BufReader<S> {
         self.stream
     }
 
-    /// Returns the next event, and checks its message unless it answers another request; `None` at the end.
+    /// Returns the next event, or `None` at the end of the body. Checks the event's message, unless the message answers
+    /// another request.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
             self.events.push(&std::mem::take(&mut self.buffer));
             if let Some(event) = self.events.pop() {
-                // The first event of the transport of 2024 holds the URL for messages.
+                // In the transport of 2024-11-05, the first event contains the URL for messages.
                 if !event.data.is_empty() && event.name != "endpoint" {
                     let message: Value = serde_json::from_str(&event.data).expect("a message");
                     if self.method.is_some() || message["method"].is_string() {
@@ -358,7 +361,7 @@ impl<S: AsyncRead + Unpin> Response<S> {
         }
     }
 
-    /// Returns the next message among the events, and checks it.
+    /// Checks and returns the next message in the event stream.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             let event = self.event().await?;
@@ -370,7 +373,7 @@ impl<S: AsyncRead + Unpin> Response<S> {
         }
     }
 
-    /// Returns all messages until the end.
+    /// Returns all remaining messages in the event stream.
     pub async fn all(&mut self) -> Vec<Value> {
         let mut all = Vec::new();
         while let Some(message) = self.next().await {
@@ -384,7 +387,8 @@ impl<S: AsyncRead + Unpin> Response<S> {
             .as_array()
             .map_or_else(|| std::slice::from_ref(message), Vec::as_slice);
         for message in messages {
-            // Refusals before the body is read, and of notifications, have no id.
+            // An error has no id if the server rejected the request before reading its body, or if it rejected a
+            // notification.
             if self.status >= 400 && message.get("id").is_none() {
                 let mut whole = message.clone();
                 whole["id"] = json!(0);

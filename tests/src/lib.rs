@@ -1,7 +1,7 @@
-//! Code shared by the test binaries: a raw client that trusts nothing, the official schemas that check every message,
-//! and a server that asks.
+//! Code shared by the test binaries: raw clients that do not trust the server, checks of every message against the
+//! official schemas, and a server whose handlers ask questions.
 //!
-//! The clients use none of the runtime's own types: a fault they shared with the server would stay hidden.
+//! The clients do not use the runtime's types, because a fault that they shared with the server would go unnoticed.
 
 #![allow(
     clippy::missing_panics_doc,

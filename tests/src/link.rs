@@ -1,4 +1,4 @@
-//! The links between a client and the server that asks: the same server behind each.
+//! Links between a client and the server that asks questions. The server is the same for all of them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,13 +19,13 @@ use crate::{Client, Process, Version, bridge};
 /// A link between a client and the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// In this process.
+    /// An in-memory stream within this process.
     Memory,
-    /// Standard input and output of a separate process.
+    /// The standard input and output of a separate process.
     Stdio,
-    /// HTTP: sessions in the legacy era, a request for each round in the modern one.
+    /// HTTP, with sessions in the legacy era and a separate request for each round in the modern era.
     Http,
-    /// HTTP as in 2024-11-05: one stream of events. Legacy era only.
+    /// The HTTP transport of protocol version 2024-11-05, with a single event stream. Legacy era only.
     Sse,
 }
 
@@ -33,7 +33,7 @@ impl Link {
     /// All links.
     pub const ALL: [Self; 4] = [Self::Memory, Self::Stdio, Self::Http, Self::Sse];
 
-    /// Returns each link with each protocol version that it supports.
+    /// Returns all pairs of a link and a protocol version that it supports.
     pub fn visits(versions: &[Version]) -> impl Iterator<Item = (Self, Version)> {
         let visits = Self::ALL.into_iter().flat_map(move |link| {
             let versions = versions.iter().copied();
@@ -43,7 +43,7 @@ impl Link {
     }
 }
 
-/// The server that asks, behind a link. It ends when this is dropped.
+/// The server that asks questions, reachable over a link. Dropping this stops it.
 #[derive(Debug)]
 pub struct Served {
     setup: Setup,
@@ -81,7 +81,7 @@ impl Served {
         Self { setup, way }
     }
 
-    /// Creates a client that has sent nothing yet. Over stdio, each client has a separate process.
+    /// Creates a client that has not sent any messages yet. Over stdio, each client has a separate server process.
     pub fn client(&mut self, version: Version) -> Client {
         let stream = match &mut self.way {
             Way::Memory(hub) => return hub.client(version),
@@ -99,7 +99,7 @@ impl Served {
         Client::new(reader, writer, version)
     }
 
-    /// Waits for the end of every process whose client is gone.
+    /// Waits for all server processes to exit. The clients must have been closed.
     pub async fn ended(&mut self) {
         if let Way::Stdio(children) = &mut self.way {
             for child in children {
@@ -119,7 +119,7 @@ impl Drop for Served {
     }
 }
 
-/// Returns the path of a program of this package. Cargo builds it before it runs the tests.
+/// Returns the path to a program in this package. Cargo builds these programs before it runs the tests.
 fn own_program(name: &str) -> std::path::PathBuf {
     let own = std::env::current_exe().expect("a test knows its path");
     let deps = own.parent().and_then(Path::parent);
@@ -127,12 +127,12 @@ fn own_program(name: &str) -> std::path::PathBuf {
     directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// A server in this process, and the way for any number of clients to connect.
+/// A server in this process that accepts any number of clients.
 #[derive(Debug)]
 pub struct Hub(UnboundedSender<Connection>);
 
 impl Hub {
-    /// Serves until this is dropped and all clients are gone.
+    /// Starts serving. The server stops when this and all clients have been dropped.
     #[must_use]
     pub fn serve(server: Server) -> Self {
         let (clients, coming) = unbounded_channel();
@@ -143,13 +143,13 @@ impl Hub {
         Self(clients)
     }
 
-    /// Creates a client that has sent nothing yet.
+    /// Creates a client that has not sent any messages yet.
     #[must_use]
     pub fn client(&self, version: Version) -> Client {
         self.client_as(version, |connection| connection)
     }
 
-    /// Creates a client that has sent nothing yet, after `who` has modified the server's side of the connection.
+    /// Creates a client that has not sent any messages yet, using `who` to modify the server's side of the connection.
     #[must_use]
     pub fn client_as(
         &self,

@@ -1,4 +1,4 @@
-//! A server in a separate process, over its standard input and output.
+//! Runs a server in a separate process and talks to it over its standard input and output.
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -10,12 +10,12 @@ use tokio::time::timeout;
 use crate::client::PATIENCE;
 use crate::{Client, Version};
 
-/// A server in a separate process, which is killed when this is dropped.
+/// A server in a separate process. Dropping this kills the process.
 #[derive(Debug)]
 pub struct Process {
     /// The process.
     pub child: Child,
-    /// The client of the process.
+    /// A client that is connected to the process.
     pub client: Client,
 }
 
@@ -91,7 +91,7 @@ impl Process {
     }
 }
 
-/// Returns the path of an example or a fixture, building it if necessary.
+/// Returns the path to an example or a fixture, building it if necessary.
 ///
 /// # Panics
 ///

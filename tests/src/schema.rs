@@ -1,7 +1,7 @@
-//! Checks messages of a server against the official schema of their protocol version.
+//! Checks a server's messages against the official schema of their protocol version.
 //!
-//! The schemas in `tests/schema` are unmodified. The method determines the definition: that of the message itself for a
-//! notification, that of the request for a result.
+//! The schemas in `tests/schema` are unmodified. The definition that a message must match depends on a method: for a
+//! notification, the method in the message; for a result, the method of the request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use crate::Version;
 
-/// Checks one message from the server.
+/// Checks a message from the server.
 ///
 /// `method` is the method of the request that the message answers, if any.
 ///
 /// # Errors
 ///
-/// Returns the faults, one per line, and the message.
+/// Returns the faults, one per line, followed by the message.
 pub fn check(version: Version, message: &Value, method: Option<&str>) -> Result<(), String> {
     let Some(members) = message.as_object() else {
         return Err(format!("not an object: {message}"));
@@ -56,7 +56,7 @@ pub fn check(version: Version, message: &Value, method: Option<&str>) -> Result<
     Ok(())
 }
 
-/// Checks a request of the server, which only the legacy era has.
+/// Checks a request from the server, which is allowed only in the legacy era.
 fn request(version: Version, message: &Value) -> Result<(), String> {
     if version.is_modern() {
         return Err(format!("no request of the server in 2026-07-28: {message}"));
@@ -72,7 +72,7 @@ fn request(version: Version, message: &Value) -> Result<(), String> {
     against(version, definition, message)
 }
 
-/// Checks a result that asks for input, which only three methods may return, and only in the modern era.
+/// Checks a result that asks for input. Only three methods may return one, and only in the modern era.
 fn input_required(version: Version, method: &str, result: &Value) -> Result<(), String> {
     let may_ask = matches!(method, "tools/call" | "prompts/get" | "resources/read");
     if !version.is_modern() || !may_ask {
@@ -144,8 +144,9 @@ fn error(version: Version, message: &Value) -> Result<(), String> {
         return Err(format!("an unknown id is left out, not null: {message}"));
     }
     if message.get("id").is_none() {
-        // The first three schemas require an id, which a reader of broken input cannot know; JSON-RPC's `null` violates
-        // the other two. The transport's text says to omit the id, so only the rest is checked.
+        // The first three schemas require an id, but the id of an unreadable message is unknown. A `null` id, as in
+        // JSON-RPC, violates the other two schemas. The transport specification says to omit the id, so only the other
+        // members are checked.
         if !matches!(code, -32700 | -32600) {
             return Err(format!(
                 "only an unreadable message is answered without an id: {message}"
@@ -174,7 +175,7 @@ fn envelope(version: Version) -> &'static str {
     }
 }
 
-/// Returns the definition of a method's result.
+/// Returns the name of the definition for a method's result.
 fn result_of(version: Version, method: &str) -> Option<&'static str> {
     let modern = version.is_modern();
     Some(match method {
@@ -198,7 +199,7 @@ fn result_of(version: Version, method: &str) -> Option<&'static str> {
     })
 }
 
-/// Checks a value against one definition.
+/// Checks a value against a single definition.
 ///
 /// # Errors
 ///
@@ -222,7 +223,7 @@ pub fn against(version: Version, definition: &str, value: &Value) -> Result<(), 
 
 struct Schema {
     document: Value,
-    /// The definition of each notification, by method.
+    /// The definition for each notification, by method.
     by_method: HashMap<String, String>,
     compiled: Mutex<HashMap<String, Arc<Validator>>>,
 }
@@ -320,13 +321,13 @@ mod tests {
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"result":{}}),
             ),
-            // Audio is newer than this protocol version.
+            // Audio was introduced after this protocol version.
             (
                 Version::V2024_11_05,
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"audio","data":"AA==","mimeType":"a/b"}]}}),
             ),
-            // A newer field.
+            // This field was introduced later.
             (
                 Version::V2025_11_25,
                 "ping",
@@ -338,7 +339,7 @@ mod tests {
                 "tools/list",
                 json!({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[]}}),
             ),
-            // An error code of another era.
+            // These error codes belong to the other era.
             (
                 Version::V2026_07_28,
                 "resources/read",
@@ -349,7 +350,7 @@ mod tests {
                 "tools/call",
                 json!({"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"m"}}),
             ),
-            // An id that could be read must be echoed.
+            // The id must be echoed unless it could not be read, and must not be null.
             (
                 Version::V2025_11_25,
                 "ping",
@@ -360,7 +361,7 @@ mod tests {
                 "ping",
                 json!({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}),
             ),
-            // Progress without a token.
+            // The progress token is missing.
             (
                 Version::V2025_11_25,
                 "",

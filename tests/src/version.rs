@@ -1,4 +1,4 @@
-//! The published protocol versions, as a client names them.
+//! The published protocol versions, with the names that clients use.
 
 use mcp_runtime::ProtocolVersion;
 
@@ -27,7 +27,7 @@ impl Version {
         Self::V2026_07_28,
     ];
 
-    /// The protocol versions that begin with a handshake.
+    /// The protocol versions in which a connection begins with a handshake.
     pub const LEGACY: [Self; 4] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
@@ -38,7 +38,7 @@ impl Version {
     /// The newest protocol version of each era.
     pub const ERAS: [Self; 2] = [Self::V2025_11_25, Self::V2026_07_28];
 
-    /// Returns the date used on the wire.
+    /// Returns the date that identifies the protocol version on the wire.
     #[must_use]
     pub const fn date(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Version {
         Self::ALL.into_iter().find(|version| version.date() == date)
     }
 
-    /// Returns the same version, as the runtime names it.
+    /// Returns the corresponding version in the runtime.
     #[must_use]
     pub const fn protocol_version(self) -> ProtocolVersion {
         match self {
@@ -68,7 +68,7 @@ impl Version {
         }
     }
 
-    /// Returns `true` if every request carries its own protocol version, so that there is no handshake.
+    /// Returns `true` if there is no handshake, because every request specifies the protocol version.
     #[must_use]
     pub fn is_modern(self) -> bool {
         self == Self::V2026_07_28

@@ -1,6 +1,7 @@
-//! Waits for changes that give no signal: in another process, at the other end of a socket, on the clock of the system.
+//! Waits for changes that cannot be signalled: in another process, at the other end of a socket, or on the system
+//! clock.
 //!
-//! Everything else waits for a signal, or pauses the clock of tokio.
+//! In all other cases, tests wait for a signal or pause tokio's clock.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +11,7 @@ use crate::client::PATIENCE;
 ///
 /// # Panics
 ///
-/// Panics if it does not hold in time.
+/// Panics if the condition does not hold in time.
 pub async fn until(mut condition: impl AsyncFnMut() -> bool) {
     let started = Instant::now();
     while !condition().await {
@@ -19,9 +20,10 @@ pub async fn until(mut condition: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// Waits until the clock of the system, read in whole seconds, has moved on by this many.
+/// Waits until the system clock, read in whole seconds, has advanced by the given number of seconds.
 ///
-/// Sealed data has such a time, because instances share no other clock; it cannot be paused.
+/// Sealed data contains a time from the system clock, because it is the only clock that instances share. It cannot be
+/// paused.
 pub async fn for_seconds_of_the_system(seconds: u64) {
     let now = || {
         SystemTime::now()

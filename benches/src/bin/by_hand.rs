@@ -1,8 +1,12 @@
-//! The servers written by hand, to be measured beside the one of the framework.
+//! Runs one of the handwritten servers that the framework's server is compared with.
 //!
-//! `by_hand (loop|tasks|http) [--tools N]`: a blocking loop over standard input and output; a task for each request, with a
-//! boxed handler, and one that writes what came together; a bare HTTP service, whose address is the first line of standard
-//! output and which ends with its standard input.
+//! Usage: `by_hand (loop|tasks|http) [--tools N]`
+//!
+//! - `loop` is a blocking loop over standard input and output.
+//! - `tasks` also uses standard input and output. It runs each request as a boxed handler in a separate task, and
+//!   another task writes all answers that are available.
+//! - `http` is a bare HTTP service. It writes its address to the first line of standard output, and stops at the end of
+//!   its standard input.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -39,7 +43,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Reads, answers, and writes once there is nothing more to read.
+/// Answers each request, and writes the answers when no complete line is left in the input buffer.
 fn blocking_loop(page: &str) -> Result<()> {
     let mut input = std::io::BufReader::with_capacity(64 << 10, std::io::stdin().lock());
     let mut output = std::io::stdout().lock();
@@ -51,7 +55,8 @@ fn blocking_loop(page: &str) -> Result<()> {
         }
         line.clear();
         if !input.buffer().contains(&b'\n') {
-            // Not through the line buffer of standard output, which looks for line ends.
+            // A single write of all answers, because the line buffer of standard output searches each write for line
+            // ends.
             output.write_all(&out)?;
             output.flush()?;
             out.clear();
@@ -60,7 +65,7 @@ fn blocking_loop(page: &str) -> Result<()> {
     Ok(())
 }
 
-/// Runs every call in a task of its own; another one writes all answers that are there.
+/// Runs every call in a separate task, while another task writes all answers that are available.
 async fn tasks(page: String) -> Result<()> {
     let options = pipe::OpenOptions::new();
     let mut input = BufReader::with_capacity(64 << 10, options.open_receiver("/proc/self/fd/0")?);
@@ -95,7 +100,7 @@ async fn tasks(page: String) -> Result<()> {
                         let text = handler.await;
                         by_hand::write_text(&id, is_modern, &text, &mut out);
                         out.push(b'\n');
-                        // The reader is gone only when the program ends.
+                        // Errors are ignored because the receiver is dropped only when the program exits.
                         let _ = sender.send(out).await;
                     });
                 }
@@ -108,7 +113,7 @@ async fn tasks(page: String) -> Result<()> {
     Ok(())
 }
 
-/// Answers every POST, in the connection's own task.
+/// Answers every POST request in the task of its connection.
 async fn http(page: Arc<str>) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     writeln!(std::io::stdout(), "{}", listener.local_addr()?)?;
@@ -128,7 +133,7 @@ async fn http(page: Arc<str>) -> Result<()> {
         tokio::spawn(async move {
             let service = service_fn(move |request| post(request, Arc::clone(&page)));
             let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-            // A client that leaves ends it.
+            // Errors are ignored because they mean that the client has closed the connection.
             let _ = connection.await;
         });
     }

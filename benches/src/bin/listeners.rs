@@ -1,10 +1,11 @@
-//! Opens `subscriptions/listen` streams over HTTP, changes the list of tools, and says how long it takes until the last of
-//! them has its notification.
+//! Opens `subscriptions/listen` streams over HTTP, changes the list of tools, and reports how long it takes until the
+//! last listener has received its notification.
 //!
-//! `listeners [NUMBER…]`, 1,000, 5,000 and 10,000 if not said; each on a server of one thread, then on one of as many as there
-//! are processors. The server is this program again. A round begins before the call is sent that makes the change; this client
-//! then reads the notifications one after the other, which takes it the least time. Fails if a notification is missing or not its
-//! listener's.
+//! Usage: `listeners [NUMBER…]`; the default is 1,000, 5,000 and 10,000 listeners. Each number is measured first on a
+//! server with one thread, then on a server with one thread per processor. The server is another process of this
+//! program. A round starts before the client sends the call that changes the list; the client then reads the
+//! notifications one after the other, which is the fastest way to read them. Fails if a notification is missing or
+//! meant for another listener.
 
 use std::io::{Error, Write as _};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use mcp_runtime::prelude::*;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 
-/// The number of changes of the list.
+/// The number of times that the list is changed.
 const ROUNDS: u32 = 11;
 
 const META: &str = concat!(
@@ -101,7 +102,7 @@ fn measure(number: u32, threads: &str, address: &str, server: u32) -> Result<(),
             check(&notification, "notifications/tools/list_changed", id)?;
         }
         taken.push(begun.elapsed());
-        // Work left by the last round does not count for this one.
+        // The pause keeps work that is left over from this round from affecting the next one.
         std::thread::sleep(Duration::from_millis(200));
     }
     let used = processor_time(server)?.saturating_sub(before);
@@ -117,7 +118,7 @@ fn measure(number: u32, threads: &str, address: &str, server: u32) -> Result<(),
     )
 }
 
-/// Opens a stream, whose acknowledgement has come.
+/// Opens a stream and waits for its acknowledgement.
 fn listen(address: &str, id: u32) -> Result<Connection, Error> {
     let mut connection = Connection::open(address)?;
     let filter = r#""notifications":{"toolsListChanged":true}"#;
@@ -135,7 +136,7 @@ fn listen(address: &str, id: u32) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// The fields of a request.
+/// Returns the headers of a request.
 fn fields<'f>(method: &'f str, more: &[(&'f str, &'f str)]) -> Vec<(&'f str, &'f str)> {
     let mut fields = vec![
         ("MCP-Protocol-Version", "2026-07-28"),
@@ -145,7 +146,7 @@ fn fields<'f>(method: &'f str, more: &[(&'f str, &'f str)]) -> Vec<(&'f str, &'f
     fields
 }
 
-/// Returns `true` if a notification is right for the listener of this id.
+/// Checks that a notification has the given method and is meant for the listener with the given id.
 fn check(message: &str, method: &str, id: usize) -> Result<(), Error> {
     let subscription = format!(r#""io.modelcontextprotocol/subscriptionId":{id}}}"#);
     if message.contains(method) && message.contains(&subscription) {

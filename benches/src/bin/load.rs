@@ -1,17 +1,17 @@
-//! A client that asks again and again, checks every answer, and says what that took.
+//! A client that repeats a request, checks every answer, and reports the cost.
 //!
-//! `load [OPTION VALUE]… PROGRAM [ARGUMENT…]` starts the program and talks to it. It fails if an answer is wrong, or the
-//! program does. The line it prints: how many requests, the seconds they took, the processor time of the program meanwhile
-//! in seconds, the most memory it ever had resident in KiB.
+//! `load [OPTION VALUE]… PROGRAM [ARGUMENT…]` starts a server program and sends requests to it. It fails if an answer is
+//! wrong or the program fails. It prints a line with the number of requests, the elapsed time in seconds, the processor
+//! time that the program used in seconds, and the program's maximum resident memory in KiB.
 //!
 //! | Option | Meaning | Default |
 //! |---|---|---|
 //! | `--era` | `legacy` or `modern` | `legacy` |
-//! | `--ask` | a tool of two integers, `echo`, or `tools/list` | `add` |
-//! | `--bytes` | length of the text that is echoed | 64 |
-//! | `--requests` | how many in all | 10000 |
-//! | `--depth` | how many at once over standard input and output | 64 |
-//! | `--connections` | over HTTP, so many connections, one request at once on each | none: standard input and output |
+//! | `--ask` | the name of a tool that adds two integers, `echo`, or `tools/list` | `add` |
+//! | `--bytes` | length of the text to echo | 64 |
+//! | `--requests` | total number of requests | 10000 |
+//! | `--depth` | number of requests in flight over standard input and output | 64 |
+//! | `--connections` | number of HTTP connections, each with one request in flight | none: standard input and output |
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Error, Write as _};
@@ -90,7 +90,7 @@ fn read_arguments() -> Option<(Options, Command)> {
     Some((options, command))
 }
 
-/// The cost of a number of requests.
+/// Returns the cost of the requests as a line to print.
 fn used(
     options: &Options,
     server: &Child,
@@ -137,9 +137,9 @@ fn over_stdio(
             batch.push_str(&question.request(*era, id));
             batch.push('\n');
         }
-        // One write, so that every run hands the server the same pieces.
+        // A single write, so that the server reads the requests in the same pieces in every run.
         input.write_all(batch.as_bytes())?;
-        // In any order: a server may run calls beside each other.
+        // Answers are accepted in any order, because a server may run calls concurrently.
         let mut open: HashSet<u64> = (id..last).collect();
         while !open.is_empty() {
             line.clear();
@@ -185,7 +185,7 @@ fn over_http(
     used
 }
 
-/// A connection of a client that has shaken hands if it has to.
+/// A client's connection, with the handshake completed if the era requires one.
 struct Connection {
     stream: tokio::io::BufReader<TcpStream>,
     address: String,

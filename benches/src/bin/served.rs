@@ -1,8 +1,8 @@
-//! The server that is measured: a few tools, over standard input and output or over HTTP.
+//! The server to measure, which serves a few tools over standard input and output or over HTTP.
 //!
-//! `served (stdio|http) [--tools N] [--threads N]`: with N further tools, on a runtime of N threads; without, on one that runs
-//! on the main thread alone. Over HTTP the address is the first line of standard output, and the server ends with its
-//! standard input.
+//! Usage: `served (stdio|http) [--tools N] [--threads N]`. `--tools` adds N tools. `--threads` uses a runtime with N
+//! threads; the default is a runtime that uses only the main thread. Over HTTP, the server writes its address to the
+//! first line of standard output and stops at the end of its standard input.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -98,13 +98,14 @@ fn main() -> Result<(), Error> {
             ended
         });
         server.serve_http_listener(listener).await?;
-        // The contents of its handle are dropped in every run: a thousand tools, which would count as much as a hundred lists of them.
+        // Joining the thread drops its handle in every run. Dropping the handle's thousand tools costs as much as
+        // listing them a hundred times, so the measurements would differ if it happened only in some runs.
         stopping.join().expect("it does not panic")?;
         Ok(())
     })
 }
 
-/// Inserts this many further tools.
+/// Adds the given number of tools.
 fn insert(server: &Server, tools: usize) -> Result<(), Error> {
     let schema: serde_json::Value = serde_json::from_str(client::SCHEMA).expect("JSON");
     server.handle().tools().edit(|batch| {

@@ -1,8 +1,9 @@
-//! Opens sessions over HTTP and says how much memory each takes: idle, with a connection, with the stream of a GET open, and
-//! idle again after a call.
+//! Opens sessions over HTTP and reports how much memory each of them uses: idle, with a connection, with an open GET
+//! stream, and idle again after a call.
 //!
-//! `sessions [NUMBER]`, 10,000 if not said. The server is this program again, on one thread, so that only its memory counts.
-//! Resident memory is that of `/proc`, so this needs Linux. Fails if a session is lost.
+//! Usage: `sessions [NUMBER]`; the default is 10,000. The server is a separate process of this program, so that only
+//! the server's memory is measured, and has a single thread. Resident memory is read from `/proc`, so this requires
+//! Linux. Fails if a session is lost.
 
 use std::io::{Error, Write as _};
 use std::time::Duration;
@@ -50,7 +51,7 @@ async fn serve() -> Result<(), Error> {
     served.await.map_err(Error::other)
 }
 
-/// Measures on two servers, because memory that was needed once is not given back to the system.
+/// Measures two servers, because memory that has been used once is not returned to the system.
 fn measure(number: u32) -> Result<(), Error> {
     with_server(&["serve"], |address, server| {
         let (before, sessions) = open(number, address, server)?;
@@ -83,10 +84,10 @@ fn measure(number: u32) -> Result<(), Error> {
     })
 }
 
-/// Opens sessions; gives the memory before that too.
+/// Opens sessions. Returns the server's resident memory before that, and the session ids.
 fn open(number: u32, address: &str, server: u32) -> Result<(u32, Vec<String>), Error> {
     let mut connection = Connection::open(address)?;
-    // Memory that the server needs only once does not belong to a session.
+    // Lets the server allocate all memory that it needs only once, so that it is not attributed to the sessions.
     for _ in 0..100 {
         let session = shake_hands(&mut connection)?;
         connection.post(&[(SESSION, &session)], CALL)?;
@@ -99,7 +100,7 @@ fn open(number: u32, address: &str, server: u32) -> Result<(u32, Vec<String>), E
     Ok((before, sessions))
 }
 
-/// Shakes hands; gives the id of the session.
+/// Completes a handshake and returns the id of the session.
 fn shake_hands(connection: &mut Connection) -> Result<String, Error> {
     let shaken = connection.post(&[], INITIALIZE)?;
     let session = shaken.session.ok_or_else(|| Error::other(shaken.body))?;
@@ -114,7 +115,7 @@ fn report(what: &str, number: u32, before: u32, server: u32) -> Result<(), Error
     writeln!(std::io::stdout(), "{what}: {each:.2} KiB a session")
 }
 
-/// Waits until the server has dropped what it needs no longer.
+/// Waits until the server has dropped the data that it no longer needs.
 fn settle() {
     std::thread::sleep(Duration::from_secs(12));
 }

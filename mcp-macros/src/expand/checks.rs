@@ -1,4 +1,4 @@
-//! The checks that the compiler makes of a handler: constants that fail to evaluate.
+//! Compile-time checks on a handler. Each check is a constant that fails to evaluate if the handler is invalid.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,11 +10,11 @@ use crate::model::handler::Handler;
 use crate::parse::kind::Kind;
 use crate::parse::options::Options;
 
-/// Returns the checks made at compile time.
+/// Returns all compile-time checks for a handler.
 pub(crate) fn checks(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     let mut checks = TokenStream::new();
     let name = &handler.name;
-    // ASCII identifiers of usual length are valid names; only other names need a check.
+    // ASCII identifiers of ordinary length are always valid names, so only other names need a check.
     if handler.kind == Kind::Tool
         && (name.chosen || !name.value.is_ascii() || name.value.len() > 128)
     {

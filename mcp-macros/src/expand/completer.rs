@@ -1,4 +1,4 @@
-//! The argument that a completer names, and the check that it exists.
+//! The reference to the argument that a completer names, and the check that this argument exists.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,7 +7,7 @@ use crate::expand::reference::reference_name;
 use crate::expand::tokens::{check, outside};
 use crate::model::completer::Target;
 
-/// Returns the reference to the argument.
+/// Returns the expression that refers to the completed argument.
 pub(crate) fn completes(target: &Target, self_type: Option<&syn::Type>) -> TokenStream {
     let function = outside(&target.function, self_type, "_");
     let argument = &target.argument;
@@ -17,7 +17,7 @@ pub(crate) fn completes(target: &Target, self_type: Option<&syn::Type>) -> Token
     })
 }
 
-/// Returns the check that the prompt or template has the argument.
+/// Returns the check that the prompt or template has this argument.
 pub(crate) fn checks(target: &Target, self_type: Option<&syn::Type>) -> TokenStream {
     let argument = &target.argument;
     let mut reference = target.function.clone();

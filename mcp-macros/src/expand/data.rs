@@ -1,4 +1,4 @@
-//! `#[data]`: the derives that an argument or result needs, through the runtime's re-exports.
+//! `#[data]`: derives the traits that an argument or result needs, using the runtime's re-exports.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -6,7 +6,7 @@ use quote::{ToTokens, quote};
 use crate::expand::tokens::runtime;
 use crate::model::data::Data;
 
-/// Returns the type with the derives.
+/// Returns the type with the derive attributes added.
 pub(crate) fn data(data: &Data) -> TokenStream {
     let runtime = runtime(data.runtime.as_ref());
     let serialize = data.serialize.then(|| quote!(#runtime::serde::Serialize,));
@@ -25,7 +25,7 @@ pub(crate) fn data(data: &Data) -> TokenStream {
     )
 }
 
-/// Returns a path as the string that serde and schemars expect.
+/// Formats a path as a string without spaces, as the `crate` attributes of serde and schemars expect.
 fn path_text(path: &TokenStream) -> String {
     path.to_token_stream().to_string().replace(' ', "")
 }

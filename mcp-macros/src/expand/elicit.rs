@@ -1,7 +1,7 @@
-//! `#[derive(Elicit)]`: forms from structs, choices from enums.
+//! `#[derive(Elicit)]`: turns structs into forms and enums into choices.
 //!
-//! Each field has a separate constant, which is the only place with the bound on its type. A type that cannot be in a form is
-//! therefore one error, with the caret on the type.
+//! Each field has a separate constant, which is the only place that has a bound on the field's type. A type that cannot
+//! be used in a form therefore causes a single error, with the caret on the type.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -13,7 +13,7 @@ use crate::parse::elicit::ElicitedField;
 use crate::parse::range::{Number, NumberValue};
 use crate::parse::value::Keyed;
 
-/// Returns the implementations of a form or choice.
+/// Returns the trait implementations for a form or choice.
 pub(crate) fn elicit(elicited: &Elicited) -> TokenStream {
     let runtime = runtime(elicited.runtime.as_ref());
     let body = match &elicited.contents {
@@ -78,14 +78,14 @@ fn form(name: &syn::Ident, fields: &[FormField]) -> TokenStream {
     )
 }
 
-/// A field of a form, as tokens.
+/// The tokens for a form field.
 struct Field<'a> {
     model: &'a FormField,
     /// The name of the constant that describes the field.
     meta: syn::Ident,
-    /// The options, as method calls on a `Field`.
+    /// Method calls that set the options on a `Field`.
     with: Vec<TokenStream>,
-    /// The checks that the options suit the type.
+    /// Checks that the options are valid for the type.
     checks: Vec<TokenStream>,
 }
 
@@ -133,9 +133,9 @@ impl<'a> Field<'a> {
         field
     }
 
-    /// Adds a check of a rule on the kind of the field; if it fails, the caret is at `span`.
+    /// Adds a check that applies a rule to the kind of the field. If the check fails, the caret is at `span`.
     fn check(&mut self, span: Span, rule: &str, literal: Option<&TokenStream>) {
-        // Every token has the span, because the caret is at the whole expression.
+        // Every token gets this span, because the compiler marks the whole expression.
         let span = at(span);
         let (rule, literal) = (syn::Ident::new(rule, span), literal.into_iter());
         let meta = &self.meta;
@@ -144,7 +144,8 @@ impl<'a> Field<'a> {
         ));
     }
 
-    /// Returns the constant that describes the field, the only place with the bound on its type, and the checks.
+    /// Returns the checks and the constant that describes the field. Only this constant has a bound on the field's
+    /// type.
     fn describe(&self) -> TokenStream {
         let (meta, ty, checks) = (&self.meta, &self.model.parsed.ty, &self.checks);
         quote!(

@@ -1,4 +1,4 @@
-//! `#[expose]`: an error type whose message the model may read wherever a handler fails with it.
+//! `#[expose]`: registers an error type whose message the model may read whenever a handler fails with it.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -6,7 +6,7 @@ use quote::quote;
 use crate::expand::tokens::runtime;
 use crate::parse::options::CrateOption;
 
-/// Returns the unchanged type, and its registration.
+/// Returns the unchanged type together with its registration.
 pub(crate) fn expose(ty: &syn::DeriveInput, options: &CrateOption) -> TokenStream {
     let runtime = runtime(options.runtime.as_ref());
     let cfgs = ty

@@ -1,4 +1,4 @@
-//! The definition of a handler of any kind.
+//! Expands the definition of a handler of any kind.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -77,8 +77,8 @@ fn fields(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     )
 }
 
-/// Returns the location of the function's name. The tokens have the user's span, because `line!()` expands to the line of its
-/// call.
+/// Returns the location of the function's name. The tokens carry the user's span, because `line!()` expands to the line
+/// of its invocation.
 fn location(ident: &Ident) -> TokenStream {
     quote_spanned!(ident.span()=> __mcp::Location {
         file: ::core::file!(),
@@ -87,7 +87,7 @@ fn location(ident: &Ident) -> TokenStream {
     })
 }
 
-/// Returns the return type.
+/// Returns the handler's return type.
 fn output(handler: &Handler) -> TokenStream {
     handler.output.as_ref().map_or_else(
         || quote!(()),

@@ -1,4 +1,4 @@
-//! `#[main]`: an asynchronous `main`, on a runtime that the framework starts.
+//! `#[main]`: runs an asynchronous `main` on a runtime that the framework starts.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -7,7 +7,8 @@ use crate::expand::tokens::runtime;
 use crate::parse::function::Function;
 use crate::parse::options::CrateOption;
 
-/// Returns `main`. The user's function is nested in one of the same name, so that compiler errors in it read as usual.
+/// Returns `main`. The user's function is nested in a function with the same name, so that compiler errors in it name
+/// `main`.
 pub(crate) fn main(function: Function, options: &CrateOption) -> TokenStream {
     let runtime = runtime(options.runtime.as_ref());
     let Function {
@@ -26,7 +27,7 @@ pub(crate) fn main(function: Function, options: &CrateOption) -> TokenStream {
     )
 }
 
-/// Returns an invalid `main` without `async`, which rustc would reject as well.
+/// Removes `async` from an invalid `main`, so that rustc does not report it a second time.
 pub(crate) fn without_async(mut function: Function) -> TokenStream {
     if function.signature.asyncness.take().is_some() {
         function.signature.inputs.clear();

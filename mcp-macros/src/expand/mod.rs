@@ -1,7 +1,8 @@
-//! Turns models into tokens: the only stage that quotes.
+//! Turns models into tokens. This is the only stage that uses `quote!`.
 //!
-//! The output always contains the user's item, without markers. The macros add one anonymous constant per handler, so
-//! nothing can clash with the user's names; errors become `compile_error!` next to the item.
+//! The output always contains the user's item, without the marker attributes. The macros add an anonymous constant for
+//! each handler, so that the generated names cannot clash with the user's. Each error becomes a `compile_error!` next
+//! to the item.
 
 mod checks;
 mod completer;

@@ -1,4 +1,4 @@
-//! The options that several kinds of handlers share, as fields of `Options`, and their checks.
+//! Options shared by several kinds of handlers, as fields of `Options`, and checks on them.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -12,7 +12,7 @@ use crate::parse::guard::{Count, GuardOptions};
 use crate::parse::options::Options;
 use crate::parse::value::{Expression, PathValue};
 
-/// Returns `Options`.
+/// Returns an expression of type `Options`.
 pub(crate) fn options(handler: &Handler) -> TokenStream {
     let mut fields = Fields::default();
     if let Some(listed) = handler.options.listed() {
@@ -45,7 +45,7 @@ pub(crate) fn options(handler: &Handler) -> TokenStream {
     fields.finish(&quote!(__mcp::Options))
 }
 
-/// Returns the limits, if there are any.
+/// Returns an expression of type `GuardOptions`; `None` if no limit is set.
 fn guards(guards: &GuardOptions) -> Option<TokenStream> {
     let mut fields = Fields::default();
     fields.set_some("timeout", guards.timeout.as_ref());
@@ -56,7 +56,7 @@ fn guards(guards: &GuardOptions) -> Option<TokenStream> {
     (!fields.is_empty()).then(|| fields.finish(&quote!(__mcp::GuardOptions)))
 }
 
-/// Returns the checks made at compile time: the syntax of the scopes, the rate and the icons.
+/// Returns compile-time checks for the syntax of scopes, icons and the rate.
 pub(crate) fn checks(handler: &Handler) -> TokenStream {
     let mut checks = TokenStream::new();
     if let Some(listed) = handler.options.listed() {

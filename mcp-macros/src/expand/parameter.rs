@@ -1,4 +1,4 @@
-//! One parameter: its description, its default, and its value in the call.
+//! Expands a parameter: its description, its default and its value in a call.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -14,14 +14,14 @@ use crate::parse::complete::Complete;
 use crate::parse::kind::Kind;
 use crate::parse::range::{Number, NumberValue};
 
-/// A parameter, with the types that its tokens need.
+/// A parameter with the types that are needed to expand it.
 pub(crate) struct Expanded<'a> {
     handler: &'a Handler,
     parameter: &'a Parameter,
     index: usize,
-    /// The type that is decoded or injected.
+    /// The type of the decoded or injected value.
     owned: TokenStream,
-    /// The type as written; for `&T`, the `T`.
+    /// The type as written; for `&T`, this is `T`.
     written: TokenStream,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Expanded<'a> {
         handler.parameters.iter().enumerate().map(expand).collect()
     }
 
-    /// Returns the type that is decoded or injected.
+    /// Returns the type of the decoded or injected value.
     pub(crate) fn owned(&self) -> &TokenStream {
         &self.owned
     }
@@ -66,7 +66,7 @@ impl<'a> Expanded<'a> {
         }
     }
 
-    /// Returns the element of `__MCP_PARAMETERS`, the only place with the bound on the type.
+    /// Returns the element of `__MCP_PARAMETERS`. Only this element has a bound on the type.
     pub(crate) fn meta(&self) -> TokenStream {
         let (parameter, owned) = (self.parameter, &self.owned);
         let ParameterAnnotations {
@@ -75,7 +75,7 @@ impl<'a> Expanded<'a> {
             complete,
             ..
         } = &parameter.annotations;
-        // The first parameter of a completer takes the text typed so far, which has no name.
+        // The first parameter of a completer receives the text typed so far, which is not a named argument.
         let name = if self.is_partial_text() {
             ""
         } else {
@@ -121,7 +121,8 @@ impl<'a> Expanded<'a> {
         format_ident!("__mcp_default_{}", self.index)
     }
 
-    /// Returns the default as a function, if it is Rust, so that the user's expression occurs only once.
+    /// Returns a function that creates the default; `None` if there is no default or it is JSON. With a function, the
+    /// user's expression appears only once in the expansion.
     pub(crate) fn default_function(&self) -> Option<TokenStream> {
         let default = self.parameter.annotations.options.default.as_ref()?;
         let expression = match &default.value {
@@ -137,16 +138,16 @@ impl<'a> Expanded<'a> {
         Some(quote!(fn #function() -> #owned { #expression }))
     }
 
-    /// Returns `true` for the first parameter of a completer, the text typed so far.
+    /// Returns `true` for the first parameter of a completer, which receives the text typed so far.
     fn is_partial_text(&self) -> bool {
         self.handler.kind == Kind::Completer && self.index == 0
     }
 
-    /// Returns constants that fail to compile if an option does not suit the type.
+    /// Returns constants that fail to compile if an option is not valid for the type.
     pub(crate) fn checks(&self) -> TokenStream {
         let (owned, index) = (&self.owned, self.index);
         let mut checks = TokenStream::new();
-        // Every token has the span, because the caret is at the whole expression.
+        // Every token gets this span, because the compiler marks the whole expression.
         let mut suits = |span: Span, check: &str, argument: Option<&dyn ToTokens>| {
             let (span, argument) = (at(span), argument.into_iter());
             let check = Ident::new(check, span);
@@ -204,7 +205,7 @@ impl<'a> Expanded<'a> {
     }
 }
 
-/// Returns an expression of type `Constraints`; `None` if there are none.
+/// Returns an expression of type `Constraints`; `None` if no constraint is set.
 fn constraints(constraints: &Constraints, example: Option<&String>) -> Option<TokenStream> {
     let mut fields = Fields::default();
     let range = constraints.range.as_ref().map(|range| &range.value);

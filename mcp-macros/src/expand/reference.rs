@@ -1,4 +1,5 @@
-//! The parameters of a handler as statics, and the hidden function by which a completer refers to them.
+//! Expands a handler's parameters to statics, and generates the hidden function through which a completer refers to
+//! them.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -14,7 +15,8 @@ fn has_reference(handler: &Handler) -> bool {
     matches!(handler.kind, Kind::Prompt | Kind::ResourceTemplate)
 }
 
-/// Returns the name of the hidden function that `#[completer(prompt = …)]` calls for the parameters of a prompt or template.
+/// Returns the name of the hidden function that `#[completer(prompt = …)]` calls to get the parameters of a prompt or
+/// template.
 pub(crate) fn reference_name(function: &Ident) -> Ident {
     format_ident!(
         "__mcp_parameters_of_{}",
@@ -23,7 +25,8 @@ pub(crate) fn reference_name(function: &Ident) -> Ident {
     )
 }
 
-/// Returns that function, to be placed next to the handler, if it has one.
+/// Returns the hidden function, to be placed next to the handler; `None` if a completer cannot refer to this kind of
+/// handler.
 pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
     if !has_reference(handler) {
         return None;
@@ -45,7 +48,7 @@ pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
     ))
 }
 
-/// Returns the items that describe the parameters, to be placed where `__mcp` is in scope.
+/// Returns the items that describe the parameters. They must be placed where `__mcp` is in scope.
 fn statics(handler: &Handler) -> TokenStream {
     let parameters = Expanded::all(handler);
     let count = parameters.len();
@@ -68,7 +71,8 @@ fn probe_fallback(handler: &Handler) -> Option<TokenStream> {
     })
 }
 
-/// Returns `__MCP_PARAMETERS` for the anonymous constant of a handler: the statics themselves, or those in the hidden function.
+/// Returns `__MCP_PARAMETERS` for the anonymous constant of a handler: the statics themselves, or a constant that
+/// refers to the statics in the hidden function.
 pub(crate) fn parameters(handler: &Handler) -> TokenStream {
     if !has_reference(handler) {
         return statics(handler);
@@ -81,7 +85,7 @@ pub(crate) fn parameters(handler: &Handler) -> TokenStream {
     )
 }
 
-/// Returns the function as an expression.
+/// Returns the path to the handler's function, valid outside the `impl` block.
 pub(crate) fn function_path(handler: &Handler) -> TokenStream {
     path_to(handler, &handler.ident)
 }

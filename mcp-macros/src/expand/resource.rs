@@ -1,4 +1,4 @@
-//! The options of a resource or template, and the checks of its URI.
+//! Options for a resource or resource template, and checks on its URI.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -34,7 +34,7 @@ pub(crate) fn set(fields: &mut Fields, uri: &syn::LitStr, resource: &ResourceOpt
     fields.set_some("list", list);
 }
 
-/// Returns the checks made at compile time: of the URI, the media type, the time and the parameters.
+/// Returns compile-time checks for the URI, the media type, the time of the last change and the parameters.
 pub(crate) fn checks(
     handler: &Handler,
     uri: &syn::LitStr,
@@ -55,7 +55,7 @@ pub(crate) fn checks(
         quote!(__mcp::rules::uri(#uri))
     };
     checks.extend(check(uri.span(), &verdict));
-    // An argument of a template is one of its variables; a resource has no arguments.
+    // Every argument of a template must be one of its variables; a resource cannot have arguments.
     for (index, parameter) in handler.parameters.iter().enumerate() {
         let verdict = if is_template {
             quote!(__mcp::rules::template_parameter(#uri, &__MCP_PARAMETERS[#index]))

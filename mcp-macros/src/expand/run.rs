@@ -1,4 +1,4 @@
-//! The function that starts a call of a handler.
+//! Generates the function that starts a call to a handler.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -8,7 +8,7 @@ use crate::expand::reference::function_path;
 use crate::model::handler::{Flavor, Handler};
 use crate::parse::kind::Kind;
 
-/// Returns the `Run` that starts a call.
+/// Returns the `Run` expression, which starts a call.
 pub(crate) fn run(
     handler: &Handler,
     parameters: &[Expanded<'_>],
@@ -31,7 +31,7 @@ pub(crate) fn run(
         .map(|ty| quote!(let __mcp_receiver = __mcp_call.receiver::<#ty>()?;));
     let call = call(handler, parameters);
     let reply = |value: TokenStream| quote!(__mcp::#module::reply::<#output>(#value));
-    // Futures are spanned at the name of the function, so that rustc reports a future that is not `Send` there.
+    // Futures carry the span of the function's name, so that rustc reports a future that is not `Send` at that name.
     let span = handler.ident.span();
     let (variant, finish) = match handler.flavor {
         Flavor::Sync => ("Sync", reply(call)),
@@ -47,7 +47,7 @@ pub(crate) fn run(
             )
         }
         Flavor::Async => ("Async", {
-            // Quoted separately, so that the error for an invalid return type is reported at the type.
+            // Quoted separately, so that rustc reports an invalid return type at the type itself.
             let reply = quote!(__mcp::#module::reply::<#output>);
             quote_spanned!(span=> __mcp::boxed::<#output, _>(#call, #reply))
         }),
@@ -80,7 +80,7 @@ fn decode(parameters: &[Expanded<'_>]) -> TokenStream {
     )
 }
 
-/// Returns the call itself.
+/// Returns the expression that calls the function.
 fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     let function = function_path(handler);
     let receiver = handler.has_receiver.then(|| quote!(&__mcp_receiver,));
@@ -88,7 +88,7 @@ fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     quote_spanned!(handler.ident.span()=> #function(#receiver #(#arguments),*))
 }
 
-/// Returns `true` if the future borrows, so that a block around it must own the borrowed values.
+/// Returns `true` if the future borrows values, so that it must be wrapped in an `async move` block that owns them.
 fn borrows(handler: &Handler) -> bool {
     handler.has_receiver || handler.parameters.iter().any(|parameter| parameter.lent)
 }

@@ -1,19 +1,20 @@
-//! The user's tokens, adapted to their position in the expansion.
+//! Adapts the user's tokens to their position in the expansion.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
 use crate::parse::value::PathValue;
 
-/// Returns a span at the user's source with the hygiene of the macro: carets point there, and lints know that the code is
-/// generated.
+/// Returns a span with the location of the user's code and the hygiene of the macro, so that carets point at the user's
+/// code but lints recognize the tokens as generated.
 pub(crate) fn at(span: Span) -> Span {
     Span::call_site().located_at(span)
 }
 
-/// Replaces `Self`, which means nothing outside the `impl` block, and named lifetimes, which only the function knows.
+/// Replaces `Self`, which has no meaning outside the `impl` block, and named lifetimes, which are declared only on the
+/// function.
 ///
-/// `lifetime` replaces the latter: `_` where it can be inferred, `static` where it cannot.
+/// `lifetime` is the replacement for named lifetimes: `_` where the lifetime can be inferred, `static` elsewhere.
 pub(crate) fn outside(
     tokens: impl ToTokens,
     self_type: Option<&syn::Type>,
@@ -52,7 +53,7 @@ pub(crate) fn outside(
 }
 
 fn word(name: &str, span: Span) -> syn::Ident {
-    // `_` and `static` are not ordinary identifiers, but after a quote they are lifetimes.
+    // `_` and `static` are not ordinary identifiers, but form valid lifetimes after a quote.
     syn::Ident::new(name, span)
 }
 
@@ -65,12 +66,13 @@ pub(crate) fn first_span(tokens: &TokenStream) -> Span {
         .map_or_else(Span::call_site, |tree| tree.span())
 }
 
-/// Returns an anonymous constant that fails to compile, at `span`, with the message of a verdict.
+/// Returns an anonymous constant that causes a compile error at `span`, with the verdict's message, if the verdict is
+/// negative.
 pub(crate) fn check(span: Span, verdict: &TokenStream) -> TokenStream {
     quote_spanned!(at(span)=> const _: () = __mcp::rules::check(&#verdict);)
 }
 
-/// Returns `Some(tokens)` or `None`, with full paths.
+/// Returns `Some(tokens)` or `None` with fully qualified paths.
 pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
     value.map_or_else(
         || quote!(::core::option::Option::None),
@@ -78,7 +80,7 @@ pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
     )
 }
 
-/// Returns the path of the runtime crate.
+/// Returns the path to the runtime crate.
 pub(crate) fn runtime(path: Option<&PathValue>) -> TokenStream {
     path.map_or_else(
         || quote!(::mcp_runtime),

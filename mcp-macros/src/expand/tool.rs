@@ -1,4 +1,4 @@
-//! The options of a tool.
+//! Options for a tool.
 
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;

@@ -1,4 +1,4 @@
-//! Values of options as expressions.
+//! Converts option values to expressions.
 
 use darling::util::Flag;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -94,7 +94,7 @@ impl ToTokens for Icons {
     }
 }
 
-/// The fields of a value that differ from its `NONE`.
+/// The fields of a struct expression that differ from the type's `NONE` constant.
 #[derive(Default)]
 pub(crate) struct Fields(TokenStream);
 
@@ -119,7 +119,7 @@ impl Fields {
         self.0.is_empty()
     }
 
-    /// Returns the whole value, of this type.
+    /// Returns the struct expression of type `ty`.
     pub(crate) fn finish(self, ty: &TokenStream) -> TokenStream {
         let fields = self.0;
         if fields.is_empty() {
@@ -130,7 +130,7 @@ impl Fields {
     }
 }
 
-/// Returns the variants of an enum whose flags are set, as a slice.
+/// Returns a slice of the variants of the enum `of` whose flags are set.
 pub(crate) fn variants(of: &TokenStream, names: &[(Flag, &str)]) -> TokenStream {
     let names = names
         .iter()

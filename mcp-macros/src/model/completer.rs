@@ -1,4 +1,4 @@
-//! The argument that a completer names.
+//! Models the argument that a completer names.
 
 use proc_macro2::Span;
 
@@ -7,7 +7,7 @@ use crate::parse::completer::CompleterOptions;
 use crate::parse::kind::Kind;
 use crate::parse::value::PathValue;
 
-/// An argument of a prompt, or a variable of a resource template.
+/// A prompt argument or a resource template variable that a completer completes.
 pub(crate) struct Target {
     pub(crate) kind: Kind,
     pub(crate) function: syn::Path,
@@ -15,7 +15,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Returns the named argument; `None` if the completer is to be named by `#[complete(…)]`.
+    /// Returns the argument that the options name; `None` if they name none, so that `#[complete(…)]` must name the
+    /// completer.
     pub(crate) fn new(options: &CompleterOptions, errors: &mut Errors) -> Option<Self> {
         let named = match (&options.prompt, &options.template) {
             (Some(_), Some(template)) => {

@@ -1,4 +1,4 @@
-//! Rules over the constraints of an argument and its default.
+//! Rules for the constraints of an argument and for its default.
 
 use crate::errors::Errors;
 use crate::parse::argument::Constraints;
@@ -6,7 +6,7 @@ use crate::parse::literal::literal;
 use crate::parse::range::parse_number;
 use crate::parse::value::Keyed;
 
-/// Rejects empty ranges, which allow no value at all.
+/// Rejects empty ranges, because no value could match them.
 pub(crate) fn check_constraints(constraints: &Constraints, errors: &mut Errors) {
     if let Some(Keyed { key, value: range }) = &constraints.range
         && let (Some(start), Some(end)) = (&range.start, &range.end)
@@ -37,7 +37,8 @@ pub(crate) fn check_constraints(constraints: &Constraints, errors: &mut Errors) 
     }
 }
 
-/// Checks a literal against the constraints of its argument. Other expressions are checked when the server starts.
+/// Checks a default that is a literal against the argument's constraints. Other expressions are checked when the server
+/// starts.
 pub(crate) fn check_default(
     expression: &syn::Expr,
     constraints: &Constraints,
@@ -63,7 +64,7 @@ pub(crate) fn check_default(
     }
 }
 
-/// Returns the error for this number of characters or items, if `length` forbids it.
+/// Returns the error for a number of characters or items that `length` does not allow.
 fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
     let length = &constraints.length.as_ref()?.value;
     let size = u64::try_from(size).unwrap_or(u64::MAX);
@@ -78,7 +79,8 @@ fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
     }
 }
 
-/// Returns the error for a number that `range` forbids; `None` if the expression is not a number literal.
+/// Returns the error for a number that `range` does not allow; `None` if it is allowed or the expression is not a
+/// number literal.
 fn wrong_number(expression: &syn::Expr, constraints: &Constraints) -> Option<String> {
     let range = &constraints.range.as_ref()?.value;
     let number = parse_number(expression).ok()?.value;

@@ -12,8 +12,8 @@ pub(crate) struct Data {
     pub(crate) ty: syn::DeriveInput,
     pub(crate) serialize: bool,
     pub(crate) deserialize: bool,
-    /// `true` if unknown fields are rejected, so that a misspelt field is not mistaken for an omitted one: not where serde cannot
-    /// tell which fields are unknown, nor where the author has decided already.
+    /// `true` if unknown fields are rejected, so that a misspelt field is not mistaken for an omitted one. `false` if
+    /// serde cannot determine which fields are unknown, or if the author has already decided how to treat them.
     pub(crate) closed: bool,
 }
 
@@ -40,7 +40,7 @@ impl Data {
     }
 }
 
-/// Removes parameter attributes from the fields; the errors say what to write instead.
+/// Removes parameter attributes from the fields. The errors explain what to write instead.
 fn take_markers(ty: &mut syn::DeriveInput, errors: &mut Errors) {
     let fields: Box<dyn Iterator<Item = &mut syn::Field>> = match &mut ty.data {
         syn::Data::Struct(data) => Box::new(data.fields.iter_mut()),
@@ -64,7 +64,7 @@ fn take_markers(ty: &mut syn::DeriveInput, errors: &mut Errors) {
     }
 }
 
-/// Attributes of parameters, each with the error that names its replacement on fields.
+/// Parameter attributes, each with an error that suggests what to write on a field instead.
 const MARKERS: [(&str, &str); 2] = [
     (
         "arg",
@@ -96,7 +96,8 @@ fn check(options: &DataOptions, errors: &mut Errors) {
     }
 }
 
-/// Finds an attribute of serde or schemars above `#[data]`, where Rust does not know it, even though the derive follows.
+/// Finds a serde or schemars attribute above `#[data]`. Rust does not recognize the attribute there, because the derive
+/// that introduces it comes later.
 fn helper_above(ty: &syn::DeriveInput) -> Option<&syn::Attribute> {
     // Outside the compiler, as in unit tests, spans have no positions to compare.
     if !proc_macro::is_available() {

@@ -1,4 +1,4 @@
-//! The models of forms and choices.
+//! Models of forms and choices.
 
 use syn::spanned::Spanned;
 
@@ -22,13 +22,13 @@ pub(crate) enum Contents {
     Choices(Vec<Choice>),
 }
 
-/// A field of a form.
+/// A form field.
 pub(crate) struct FormField {
     pub(crate) name: Name,
     pub(crate) parsed: ElicitedField,
-    /// The variant of `Format`.
+    /// The name of the `Format` variant.
     pub(crate) format: Option<&'static str>,
-    /// The variant of `Literal` for the default.
+    /// The name of the `Literal` variant for the default.
     pub(crate) default: Option<&'static str>,
 }
 
@@ -114,7 +114,7 @@ impl FormField {
     }
 }
 
-/// Returns the variant of `Format` with this name.
+/// Returns the `Format` variant for a format name.
 fn format(name: &syn::LitStr) -> syn::Result<&'static str> {
     match name.value().as_str() {
         "email" => Ok("Email"),
@@ -128,7 +128,7 @@ fn format(name: &syn::LitStr) -> syn::Result<&'static str> {
     }
 }
 
-/// Returns the variant of `Literal` for a literal or a negative number.
+/// Returns the `Literal` variant for a literal or a negative number; `None` for any other expression.
 fn literal_kind(value: &syn::Expr) -> Option<&'static str> {
     match signed(value)? {
         (_, syn::Lit::Int(_) | syn::Lit::Float(_)) => Some("Number"),

@@ -1,8 +1,8 @@
-//! Rules over an error type whose message the model may read.
+//! Rules for error types whose message the model may read.
 
 use crate::errors::Errors;
 
-/// Checks that the type is not generic, because one concrete type is registered.
+/// Checks that the type is not generic, because only a concrete type can be registered.
 pub(crate) fn check(ty: &syn::DeriveInput, errors: &mut Errors) {
     if let Some(parameter) = ty.generics.params.first() {
         errors.push(syn::Error::new_spanned(

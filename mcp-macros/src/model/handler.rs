@@ -15,20 +15,20 @@ use crate::parse::value::PathValue;
 /// An annotated function, ready to be expanded.
 pub(crate) struct Handler {
     pub(crate) kind: Kind,
-    /// The path of the runtime crate. Default: `::mcp_runtime`.
+    /// The path to the runtime crate. Defaults to `::mcp_runtime`.
     pub(crate) runtime: Option<PathValue>,
     pub(crate) ident: syn::Ident,
     pub(crate) visibility: syn::Visibility,
     pub(crate) cfgs: Vec<syn::Attribute>,
     pub(crate) flavor: Flavor,
-    /// The type of the `impl` block, for an associated function.
+    /// The type of the `impl` block, if the function is in one.
     pub(crate) self_type: Option<syn::Type>,
-    /// `true` if it takes `&self`.
+    /// `true` if the function takes `&self`.
     pub(crate) has_receiver: bool,
     pub(crate) name: Name,
     pub(crate) description: Option<Description>,
     pub(crate) options: Options,
-    /// The argument that a completer completes, if the completer names it.
+    /// The argument to complete, if this is a completer that names it.
     pub(crate) target: Option<Target>,
     pub(crate) parameters: Vec<Parameter>,
     /// The return type; `None` if the function returns nothing.
@@ -44,7 +44,7 @@ pub(crate) enum Flavor {
 }
 
 impl Handler {
-    /// Builds the model of a function, and checks the rules that need no types.
+    /// Builds the model of a function and checks the rules that do not need type information.
     pub(crate) fn new(
         function: &Function,
         annotations: Annotations,

@@ -1,4 +1,4 @@
-//! Rules over an asynchronous `main`.
+//! Rules for an asynchronous `main`.
 
 use crate::errors::Errors;
 

@@ -1,6 +1,7 @@
-//! Models of annotated items: every default decided, every span kept, every rule checked that needs no types.
+//! Models of annotated items. A model has all defaults filled in and keeps all spans; building it checks every rule
+//! that does not need type information.
 //!
-//! A model is built even of an item with mistakes; the driver then expands nothing.
+//! A model is built even if the item contains mistakes, but `stages` then does not expand it, except for `#[data]`.
 
 pub(crate) mod completer;
 pub(crate) mod constraints;

@@ -8,12 +8,12 @@ pub(crate) struct Name {
     pub(crate) value: String,
     /// The span of the literal or identifier.
     pub(crate) span: Span,
-    /// `true` if it comes from an option rather than an identifier.
+    /// `true` if the name was set with an option; `false` if it is an identifier.
     pub(crate) chosen: bool,
 }
 
 impl Name {
-    /// Takes the value of the option, or else the identifier.
+    /// Uses the option's value if there is one, and the identifier otherwise.
     pub(crate) fn new(option: Option<&syn::LitStr>, ident: &syn::Ident) -> Self {
         match option {
             Some(name) => Self {

@@ -1,4 +1,4 @@
-//! The model of a parameter.
+//! Models a parameter.
 
 use crate::errors::Errors;
 use crate::model::constraints::{check_constraints, check_default};
@@ -13,9 +13,9 @@ use crate::parse::value::{Expression, Keyed};
 /// A parameter other than `self`.
 pub(crate) struct Parameter {
     pub(crate) name: Name,
-    /// The type as written; for `&T`, the `T`.
+    /// The type as written; for `&T`, this is `T`.
     pub(crate) ty: syn::Type,
-    /// `true` if the function borrows the value: `&T`.
+    /// `true` if the parameter's type is `&T`, so that the function borrows the value.
     pub(crate) lent: bool,
     /// The sample value, as JSON.
     pub(crate) example: Option<String>,
@@ -96,8 +96,8 @@ impl Parameter {
     }
 }
 
-/// Checks that each option is used on its kind of handler only, and that `flatten` is not combined with options of a single
-/// argument.
+/// Checks that each option is used only on a kind of handler that supports it, and that `flatten` is not combined with
+/// options that apply to a single argument.
 fn check_options(kind: Kind, options: &ArgumentOptions, errors: &mut Errors) {
     if let Some(header) = &options.header
         && kind != Kind::Tool
@@ -165,10 +165,10 @@ fn plain_name(kind: Kind, pattern: &syn::Pat) -> syn::Result<syn::Ident> {
     }
 }
 
-/// Returns `true` and the `T` for a type `&T`, `false` and the type for any other.
+/// Returns `(true, T)` for a type `&T`, and `(false, ty)` for any other type.
 fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
     let (lent, ty) = match ty {
-        // A `$type:ty` of `macro_rules!` expands to an invisible group.
+        // A `$ty:ty` fragment of `macro_rules!` expands to an invisible group.
         syn::Type::Group(group) => return lent_or_owned(kind, &group.elem),
         syn::Type::Paren(parentheses) => return lent_or_owned(kind, &parentheses.elem),
         syn::Type::Reference(reference) => {

@@ -1,10 +1,10 @@
-//! Rules over the options of a resource or resource template.
+//! Rules for the options of a resource or resource template.
 
 use crate::errors::Errors;
 use crate::parse::kind::Kind;
 use crate::parse::resource::ResourceOptions;
 
-/// Checks that a template has no `size`, and that only a template has `list`.
+/// Checks that `size` is not set on a template, and that `list` is set only on a template.
 pub(crate) fn check(kind: Kind, options: &ResourceOptions, errors: &mut Errors) {
     match (kind, &options.size, &options.list) {
         (Kind::ResourceTemplate, Some(size), _) => errors.push(syn::Error::new(

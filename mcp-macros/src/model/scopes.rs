@@ -1,10 +1,10 @@
-//! Rules over scopes.
+//! Rules for scopes.
 
 use crate::errors::Errors;
 use crate::parse::access::Scopes;
 use crate::parse::listed::ListedOptions;
 
-/// Rejects duplicates, because the second scope was probably meant to be a different one.
+/// Rejects duplicates, because the author probably meant the second scope to be a different one.
 pub(crate) fn check(options: &ListedOptions, errors: &mut Errors) {
     let Some(Scopes(scopes)) = &options.scopes else {
         return;

@@ -15,7 +15,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Builds the models of the methods, which take over the `crate` option and the `#[cfg(…)]` attributes of the block.
+    /// Builds the models of the methods. They inherit the block's `crate` option and `#[cfg(…)]` attributes.
     pub(crate) fn new(parsed: AnnotatedBlock, errors: &mut Errors) -> Self {
         let AnnotatedBlock { mut block, runtime } = parsed;
         check_impl(&block, errors);
@@ -41,7 +41,8 @@ impl Server {
     }
 }
 
-/// Checks that the names of tools and of prompts are unique in a block. Resources are identified by their URI.
+/// Checks that the names of tools and prompts are unique within a block. Resources are identified by their URIs
+/// instead.
 fn check_block(handlers: &[Handler], errors: &mut Errors) {
     for (index, handler) in handlers.iter().enumerate() {
         let mut earlier = handlers.iter().take(index);
@@ -62,7 +63,7 @@ fn check_block(handlers: &[Handler], errors: &mut Errors) {
     }
 }
 
-/// Checks that the block belongs to one concrete type, because methods are registered for one.
+/// Checks that the block implements a single concrete type, because methods are registered for a concrete type.
 fn check_impl(block: &ImplBlock, errors: &mut Errors) {
     if let Some((path, _)) = &block.of_trait {
         errors.push(syn::Error::new_spanned(

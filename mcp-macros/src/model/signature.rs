@@ -1,4 +1,4 @@
-//! Rules over a whole signature.
+//! Rules for the signature as a whole.
 
 use syn::spanned::Spanned;
 
@@ -7,10 +7,10 @@ use crate::model::parameter::Parameter;
 use crate::parse::kind::Kind;
 use crate::parse::types::find_impl;
 
-/// Maximum number of parameters: the runtime marks the arguments it has seen in the bits of a `u64`.
+/// Maximum number of parameters. The runtime uses one bit of a `u64` per parameter to track the arguments it has seen.
 const MAX_PARAMETERS: usize = 64;
 
-/// Checks that the framework can call the function, concurrently, with values it has decoded.
+/// Checks that the framework can call the function concurrently with values that it has decoded.
 pub(crate) fn check_signature(
     kind: Kind,
     signature: &syn::Signature,
@@ -49,7 +49,7 @@ pub(crate) fn check_signature(
     }
 }
 
-/// Checks that the receiver is `&self`, because all calls share the value.
+/// Checks that the receiver is `&self`, because all calls share the same value.
 fn check_receiver(
     kind: Kind,
     signature: &syn::Signature,
@@ -81,7 +81,7 @@ fn check_receiver(
     }
 }
 
-/// Checks that the function is not generic, because its definition is a static, and statics are not generic.
+/// Checks that the function is not generic, because its definition is a static and statics cannot be generic.
 fn check_generics(kind: Kind, signature: &syn::Signature, errors: &mut Errors) {
     for parameter in &signature.generics.params {
         if !matches!(parameter, syn::GenericParam::Lifetime(_)) {
@@ -96,8 +96,8 @@ fn check_generics(kind: Kind, signature: &syn::Signature, errors: &mut Errors) {
     }
 }
 
-/// Checks that names are unique, that headers are unique regardless of case, and that a completer starts with the text typed
-/// so far.
+/// Checks that argument names are unique, that header names are unique regardless of case, and that a completer has a
+/// first parameter for the text typed so far.
 pub(crate) fn check_parameters(
     kind: Kind,
     signature: &syn::Signature,
@@ -142,7 +142,7 @@ pub(crate) fn check_parameters(
     }
 }
 
-/// Returns the return type, and checks that it can be named, because the definition names it.
+/// Returns the return type. Checks that it is not `impl …`, because the definition must be able to name it.
 pub(crate) fn output(
     kind: Kind,
     signature: &syn::Signature,

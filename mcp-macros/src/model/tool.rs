@@ -1,9 +1,9 @@
-//! Rules over the options of a tool.
+//! Rules for the options of a tool.
 
 use crate::errors::Errors;
 use crate::parse::tool::ToolOptions;
 
-/// Checks that a read-only tool is not destructive.
+/// Checks that a read-only tool is not also marked as destructive.
 pub(crate) fn check(options: &ToolOptions, errors: &mut Errors) {
     if let (Some(read_only), Some(destructive)) = (&options.read_only, &options.destructive)
         && read_only.value

@@ -1,4 +1,4 @@
-//! The options that list strings in parentheses: the scopes and the tags of a definition.
+//! Parses options that list strings in parentheses: `scopes(…)` and `tags(…)`.
 
 use darling::ast::NestedMeta;
 use darling::{Error, FromMeta, Result};
@@ -8,7 +8,7 @@ const SCOPES: &str =
     "`scopes` takes strings in parentheses: `scopes(\"notes:read\", \"notes:write\")`";
 const TAGS: &str = "`tags` takes strings in parentheses: `tags(\"admin\", \"notes\")`";
 
-/// `scopes("notes:read", "notes:write")`
+/// The option `scopes("notes:read", "notes:write")`.
 #[derive(Clone, Debug)]
 pub(crate) struct Scopes(pub(crate) Vec<syn::LitStr>);
 
@@ -18,7 +18,7 @@ impl FromMeta for Scopes {
     }
 }
 
-/// `tags("admin", "notes")`
+/// The option `tags("admin", "notes")`.
 #[derive(Clone, Debug)]
 pub(crate) struct Tags(pub(crate) Vec<syn::LitStr>);
 
@@ -28,7 +28,7 @@ impl FromMeta for Tags {
     }
 }
 
-/// Reads `option("a", "b")`; anything else is an error that says the form.
+/// Parses `option("a", "b")`. For anything else, the error shows the expected form.
 fn strings(item: &syn::Meta, form: &str) -> Result<Vec<syn::LitStr>> {
     let syn::Meta::List(list) = item else {
         return Err(Error::custom(form).with_span(item));

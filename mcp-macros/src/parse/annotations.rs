@@ -1,4 +1,4 @@
-//! The attributes of a function and of its parameters, removed from it and read.
+//! Parses the attributes of a function and its parameters, and removes them from the function.
 
 use darling::FromAttributes;
 use proc_macro2::{Span, TokenStream};
@@ -14,11 +14,11 @@ use crate::parse::options::{Options, parse_item};
 use crate::parse::reword::reworded;
 use crate::parse::value::Keyed;
 
-/// The attributes of a function and of its parameters.
+/// The attributes of a function and its parameters.
 pub(crate) struct Annotations {
     pub(crate) kind: Kind,
     pub(crate) options: Options,
-    /// In the order of the parameters, without the receiver.
+    /// The attributes of each parameter, in order, excluding the receiver.
     pub(crate) parameters: Vec<ParameterAnnotations>,
 }
 
@@ -27,11 +27,11 @@ pub(crate) struct ParameterAnnotations {
     pub(crate) options: ArgumentOptions,
     pub(crate) description: Option<Description>,
     pub(crate) complete: Option<Keyed<Complete>>,
-    /// The span of `#[arg(…)]`, which is for arguments only.
+    /// The span of `#[arg(…)]`, which is allowed only on arguments.
     pub(crate) marker: Option<Span>,
 }
 
-/// Parses a function below its attribute.
+/// Parses an annotated function and the options of its attribute.
 pub(crate) fn parse_function(
     kind: Kind,
     options: TokenStream,
@@ -47,7 +47,7 @@ pub(crate) fn parse_function(
     Ok((function, annotations))
 }
 
-/// Reads the attributes of a method, if it has a marker.
+/// Parses the attributes of a method; returns `None` if it has no marker attribute such as `#[tool]`.
 pub(crate) fn parse_method(function: &mut Function, errors: &mut Errors) -> Option<Annotations> {
     let mut markers = function.take_markers().into_iter();
     let (kind, marker) = markers.next()?;

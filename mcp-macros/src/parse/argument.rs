@@ -1,4 +1,4 @@
-//! The options of `#[arg(…)]`.
+//! Options in `#[arg(…)]`.
 
 use darling::util::Flag;
 use darling::{FromAttributes, FromMeta, Result};
@@ -7,34 +7,34 @@ use crate::parse::literal::to_json;
 use crate::parse::range::{Length, Range};
 use crate::parse::value::{Expression, Keyed, keyed_text, needs_value, text};
 
-/// The options of `#[arg(…)]`.
+/// Options in `#[arg(…)]`.
 #[derive(Default, FromAttributes)]
 #[darling(attributes(arg))]
 pub(crate) struct ArgumentOptions {
-    /// The description, instead of the doc comment.
+    /// Replaces the doc comment as the description.
     pub(crate) description: Option<Expression>,
-    /// The name on the wire. Default: the parameter's name.
+    /// The name on the wire. Defaults to the parameter's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
-    /// The value if the client omits the argument.
+    /// The value that is used if the client omits the argument.
     pub(crate) default: Option<Keyed<DefaultValue>>,
     /// A sample value.
     pub(crate) example: Option<Expression>,
-    /// The HTTP header that mirrors the argument.
+    /// The name of the HTTP header that mirrors the argument.
     #[darling(with = text)]
     pub(crate) header: Option<syn::LitStr>,
-    /// The parameter takes the whole argument object.
+    /// The parameter receives the entire argument object.
     pub(crate) flatten: Flag,
-    /// The parameter, a variable of a template, accepts values that lead out of a directory.
+    /// The parameter, which is a template variable, also accepts values that would escape a directory.
     pub(crate) any_path: Flag,
     #[darling(flatten)]
     pub(crate) constraints: Constraints,
 }
 
-/// The constraints of an argument, and the options of `items(…)`.
+/// Constraints on an argument, which are also the options in `items(…)`.
 #[derive(Default, FromMeta)]
 pub(crate) struct Constraints {
-    /// The allowed numbers.
+    /// The allowed range of numbers.
     pub(crate) range: Option<Keyed<Range>>,
     /// The allowed number of characters or items.
     pub(crate) length: Option<Keyed<Length>>,
@@ -44,16 +44,16 @@ pub(crate) struct Constraints {
     /// The `format` keyword.
     #[darling(with = keyed_text)]
     pub(crate) format: Option<Keyed<syn::LitStr>>,
-    /// The constraints of each item of an array.
+    /// Constraints on each item of an array.
     pub(crate) items: Option<Keyed<Box<Constraints>>>,
 }
 
-/// `default`, or `default = value`: a literal is JSON, anything else is Rust.
+/// The option `default` or `default = value`. A literal is converted to JSON; any other expression stays Rust.
 #[derive(Clone, Debug)]
 pub(crate) enum DefaultValue {
-    /// The value of the type's `Default`.
+    /// The value returned by the type's `Default` implementation.
     OfType,
-    /// A literal, also as JSON.
+    /// A literal, as an expression and as JSON.
     Json(syn::Expr, String),
     /// A Rust expression.
     Rust(syn::Expr),

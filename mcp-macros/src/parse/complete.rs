@@ -1,4 +1,4 @@
-//! The attribute `#[complete(…)]` of a parameter.
+//! Parses the parameter attribute `#[complete(…)]`.
 
 use syn::spanned::Spanned;
 
@@ -6,9 +6,9 @@ use crate::parse::value::Keyed;
 
 /// The source of an argument's completion candidates.
 pub(crate) enum Complete {
-    /// The completer at this path.
+    /// The completer at a path.
     Function(syn::Path),
-    /// These strings.
+    /// A fixed list of strings.
     Candidates(Vec<syn::LitStr>),
 }
 
@@ -32,7 +32,7 @@ impl syn::parse::Parse for Complete {
     }
 }
 
-/// Reads `#[complete(…)]`, if it is among these attributes.
+/// Parses `#[complete(…)]`, if it is among the given attributes.
 pub(crate) fn parse_complete(
     attributes: &[syn::Attribute],
 ) -> syn::Result<Option<Keyed<Complete>>> {

@@ -1,11 +1,11 @@
-//! The options of `#[completer(…)]`.
+//! Options in `#[completer(…)]`.
 
 use darling::FromMeta;
 
 use crate::parse::listed::CommonOptions;
 use crate::parse::value::{Keyed, PathValue, text};
 
-/// The options of `#[completer(…)]`.
+/// Options in `#[completer(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct CompleterOptions {
     /// The prompt whose argument is completed.

@@ -1,4 +1,4 @@
-//! `#[data]`: the options and the type.
+//! Parses the options in `#[data(…)]` and inspects the serde attributes on the type.
 
 use darling::FromMeta;
 use darling::util::Flag;
@@ -7,21 +7,21 @@ use quote::ToTokens;
 
 use crate::parse::value::PathValue;
 
-/// The options of `#[data(…)]`.
+/// Options in `#[data(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct DataOptions {
-    /// The type is only received: no `Serialize`.
+    /// The type is only received, so `Serialize` is not derived.
     pub(crate) input: Flag,
-    /// The type is only sent: no `Deserialize`.
+    /// The type is only sent, so `Deserialize` is not derived.
     pub(crate) output: Flag,
     /// Unknown fields are ignored.
     pub(crate) allow_unknown_fields: Flag,
-    /// The path of the runtime crate.
+    /// The path to the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// Returns `true` if an attribute of serde on the type, a variant or a field decides what happens to unknown fields.
+/// Returns `true` if a serde attribute on the type, a variant or a field determines how unknown fields are treated.
 pub(crate) fn decides_about_unknown_fields(ty: &syn::DeriveInput) -> bool {
     let decides = |attributes: &[syn::Attribute]| {
         attributes
@@ -40,7 +40,7 @@ pub(crate) fn decides_about_unknown_fields(ty: &syn::DeriveInput) -> bool {
     inside || decides(&ty.attrs)
 }
 
-/// Searches a `serde(…)` among these tokens, also inside `cfg_attr(…)`.
+/// Searches the tokens for such an option in `serde(…)`, including inside `cfg_attr(…)`.
 fn decides(tokens: TokenStream, mut within: bool) -> bool {
     tokens.into_iter().any(|tree| match tree {
         TokenTree::Ident(word) => {

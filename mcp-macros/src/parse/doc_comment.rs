@@ -1,4 +1,4 @@
-//! Descriptions: doc comments, or options that replace them.
+//! Reads descriptions from doc comments or from the options that replace them.
 
 use crate::parse::literal::literal;
 use crate::parse::value::Expression;
@@ -10,12 +10,13 @@ pub(crate) enum Description {
     Option(syn::Expr),
     /// The text of a doc comment.
     Text(String),
-    /// The values of a doc comment that are not all literals, such as `include_str!`.
+    /// The expressions of a doc comment, if not all of them are literals, as in `#[doc = include_str!(…)]`.
     Parts(Vec<syn::Expr>),
 }
 
 impl Description {
-    /// Returns the value of the option, or else the doc comments among these attributes; `None` if there is no text.
+    /// Returns the option's value if it is set, and the doc comments among the attributes otherwise; `None` if these
+    /// are empty.
     pub(crate) fn new(option: Option<&Expression>, attributes: &[syn::Attribute]) -> Option<Self> {
         if let Some(Expression(option)) = option {
             return Some(Self::Option(option.clone()));
@@ -43,7 +44,7 @@ fn as_text(expression: &syn::Expr) -> Option<String> {
     }
 }
 
-/// Joins the lines, without their common indentation and without leading or trailing empty lines.
+/// Joins the lines after removing their common indentation and any leading or trailing empty lines.
 fn join(texts: &[String]) -> String {
     let lines = || texts.iter().flat_map(|text| text.split('\n'));
     let indent = lines()

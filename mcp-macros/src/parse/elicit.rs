@@ -1,4 +1,4 @@
-//! `#[derive(Elicit)]`: the options `#[elicit(…)]` on forms, choices and their fields.
+//! Parses types with `#[derive(Elicit)]`, and the `#[elicit(…)]` options on them and on their fields and variants.
 
 use darling::FromAttributes;
 use proc_macro2::TokenStream;
@@ -9,29 +9,29 @@ use crate::parse::range::{Length, Range};
 use crate::parse::reword::reworded;
 use crate::parse::value::{Expression, Keyed, PathValue, keyed_text, text};
 
-/// The options on the type.
+/// Options on the type.
 #[derive(Default, FromAttributes)]
 #[darling(attributes(elicit))]
 pub(crate) struct FormOptions {
-    /// The path of the runtime crate.
+    /// The path to the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// The options on a field of a struct.
+/// Options on a struct field.
 #[derive(Default, FromAttributes)]
 #[darling(attributes(elicit))]
 pub(crate) struct FieldOptions {
-    /// The name in the client's answer. Default: the field's name.
+    /// The name in the client's answer. Defaults to the field's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// The display name.
     pub(crate) title: Option<Expression>,
-    /// Instructions for the user, instead of the doc comment.
+    /// Replaces the doc comment as the instructions for the user.
     pub(crate) description: Option<Expression>,
-    /// The value that the form starts with.
+    /// The initial value in the form.
     pub(crate) default: Option<Expression>,
-    /// The allowed numbers.
+    /// The allowed range of numbers.
     pub(crate) range: Option<Keyed<Range>>,
     /// The allowed number of characters or choices.
     pub(crate) length: Option<Keyed<Length>>,
@@ -40,14 +40,14 @@ pub(crate) struct FieldOptions {
     pub(crate) format: Option<Keyed<syn::LitStr>>,
 }
 
-/// The options on a variant of an enum.
+/// Options on an enum variant.
 #[derive(Default, FromAttributes)]
 #[darling(attributes(elicit))]
 pub(crate) struct ChoiceOptions {
-    /// The value in the client's answer. Default: the variant's name.
+    /// The value in the client's answer. Defaults to the variant's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
-    /// The display name, instead of the doc comment.
+    /// Replaces the doc comment as the display name.
     pub(crate) title: Option<Expression>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct ElicitedType {
 
 /// The contents of a type that derives `Elicit`.
 pub(crate) enum ElicitedBody {
-    /// The fields of a struct without names.
+    /// The fields of a tuple struct.
     Unnamed(syn::FieldsUnnamed),
     /// The fields of any other struct.
     Fields(Vec<ElicitedField>),
@@ -120,7 +120,7 @@ pub(crate) fn parse_elicit(item: TokenStream, errors: &mut Errors) -> syn::Resul
     })
 }
 
-/// Reads a field; `None` if it has no name.
+/// Parses the options of a field; returns `None` if the field has no name.
 fn parse_field(field: syn::Field, errors: &mut Errors) -> Option<ElicitedField> {
     let options: FieldOptions = parse_attributes(&field.attrs, errors);
     Some(ElicitedField {
@@ -141,7 +141,7 @@ fn parse_variant(variant: syn::Variant, errors: &mut Errors) -> ElicitedVariant 
     }
 }
 
-/// Reads the options `#[elicit(…)]`; after an error, none are set.
+/// Parses the options in `#[elicit(…)]`. If there is an error, no options are set.
 fn parse_attributes<T: Default + FromAttributes>(
     attributes: &[syn::Attribute],
     errors: &mut Errors,

@@ -1,4 +1,5 @@
-//! Splits a function into attributes, signature and body. The body stays raw tokens, so half-typed code still expands.
+//! Splits a function into attributes, signature and body. The body is kept as raw tokens, so that half-typed code still
+//! expands.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -12,7 +13,7 @@ pub(crate) struct Function {
     pub(crate) attributes: Vec<syn::Attribute>,
     pub(crate) visibility: syn::Visibility,
     pub(crate) signature: syn::Signature,
-    /// The block, or any other tokens in its position.
+    /// The block, or any other tokens that follow the signature.
     pub(crate) body: TokenStream,
 }
 
@@ -39,9 +40,10 @@ impl ToTokens for Function {
 }
 
 impl Function {
-    /// Removes markers and doc comments from the parameters, because Rust does not allow them there.
+    /// Removes `#[arg(…)]`, `#[complete(…)]` and doc comments from the parameters, because Rust does not allow them
+    /// there.
     ///
-    /// Returns one list per parameter, without the receiver.
+    /// Returns the removed attributes as one list per parameter, excluding the receiver.
     pub(crate) fn take_parameter_attributes(&mut self) -> Vec<Vec<syn::Attribute>> {
         self.signature
             .inputs
@@ -59,7 +61,7 @@ impl Function {
             .collect()
     }
 
-    /// Removes and returns the markers, such as `#[tool]`; a valid function has at most one.
+    /// Removes and returns the marker attributes, such as `#[tool]`. A valid function has at most one.
     pub(crate) fn take_markers(&mut self) -> Vec<(Kind, syn::Attribute)> {
         let mut markers = Vec::new();
         self.attributes.retain(|attribute| {

@@ -1,4 +1,4 @@
-//! The options that limit a handler's time, rate, concurrency and output; every attribute takes the same ones.
+//! Options that limit a handler's time, rate, concurrency and output. They are the same for all handler attributes.
 
 use darling::{Error, FromMeta, Result};
 
@@ -8,7 +8,7 @@ use crate::parse::value::{Expression, Time, parse_quantity, text};
 /// Limits on a handler.
 #[derive(Default, FromMeta)]
 pub(crate) struct GuardOptions {
-    /// Maximum duration of a call.
+    /// Time limit for a call.
     pub(crate) timeout: Option<Time>,
     /// Maximum rate of calls.
     #[darling(with = text)]
@@ -19,7 +19,7 @@ pub(crate) struct GuardOptions {
     pub(crate) max_output: Option<Size>,
 }
 
-/// A whole number above zero, or an expression of type `usize`.
+/// A whole number greater than zero, or an expression of type `usize`.
 #[derive(Clone, Debug)]
 pub(crate) struct Count(pub(crate) syn::Expr);
 
@@ -78,7 +78,7 @@ fn parse_size(text: &str) -> Option<usize> {
         ("MB", 1_000_000),
         ("MiB", 1 << 20),
     ];
-    // Counted in 32 bits, because the server may be built for a smaller machine than this one.
+    // Limited to 32 bits, because the server may be built for a target with a smaller `usize` than this machine.
     let bytes = u32::try_from(parse_quantity(text, &units)?).ok()?;
     usize::try_from(bytes).ok().filter(|bytes| *bytes > 0)
 }

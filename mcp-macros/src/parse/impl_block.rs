@@ -1,4 +1,4 @@
-//! Splits an `impl` block into its header and its items. Only functions are parsed further.
+//! Splits an `impl` block into its header and its items. Among the items, only functions are parsed further.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -14,7 +14,7 @@ pub(crate) struct ImplBlock {
     unsafety: Option<syn::Token![unsafe]>,
     impl_token: syn::Token![impl],
     pub(crate) generics: syn::Generics,
-    /// The implemented trait; an error, reported later.
+    /// The implemented trait. Having one is an error, which is reported later.
     pub(crate) of_trait: Option<(syn::Path, syn::Token![for])>,
     pub(crate) self_type: syn::Type,
     brace: syn::token::Brace,
@@ -23,9 +23,9 @@ pub(crate) struct ImplBlock {
 
 /// An item of an `impl` block.
 pub(crate) enum Item {
-    /// A method or associated function, with its attributes once they are read.
+    /// A method or associated function, with its annotations once they have been parsed.
     Function(Box<Function>, Option<Box<Annotations>>),
-    /// Anything else, untouched.
+    /// Any other item, unchanged.
     Other(TokenStream),
 }
 
@@ -57,7 +57,7 @@ impl Parse for ImplBlock {
     }
 }
 
-/// Reads the `Trait for` of the header, if there is one.
+/// Parses `Trait for` in the header, if it is there.
 fn parse_trait(input: ParseStream<'_>) -> Option<(syn::Path, syn::Token![for])> {
     let fork = input.fork();
     let path = fork.parse::<syn::Path>().ok()?;
@@ -97,12 +97,12 @@ fn is_function(input: ParseStream<'_>) -> bool {
                 || input.peek2(syn::Token![extern])))
 }
 
-/// Reads the block of a function, or the semicolon in its position.
+/// Parses the body of a function, or the semicolon in its place.
 fn parse_body(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     input.parse::<TokenTree>().map(ToTokens::into_token_stream)
 }
 
-/// Reads any other item: a constant or type ends at its `;`, a macro call at its `;` or its braces.
+/// Parses any other item. A constant or type ends with `;`; a macro call ends with `;` or a closing brace.
 fn parse_other(input: ParseStream<'_>, after_head: ParseStream<'_>) -> syn::Result<Item> {
     let ends_at_brace = !after_head.peek(syn::Token![const]) && !after_head.peek(syn::Token![type]);
     let mut tokens = TokenStream::new();
@@ -124,7 +124,7 @@ fn parse_other(input: ParseStream<'_>, after_head: ParseStream<'_>) -> syn::Resu
 }
 
 impl ImplBlock {
-    /// The `#[cfg(…)]` attributes of the block.
+    /// Returns the `#[cfg(…)]` attributes of the block.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = syn::Attribute> {
         self.attributes
             .iter()

@@ -1,6 +1,6 @@
-//! The kinds of handlers.
+//! Kinds of handlers.
 
-/// The kind of a handler, by its attribute.
+/// The kind of a handler, as determined by its attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tool,
@@ -11,7 +11,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind of a marker such as `#[tool]` or `#[mcp_runtime::tool(…)]`.
+    /// Returns the kind for a marker attribute such as `#[tool]` or `#[mcp_runtime::tool(…)]`; `None` for any other
+    /// attribute.
     pub(crate) fn of_attribute(attribute: &syn::Attribute) -> Option<Self> {
         let name = &attribute.path().segments.last()?.ident;
         [
@@ -36,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// Returns the noun for such a function in messages.
+    /// Returns the noun for this kind of handler in error messages.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::ResourceTemplate => "resource template",

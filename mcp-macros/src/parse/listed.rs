@@ -1,4 +1,4 @@
-//! The options that several kinds of handlers share.
+//! Options shared by several kinds of handlers.
 
 use darling::FromMeta;
 
@@ -6,36 +6,36 @@ use crate::parse::access::{Scopes, Tags};
 use crate::parse::guard::GuardOptions;
 use crate::parse::value::{Expression, Icons, PathValue, text};
 
-/// The options of every attribute on a function.
+/// Options accepted by every handler attribute.
 #[derive(Default, FromMeta)]
 pub(crate) struct CommonOptions {
     #[darling(flatten)]
     pub(crate) guards: GuardOptions,
-    /// The path of the runtime crate.
+    /// The path to the runtime crate.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// The options of everything that clients list: tools, prompts, resources and resource templates.
+/// Options for the handlers that clients can list: tools, prompts, resources and resource templates.
 #[derive(Default, FromMeta)]
 pub(crate) struct ListedOptions {
-    /// The name on the wire. Default: the function's name.
+    /// The name on the wire. Defaults to the function's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
     /// The display name.
     #[darling(with = text)]
     pub(crate) title: Option<syn::LitStr>,
-    /// The description, instead of the doc comment.
+    /// Replaces the doc comment as the description.
     pub(crate) description: Option<Expression>,
-    /// Icons for user interfaces.
+    /// The icons to show in user interfaces.
     pub(crate) icons: Option<Icons>,
-    /// The `_meta` object, as an expression.
+    /// An expression for the `_meta` object.
     pub(crate) meta: Option<Expression>,
-    /// The tags it can be selected with.
+    /// The tags by which the handler can be selected.
     pub(crate) tags: Option<Tags>,
-    /// The scopes that a caller must have, all of them.
+    /// The scopes that a caller must have. All of them are required.
     pub(crate) scopes: Option<Scopes>,
-    /// The function that decides whether a caller can see it.
+    /// The function that decides whether the handler is visible to a caller.
     pub(crate) visible_if: Option<PathValue>,
     #[darling(flatten)]
     pub(crate) common: CommonOptions,

@@ -1,4 +1,4 @@
-//! Turns tokens into options and split items. All decisions are left to `model`.
+//! Turns tokens into options and parsed items. All decisions are left to `model`.
 
 pub(crate) mod access;
 pub(crate) mod annotations;

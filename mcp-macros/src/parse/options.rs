@@ -1,4 +1,4 @@
-//! The options in the parentheses of an attribute.
+//! Parses the options in the parentheses of an attribute.
 
 use darling::FromMeta;
 use darling::ast::NestedMeta;
@@ -15,17 +15,17 @@ use crate::parse::reword::reworded;
 use crate::parse::tool::ToolOptions;
 use crate::parse::value::PathValue;
 
-/// The options of one kind of handler.
+/// Options for a handler of a given kind.
 pub(crate) enum Options {
     Tool(Box<ToolOptions>),
     Prompt(Box<ListedOptions>),
-    /// The URI of a resource or the URI template of a resource template, and the options after it.
+    /// The URI of a resource, or the URI template of a resource template, followed by its options.
     Resource(syn::LitStr, Box<ResourceOptions>),
     Completer(Box<CompleterOptions>),
 }
 
 impl Options {
-    /// Reads the options of an attribute; after an error, none are set.
+    /// Parses the options in an attribute. If there is an error, no options are set.
     pub(crate) fn parse(kind: Kind, tokens: TokenStream, errors: &mut Errors) -> Self {
         let example = match kind {
             Kind::Tool => return Self::Tool(parse_options(tokens, errors)),
@@ -42,7 +42,7 @@ impl Options {
         Self::Resource(uri, options)
     }
 
-    /// Returns the options that every kind takes.
+    /// Returns the options that every kind of handler accepts.
     pub(crate) fn common(&self) -> &CommonOptions {
         match self {
             Self::Completer(completer) => &completer.common,
@@ -52,7 +52,7 @@ impl Options {
         }
     }
 
-    /// Returns the options of everything that clients list.
+    /// Returns the options for handlers that clients can list; `None` for a completer.
     pub(crate) fn listed(&self) -> Option<&ListedOptions> {
         match self {
             Self::Completer(_) => None,
@@ -63,15 +63,15 @@ impl Options {
     }
 }
 
-/// The options of attributes that take no other: `#[server(…)]`, `#[main(…)]` and `#[expose(…)]`.
+/// The only option that `#[server(…)]`, `#[main(…)]` and `#[expose(…)]` accept.
 #[derive(Default, FromMeta)]
 pub(crate) struct CrateOption {
-    /// The path of the runtime crate; in `#[server(…)]`, for all methods that do not specify one.
+    /// The path to the runtime crate. In `#[server(…)]`, it applies to all methods that do not specify one.
     #[darling(rename = "crate")]
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// Parses an item and the options of the attribute above it.
+/// Parses an item and the options in the attribute above it.
 pub(crate) fn parse_attribute<Item: Parse, O: Default + FromMeta>(
     options: TokenStream,
     item: TokenStream,
@@ -82,7 +82,7 @@ pub(crate) fn parse_attribute<Item: Parse, O: Default + FromMeta>(
     Ok((item, parse_options(options, errors)))
 }
 
-/// Parses an item; the error for a complete item of another kind is `expected`.
+/// Parses an item. If the tokens are a valid item of a different kind, the error message is `expected`.
 pub(crate) fn parse_item<Item: Parse>(item: TokenStream, expected: &str) -> syn::Result<Item> {
     syn::parse2(item.clone()).map_err(|error| match syn::parse2::<syn::Item>(item) {
         Ok(_) => syn::Error::new(error.span(), expected),
@@ -90,14 +90,14 @@ pub(crate) fn parse_item<Item: Parse>(item: TokenStream, expected: &str) -> syn:
     })
 }
 
-/// Reads a list of options; after an error, none are set.
+/// Parses a list of options. If there is an error, no options are set.
 fn parse_options<T: Default + FromMeta>(tokens: TokenStream, errors: &mut Errors) -> T {
     let options = NestedMeta::parse_meta_list(tokens)
         .and_then(|options| T::from_list(&options).map_err(reworded));
     errors.take(options).unwrap_or_default()
 }
 
-/// Reads a leading URI, then a list of options.
+/// Parses a URI followed by a list of options.
 fn parse_resource(
     tokens: TokenStream,
     attribute: &str,

@@ -1,4 +1,4 @@
-//! Ranges of numbers and of lengths: `range(1..=100)`, `length(..=10)`.
+//! Parses ranges of numbers and lengths: `range(1..=100)`, `length(..=10)`.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use proc_macro2::Span;
 
 use crate::parse::literal::{literal, signed};
 
-/// A number literal in a range, with its span.
+/// A number literal with its span.
 #[derive(Clone, Debug)]
 pub(crate) struct Number {
     pub(crate) span: Span,
@@ -22,7 +22,7 @@ pub(crate) enum NumberValue {
 }
 
 impl NumberValue {
-    /// Returns `true` if both are whole numbers or both are decimal numbers.
+    /// Returns `true` if both are whole numbers, or both are decimal numbers.
     pub(crate) fn is_same_kind(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
@@ -50,7 +50,7 @@ impl fmt::Display for NumberValue {
     }
 }
 
-/// `range(1..=100)`: both ends are inclusive here.
+/// The option `range(1..=100)`. Both ends are inclusive, even if the range was written with `..`.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     pub(crate) start: Option<Number>,
@@ -81,7 +81,7 @@ impl FromMeta for Range {
     }
 }
 
-/// `length(1..=200)`, or `length(5)` for exactly that.
+/// The option `length(1..=200)`, or `length(5)` for an exact length.
 #[derive(Clone, Debug)]
 pub(crate) struct Length {
     pub(crate) min: Option<u64>,
@@ -127,7 +127,7 @@ fn parse_range(item: &syn::Meta, form: &str) -> Result<syn::ExprRange> {
     }
 }
 
-/// Reads a number literal, optionally negative.
+/// Parses a number literal, which may be negative.
 pub(crate) fn parse_number(expression: &syn::Expr) -> Result<Number> {
     let number = |literal: &syn::Lit, value| Number {
         span: literal.span(),

@@ -1,4 +1,4 @@
-//! The options of `#[resource("uri", …)]` and `#[resource_template("uri", …)]`.
+//! Options in `#[resource("uri", …)]` and `#[resource_template("uri", …)]`.
 
 use darling::util::Flag;
 use darling::{Error, FromMeta, Result};
@@ -7,22 +7,22 @@ use crate::parse::listed::ListedOptions;
 use crate::parse::literal::literal;
 use crate::parse::value::{Cache, Expression, Keyed, PathValue, Time, text};
 
-/// The options after the URI in `#[resource(…)]` and `#[resource_template(…)]`.
+/// Options that follow the URI in `#[resource(…)]` and `#[resource_template(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ResourceOptions {
-    /// The media type of the contents.
+    /// The media type of the resource's contents.
     #[darling(with = text)]
     pub(crate) mime_type: Option<syn::LitStr>,
-    /// The size in bytes.
+    /// The size of the contents in bytes.
     pub(crate) size: Option<Keyed<u64>>,
     /// The intended audience.
     pub(crate) audience: Option<Audience>,
-    /// The importance.
+    /// The importance of the resource.
     pub(crate) priority: Option<Priority>,
-    /// The time of the last change, in ISO 8601.
+    /// The time of the last change, in ISO 8601 format.
     #[darling(with = text)]
     pub(crate) last_modified: Option<syn::LitStr>,
-    /// The time for which a client may cache the contents.
+    /// The duration for which a client may cache the contents.
     pub(crate) ttl: Option<Time>,
     /// The scope in which the contents may be cached.
     pub(crate) cache: Option<Cache>,
@@ -32,12 +32,12 @@ pub(crate) struct ResourceOptions {
     pub(crate) listed: ListedOptions,
 }
 
-/// The options of `audience(…)`.
+/// Options in `audience(…)`.
 #[derive(Default, FromMeta)]
 pub(crate) struct Audience {
-    /// The user.
+    /// The contents are meant for the user.
     pub(crate) user: Flag,
-    /// The model.
+    /// The contents are meant for the model.
     pub(crate) assistant: Flag,
 }
 

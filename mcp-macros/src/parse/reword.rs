@@ -1,8 +1,8 @@
-//! Rewords the errors of option parsing.
+//! Rewords the errors that darling reports when it parses options.
 //!
-//! darling's errors differ only in their messages; a message that is not known here is passed on unchanged.
+//! These errors can be told apart only by their messages. Unrecognized messages are passed on unchanged.
 
-/// Converts the errors, with new messages at the same spans.
+/// Converts darling's errors to syn's and rewords their messages, keeping their spans.
 pub(crate) fn reworded(error: darling::Error) -> syn::Error {
     let mut errors = syn::Error::from(error)
         .into_iter()
@@ -42,7 +42,7 @@ fn reword(text: &str) -> String {
     }
 }
 
-/// Suggests what to write instead of an unknown option; `hint` is darling's suggestion.
+/// Suggests a replacement for an unknown option. `hint` is darling's suggestion.
 fn hint_for(name: &str, hint: &str) -> Option<String> {
     let instead = match name {
         "min" | "max" | "minimum" | "maximum" | "ge" | "le" | "gt" | "lt" => {
@@ -65,15 +65,15 @@ fn hint_for(name: &str, hint: &str) -> Option<String> {
     Some(format!("options are {known}"))
 }
 
-/// Returns `true` if one is a prefix of the other or the edit distance is small, because darling also suggests names that are
-/// only vaguely similar.
+/// Returns `true` if one name is a prefix of the other or their edit distance is small. Darling also suggests names
+/// that are only vaguely similar, which this filters out.
 fn is_close(written: &str, name: &str) -> bool {
     let begins = written.len().min(name.len()) >= 3
         && (written.starts_with(name) || name.starts_with(written));
     begins || edits(written, name) * 2 < written.len().max(name.len())
 }
 
-/// Returns the edit distance in bytes: insertions, deletions and replacements.
+/// Returns the edit distance: the minimum number of bytes to insert, delete or replace.
 fn edits(a: &str, b: &str) -> usize {
     let mut above: Vec<usize> = (0..=b.len()).collect();
     for (row, left) in a.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! The `impl` block below `#[server]`, with the attributes of its methods.
+//! Parses the `impl` block below `#[server]` and the attributes of its methods.
 
 use proc_macro2::TokenStream;
 
@@ -8,13 +8,13 @@ use crate::parse::impl_block::{ImplBlock, Item};
 use crate::parse::options::{CrateOption, parse_attribute};
 use crate::parse::value::PathValue;
 
-/// An `impl` block, with the attributes of its methods.
+/// An `impl` block with the attributes of its methods.
 pub(crate) struct AnnotatedBlock {
     pub(crate) block: ImplBlock,
     pub(crate) runtime: Option<PathValue>,
 }
 
-/// Parses the block below `#[server]`.
+/// Parses the `impl` block below `#[server]`.
 pub(crate) fn parse_server(
     options: TokenStream,
     item: TokenStream,

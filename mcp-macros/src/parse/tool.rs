@@ -1,4 +1,4 @@
-//! The options of `#[tool(…)]`.
+//! Options in `#[tool(…)]`.
 
 use darling::FromMeta;
 use darling::util::Flag;
@@ -6,31 +6,31 @@ use darling::util::Flag;
 use crate::parse::listed::ListedOptions;
 use crate::parse::value::{Cache, Expression, Keyed, Time, flag};
 
-/// The options of `#[tool(…)]`.
+/// Options in `#[tool(…)]`.
 #[derive(Default, FromMeta)]
 pub(crate) struct ToolOptions {
-    /// The tool changes nothing.
+    /// The tool does not modify its environment.
     #[darling(with = flag)]
     pub(crate) read_only: Option<Keyed<bool>>,
     /// The tool may delete or overwrite data.
     #[darling(with = flag)]
     pub(crate) destructive: Option<Keyed<bool>>,
-    /// Repeated calls have no further effect.
+    /// Repeating a call with the same arguments has no additional effect.
     #[darling(with = flag)]
     pub(crate) idempotent: Option<Keyed<bool>>,
     /// The tool interacts with the world outside the server.
     #[darling(with = flag)]
     pub(crate) open_world: Option<Keyed<bool>>,
-    /// The tool blocks its thread.
+    /// The tool blocks the thread that it runs on.
     #[darling(with = flag)]
     pub(crate) blocking: Option<Keyed<bool>>,
-    /// The features that the client must support.
+    /// The client features that the tool requires.
     pub(crate) requires: Option<Requires>,
-    /// The input schema, instead of the generated one.
+    /// Replaces the generated input schema.
     pub(crate) schema: Option<Expression>,
-    /// Arguments are not coerced.
+    /// If `true`, arguments of the wrong type are not coerced.
     pub(crate) strict: Option<bool>,
-    /// The time for which a client may cache a result.
+    /// The duration for which a client may cache a result.
     pub(crate) ttl: Option<Time>,
     /// The scope in which a result may be cached.
     pub(crate) cache: Option<Cache>,
@@ -38,7 +38,7 @@ pub(crate) struct ToolOptions {
     pub(crate) listed: ListedOptions,
 }
 
-/// The options of `requires(…)`.
+/// Options in `requires(…)`.
 #[derive(Default, FromMeta)]
 pub(crate) struct Requires {
     /// Sampling from a model.
@@ -49,6 +49,6 @@ pub(crate) struct Requires {
     pub(crate) elicitation: Flag,
     /// Elicitation with a URL.
     pub(crate) elicitation_url: Flag,
-    /// Listing its roots.
+    /// Listing the client's roots.
     pub(crate) roots: Flag,
 }

@@ -1,9 +1,9 @@
-//! Searches the tokens of a type.
+//! Searches the tokens of a type for nested references and `impl`.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 
-/// Finds a reference nested inside a type; returns its span and the owned type to write instead.
+/// Finds a reference nested inside a type. Returns its span and the owned type to use instead.
 pub(crate) fn find_nested_reference(ty: &syn::Type) -> Option<(Span, String)> {
     nested_reference(ty.to_token_stream())
 }
@@ -22,7 +22,7 @@ fn nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
                 {
                     lifetime = tokens.next();
                 }
-                // A `'static` reference outlives the call, so shared state may hold it.
+                // `'static` references are allowed, because shared state may contain them and they outlive the call.
                 if matches!(lifetime, Some(TokenTree::Ident(name)) if name == "static") {
                     continue;
                 }
@@ -50,7 +50,7 @@ fn nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
     None
 }
 
-/// Returns the span of the word `impl` in a type.
+/// Returns the span of the first `impl` keyword in a type.
 pub(crate) fn find_impl(ty: &syn::Type) -> Option<Span> {
     impl_in(ty.to_token_stream())
 }

@@ -1,4 +1,4 @@
-//! Values of options that several attributes share.
+//! Parses option values used by several attributes.
 
 use darling::ast::NestedMeta;
 use darling::{Error, FromMeta, Result};
@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 
 use crate::parse::literal::literal;
 
-/// A value with the span of its key, for error carets.
+/// A value with the span of its key, where errors about the option are reported.
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed<T> {
     pub(crate) key: Span,
@@ -24,7 +24,7 @@ impl<T: FromMeta> FromMeta for Keyed<T> {
     }
 }
 
-/// Reads a string literal.
+/// Parses a string literal.
 pub(crate) fn text(item: &syn::Meta) -> Result<Option<syn::LitStr>> {
     let literal = match item {
         syn::Meta::NameValue(pair) => literal(&pair.value),
@@ -39,7 +39,7 @@ pub(crate) fn text(item: &syn::Meta) -> Result<Option<syn::LitStr>> {
     }
 }
 
-/// Reads a string literal, with the span of its key.
+/// Parses a string literal and keeps the span of its key.
 pub(crate) fn keyed_text(item: &syn::Meta) -> Result<Option<Keyed<syn::LitStr>>> {
     Ok(text(item)?.map(|value| Keyed {
         key: item.path().span(),
@@ -47,7 +47,7 @@ pub(crate) fn keyed_text(item: &syn::Meta) -> Result<Option<Keyed<syn::LitStr>>>
     }))
 }
 
-/// Reads a flag: `read_only`, or `read_only = false`.
+/// Parses a flag, written as `read_only` or `read_only = false`.
 pub(crate) fn flag(item: &syn::Meta) -> Result<Option<Keyed<bool>>> {
     let value = match item {
         syn::Meta::Path(_) => Some(true),
@@ -83,7 +83,7 @@ fn name(item: &syn::Meta) -> String {
         .unwrap_or_default()
 }
 
-/// A Rust expression, kept unchanged: a string literal is a string, not an expression in quotes.
+/// A Rust expression, kept unchanged. Unlike in darling, a string literal is a string, not a quoted expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Expression(pub(crate) syn::Expr);
 
@@ -96,7 +96,7 @@ impl FromMeta for Expression {
     }
 }
 
-/// The path of a function or crate.
+/// The path to a function or crate.
 #[derive(Clone, Debug)]
 pub(crate) struct PathValue(pub(crate) syn::Path);
 
@@ -145,7 +145,8 @@ fn parse_time(text: &str) -> Option<u64> {
     )
 }
 
-/// Reads a whole number and one of these units.
+/// Parses a whole number followed by one of the units; returns `None` if the text has a different form or the product
+/// overflows.
 pub(crate) fn parse_quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
@@ -172,7 +173,8 @@ impl FromMeta for Cache {
     }
 }
 
-/// `icons = ["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 96x96", theme = "dark")]`, or one string.
+/// The option `icons = ["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 96x96", theme = "dark")]`. A
+/// single icon needs no brackets.
 #[derive(Clone, Debug)]
 pub(crate) struct Icons(pub(crate) Vec<Icon>);
 
@@ -183,23 +185,23 @@ pub(crate) struct Icon {
     pub(crate) options: IconOptions,
 }
 
-/// The options of `icon(…)`.
+/// Options in `icon(…)`.
 #[derive(Clone, Debug, Default, FromMeta)]
 pub(crate) struct IconOptions {
     /// The URI of the image.
     #[darling(with = text)]
     src: Option<syn::LitStr>,
-    /// The media type.
+    /// The media type of the image.
     #[darling(with = text)]
     pub(crate) mime_type: Option<syn::LitStr>,
-    /// The suitable sizes, separated by spaces.
+    /// The sizes at which the icon can be shown, separated by spaces.
     #[darling(with = text)]
     pub(crate) sizes: Option<syn::LitStr>,
-    /// The background that it is drawn for.
+    /// The background that the icon is designed for.
     pub(crate) theme: Option<Theme>,
 }
 
-/// The background of an icon.
+/// The background that an icon is designed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Theme {
     Light,

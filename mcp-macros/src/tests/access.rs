@@ -1,4 +1,4 @@
-//! `scopes(…)` and `visible_if = …`
+//! Tests of `scopes(…)` and `visible_if = …`.
 
 use expect_test::expect;
 

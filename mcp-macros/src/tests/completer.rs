@@ -1,4 +1,4 @@
-//! `#[completer]`
+//! Tests of `#[completer]`.
 
 use expect_test::expect;
 

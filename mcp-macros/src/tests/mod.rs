@@ -1,4 +1,4 @@
-//! Snapshots of expansions, pretty-printed. Read a changed snapshot line by line before accepting it.
+//! Pretty-printed snapshots of expansions. Review a changed snapshot line by line before accepting it.
 
 mod access;
 mod completer;

@@ -1,4 +1,4 @@
-//! `#[prompt]`
+//! Tests of `#[prompt]`.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! `#[resource]` and `#[resource_template]`
+//! Tests of `#[resource]` and `#[resource_template]`.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! `#[server]`
+//! Tests of `#[server]`.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! `#[tool]`
+//! Tests of `#[tool]`.
 
 use expect_test::expect;
 

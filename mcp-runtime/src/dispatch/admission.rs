@@ -1,4 +1,4 @@
-//! Admission of callers: scopes implied by the granted ones, and whether anonymous callers are trusted.
+//! Admission of callers: adds the scopes that granted scopes imply, and decides whether to trust anonymous callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,20 +7,20 @@ use crate::context::Caller;
 /// Rules for admitting callers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Admission {
-    /// Directly implied scopes, by the scope that implies them.
+    /// Maps each scope to the scopes that it directly implies.
     implied: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
-    /// `true` if anonymous callers may do everything.
+    /// `true` if anonymous callers have full access.
     pub(crate) trusts_anonymous: bool,
 }
 
 impl Admission {
-    /// Adds a rule: callers with the scope `broad` have `narrow` as well.
+    /// Adds a rule that gives callers with the scope `broad` the scope `narrow` as well.
     pub(crate) fn imply(&mut self, broad: &str, narrow: &str) {
         let implied = self.implied.entry(broad.into()).or_default();
         implied.insert(narrow.into());
     }
 
-    /// Returns the caller as the rest of the server sees it.
+    /// Applies the rules to a caller and returns the caller that the rest of the server sees.
     pub(super) fn admit(&self, caller: Caller) -> Caller {
         match caller.principal() {
             None if self.trusts_anonymous => Caller::trusted(),
@@ -37,7 +37,7 @@ impl Admission {
         }
     }
 
-    /// Returns these scopes and all scopes that they imply.
+    /// Returns the given scopes and, transitively, all scopes that they imply.
     fn with_implied<'a>(&'a self, granted: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
         let mut all = granted.clone();
         let mut open: Vec<&str> = granted.iter().copied().collect();

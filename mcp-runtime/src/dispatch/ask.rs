@@ -1,4 +1,4 @@
-//! Questions of one call to its client, over both ways in which a question can travel.
+//! Questions from one call to its client, and the two ways to deliver them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,41 +19,41 @@ use crate::protocol::{ProtocolVersion, encode, errors, input, negotiation};
 use crate::random;
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
-/// Maximum number of times that a form is sent if its answers do not fit, over all rounds of a call.
+/// Maximum number of times that a form is sent if its answers are invalid, counted over all rounds of a call.
 const TRIES: u32 = 3;
 
-/// The questions of one call to its client.
+/// The questions from one call to its client.
 pub(super) struct Asks {
     dispatcher: Arc<Dispatcher>,
     version: ProtocolVersion,
     capabilities: Arc<ClientCapabilities>,
     call: OnceLock<CallId>,
-    /// `None` until the call uses its first question or `once`.
+    /// `None` until the call first asks a question or uses `once`.
     seen: Mutex<Option<Box<AskedQuestions>>>,
     way: Way,
-    /// Wakes the task that polls the call: a question may be polled by another task.
+    /// Wakes the task that polls the call, because a question may be polled by another task.
     caller: Bell,
 }
 
-/// How questions travel.
+/// How questions are delivered to the client.
 pub(super) enum Way {
-    /// Not at all: this method cannot ask questions.
+    /// Not delivered, because this method cannot ask questions.
     None,
-    /// As requests from the server.
+    /// Sent as requests from the server.
     Requests {
         pending: Arc<PendingQuestions>,
         sink: Arc<dyn Sink>,
-        /// The ids of requests of this call that await an answer.
+        /// The ids of this call's requests that have not been answered yet.
         waiting: Mutex<Vec<u64>>,
     },
-    /// At the end of a round.
+    /// Returned in the result that ends a round.
     Rounds(Round),
 }
 
 /// The questions and `once` names used in this run of the handler.
 #[derive(Default)]
 struct AskedQuestions {
-    /// The number of uses of each digest or name.
+    /// How often each digest or name has been used.
     asked: BTreeMap<String, u32>,
     once: BTreeSet<String>,
 }
@@ -82,14 +82,14 @@ impl Asks {
         }
     }
 
-    /// Registers the task to be woken when a question is asked or answered in another task.
+    /// Registers the task to wake when a question is asked or answered in another task.
     pub(super) fn register(&self, task: &TaskContext<'_>) {
         if !matches!(self.way, Way::None) {
             self.caller.register(task.waker());
         }
     }
 
-    /// Returns `true` while the call waits for an answer of the client.
+    /// Returns `true` while the call is waiting for an answer from the client.
     pub(super) fn is_waiting(&self) -> bool {
         match &self.way {
             Way::Requests { waiting, .. } => !lock(waiting).is_empty(),
@@ -97,7 +97,7 @@ impl Asks {
         }
     }
 
-    /// Ends the round if it can end now, and returns its end. Called when the handler is pending.
+    /// Ends the round if possible and returns its outcome. Called when the handler is pending.
     pub(super) fn round_over(&self) -> Option<RoundEnd> {
         match &self.way {
             Way::Rounds(round) => round.end(|| self.call_id()),
@@ -105,7 +105,7 @@ impl Asks {
         }
     }
 
-    /// Ends the questions of a call that is over: tasks that still wait for an answer get an error.
+    /// Closes the questions of a finished call. Tasks that are still waiting for an answer receive an error.
     pub(super) fn close(&self) {
         match &self.way {
             Way::None => {}
@@ -125,7 +125,7 @@ impl Asks {
         lock(&self.seen)
     }
 
-    /// Returns the key for this digest or name, numbered from the second use on.
+    /// Returns the key for this digest or name. From the second use on, a number is appended.
     fn numbered(&self, name: &str) -> String {
         let mut seen = self.seen();
         let asked = &mut seen.get_or_insert_default().asked;
@@ -142,7 +142,7 @@ impl Asks {
         AskError::Misused(format!("more than {most} questions are open at once"))
     }
 
-    /// Gives a question a request id and a deadline.
+    /// Assigns a request id and a deadline to a question.
     fn open(
         &self,
         question: &mut CallQuestion,
@@ -156,7 +156,7 @@ impl Asks {
         }
         let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
         lock(waiting).push(id);
-        // A year, if the limit is too large for the clock.
+        // If the timeout is too large for the clock, the deadline is one year from now.
         let now = Instant::now();
         let until = now.checked_add(limits.elicitation.timeout);
         let until = until.unwrap_or_else(|| now + std::time::Duration::from_hours(24 * 365));
@@ -166,7 +166,7 @@ impl Asks {
         Ok(())
     }
 
-    /// Polls for the answer to a request from the server, and sends the request once it may be sent.
+    /// Sends a server request as soon as the client is ready for it and polls for the answer.
     fn receive(
         &self,
         question: &mut CallQuestion,
@@ -216,7 +216,7 @@ impl Asks {
         sink.send(&message)
     }
 
-    /// Removes a question that is no longer waited for, so that the clock of the call can go on.
+    /// Removes a question that the call is no longer waiting for, so that the call's clock can resume.
     fn no_longer(&self, waiting: &Mutex<Vec<u64>>, id: u64) {
         lock(waiting).retain(|other| *other != id);
         self.caller.wake();
@@ -315,7 +315,8 @@ impl Asking for Asks {
         question.rejected = question.rejected.saturating_add(1);
         question.progress = QuestionProgress::Not;
         let again = match &self.way {
-            // A user can correct a form. A program would give the same answer again.
+            // Only forms are worth repeating: a user can correct a form, but a program would give the same answer
+            // again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
             Way::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
             Way::None | Way::Requests { .. } => question.rejected < TRIES,

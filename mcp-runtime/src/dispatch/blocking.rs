@@ -1,4 +1,4 @@
-//! Waiting for a permit: to run a handler with limited concurrency, or to block a thread.
+//! Waiting for a permit, either to run a handler with limited concurrency or to block a thread.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::protocol::errors;
 use crate::registry::{CallPermit, CallPermits};
 use crate::telemetry;
 
-/// Delay after which a refused caller may retry.
+/// How long a refused caller should wait before it retries.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The number of permits that a call is waiting for. The clock of its timeout stops while it waits.
+/// The number of permits that a call is waiting for. The call's timeout is paused while it waits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits(Arc<AtomicUsize>);
 
@@ -25,7 +25,7 @@ impl Waits {
         self.0.load(Ordering::Relaxed) > 0
     }
 
-    /// Waits for a permit for a call of `what`.
+    /// Waits for a permit to call `what`.
     pub(super) async fn permit(
         &self,
         permits: &CallPermits,
@@ -51,8 +51,8 @@ impl Waits {
     }
 }
 
-/// Runs blocking work on its own thread, once a permit is free. A thread cannot be cancelled: abandoned work runs to its end,
-/// and keeps its permit and `held` until then.
+/// Runs blocking work on its own thread once a permit is free. Because a thread cannot be cancelled, abandoned work
+/// runs to completion and holds its permit and `held` until then.
 pub(super) async fn on_a_thread(
     dispatcher: Arc<Dispatcher>,
     work: Blocking,
@@ -64,14 +64,14 @@ pub(super) async fn on_a_thread(
     let permit = permit.await?;
     let work = telemetry::carried(work);
     let work = move || {
-        // The panic is caught on this thread, so that it is contained even if the call was abandoned.
+        // Catching the panic on this thread contains it even if the call was abandoned.
         let output = panics::catch(work);
         drop((permit, held));
         output
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(output)) => output,
-        // Resumed, to be caught where all panics of handlers are.
+        // Resuming the panic lets it be caught in the same place as all other handler panics.
         Ok(Err(panic)) => std::panic::resume_unwind(Box::new(panic)),
         Err(error) => Err(HandlerError::from(error)),
     }

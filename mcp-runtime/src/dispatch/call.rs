@@ -1,7 +1,7 @@
-//! Running calls and their results.
+//! Running calls and collecting their results.
 //!
-//! Panics of user code are caught here, and timeouts enforced. Dropping a [`RunningCall`] drops the handler's future and
-//! cancels clones of its context.
+//! This module catches panics in user code and enforces timeouts. Dropping a [`RunningCall`] drops the handler's future
+//! and cancels clones of its context.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,16 +20,16 @@ use crate::panics;
 
 pub(crate) use crate::dispatch::finish::Finished;
 
-/// The state of a call after its start.
+/// The state of a call that has been started.
 pub(crate) enum CallProgress<R = RunningCall, F = Finished> {
-    /// Finished already.
+    /// The call has finished.
     Done(F),
-    /// Still running: to be polled.
+    /// The call is still running and must be polled.
     Running(R),
 }
 
 impl CallProgress {
-    /// Polls a running call once, see [`RunningCall::first_poll`].
+    /// Polls a running call once; see [`RunningCall::first_poll`].
     #[cfg(feature = "http")]
     pub(crate) fn polled_once(self) -> Self {
         match self {
@@ -42,37 +42,37 @@ impl CallProgress {
     }
 }
 
-/// A handler's future, and the state that is dropped with it.
+/// A handler's future and the state that is dropped along with it.
 pub(crate) struct RunningCall {
     future: Option<Running>,
     finish: Option<Finish>,
     scope: Scope,
     limit: Duration,
-    /// Remaining time while the clock is stopped.
+    /// The time remaining before the timeout, while the clock is stopped.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
-    /// The permits it is waiting for, if it needs any.
+    /// The permits that the call is waiting for, if it needs any.
     waits: Option<Waits>,
 }
 
-/// The context of a call, if its handler takes one.
+/// The context of a call, if its handler uses one.
 pub(super) struct Scope(pub(super) Option<Arc<CallContext>>);
 
 impl Scope {
-    /// Sends held-back notifications, and closes the call's stream.
+    /// Sends held-back notifications and closes the call's stream.
     pub(super) fn close(&mut self) {
         if let Some(context) = self.0.take() {
             context.close();
         }
     }
 
-    /// Runs user code as part of this call; `Err` holds the text of a panic.
+    /// Runs user code as part of this call. Returns `Err` with the panic message if the code panics.
     pub(super) fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, String> {
         run(self.0.as_ref(), work)
     }
 }
 
-/// Runs user code as part of a call; `Err` holds the text of a panic.
+/// Runs user code as part of a call. Returns `Err` with the panic message if the code panics.
 pub(super) fn run<T>(
     context: Option<&Arc<CallContext>>,
     work: impl FnOnce() -> T,
@@ -99,13 +99,13 @@ impl RunningCall {
         }
     }
 
-    /// Stops the clock while the call waits for a permit.
+    /// Stops the clock while the call is waiting for a permit.
     pub(super) fn with_waits(mut self, waits: Waits) -> Self {
         self.waits = Some(waits);
         self
     }
 
-    /// Ends the call: its future is dropped, and its stream closed, before the response is written.
+    /// Ends the call: drops its future and closes its stream, so that both happen before the response is written.
     fn finished(&mut self, mut outcome: CallOutcome) -> Poll<Finished> {
         if let Err(panic) = self.drop_future()
             && matches!(outcome, CallOutcome::Output(_) | CallOutcome::Input(_))
@@ -115,13 +115,13 @@ impl RunningCall {
         self.scope.close();
         match self.finish.take() {
             Some(finish) => Poll::Ready(finish.with(outcome)),
-            // Polled again after the end, which no caller does; the response was returned already.
+            // Unreachable in practice: no caller polls again after the response has been returned.
             None => Poll::Pending,
         }
     }
 
-    /// Polls the call for the first time, without a waker: the caller must poll again at once, or drop the call. This avoids
-    /// a timer for calls that finish with the first poll.
+    /// Polls the call for the first time without a waker. The caller must poll again immediately or drop the call.
+    /// Calls that finish on the first poll therefore need no timer.
     pub(crate) fn first_poll(&mut self) -> Poll<Finished> {
         self.poll_handler(&mut TaskContext::from_waker(Waker::noop()))
     }
@@ -150,10 +150,10 @@ impl RunningCall {
         }
     }
 
-    /// Polls the timeout, whose clock runs only while the handler itself is working.
+    /// Polls the timeout. Its clock runs only while the handler itself is working.
     fn poll_clock(&mut self, task: &mut TaskContext<'_>) -> Poll<Finished> {
         if self.is_waiting() {
-            // Time spent waiting for the client or for a permit is not charged to the handler.
+            // Time spent waiting for the client or for a permit does not count towards the handler's timeout.
             if let Some(deadline) = self.deadline.take() {
                 self.left = deadline
                     .deadline()
@@ -174,7 +174,7 @@ impl RunningCall {
         self.finished(CallOutcome::TimedOut(limit))
     }
 
-    /// Returns `true` while the call waits for the client, or for a permit.
+    /// Returns `true` while the call is waiting for the client or for a permit.
     fn is_waiting(&self) -> bool {
         let context = self.scope.0.as_ref();
         self.waits.as_ref().is_some_and(Waits::is_waiting)

@@ -1,4 +1,4 @@
-//! The state behind a handler's context, in a single allocation.
+//! The state behind a handler's context, held in a single allocation.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -10,7 +10,7 @@ use crate::dispatch::rounds::{CallMemory, Round};
 use crate::dispatch::stream::{CallStream, LogBudget, LogLevel, Sink};
 use crate::jsonrpc::Member;
 
-/// The state of a call that its handler and the dispatcher share.
+/// The call state shared by the handler and the dispatcher.
 pub(super) struct CallContext {
     request: RequestContext,
     pub(super) stream: CallStream,
@@ -18,7 +18,8 @@ pub(super) struct CallContext {
 }
 
 impl CallContext {
-    /// Creates the state, when a handler first takes its context. `asking` is `Some` if the call may ask the client.
+    /// Creates the state when a handler first takes its context. `asking` is `Some` if the call may ask the client
+    /// questions.
     pub(super) fn new(
         dispatcher: &Arc<Dispatcher>,
         request: &Request<'_>,
@@ -72,13 +73,13 @@ impl CallContext {
         }
     }
 
-    /// Closes the call: sends held-back notifications, and nothing from then on.
+    /// Closes the call: sends held-back notifications and drops all later ones.
     pub(super) fn close(&self) {
         self.stream.finish();
         self.asks.close();
     }
 
-    /// Marks the call as cancelled, which clones of the context can see.
+    /// Marks the call as cancelled. Clones of the context can observe this.
     pub(super) fn cancel(&self) {
         self.request.cancel();
     }

@@ -1,7 +1,7 @@
-//! The memory of one multiplexed channel: the result of the handshake, and open subscriptions.
+//! The memory of one multiplexed channel: the result of the handshake and the open subscriptions.
 //!
-//! Modern requests read none of the legacy part, and a request without a channel has no such memory at all. It is data: it
-//! owns no task and does no I/O.
+//! Modern requests never read the legacy part, and a request without a channel has no such memory at all. The memory is
+//! plain data: it owns no task and does no I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -27,21 +27,21 @@ pub(crate) struct ChannelMemory {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<Legacy>,
-    /// Client information of an earlier modern request, known to be valid, which need not be parsed again.
+    /// Client information from an earlier modern request. It is known to be valid, so it need not be parsed again.
     pub(super) known: KnownClientInfo,
-    /// `true` if the legacy state is kept for the next message.
+    /// `true` if changes to the legacy state are kept for later messages.
     pub(super) is_lasting: bool,
-    /// `true` if all messages are legacy unless they have a claim.
+    /// `true` if all messages without a claim are treated as legacy.
     pub(super) is_legacy: bool,
     pub(super) listens: Vec<Listen>,
-    /// The origin of the next messages.
+    /// The origin of subsequent messages.
     pub(super) origin: RequestOrigin,
 }
 
 /// The state of a session after a handshake.
 pub(super) struct Legacy {
     pub(super) client: Arc<LegacyClient>,
-    /// `true` once the client has sent `notifications/initialized`; only then is it notified of changes.
+    /// `true` once the client has sent `notifications/initialized`. Until then, the client is not notified of changes.
     pub(super) ready: bool,
     pub(super) mailbox: Arc<Mailbox>,
     /// Counts the session in telemetry while it exists.
@@ -55,12 +55,12 @@ pub(super) struct LegacyClient {
     pub(super) capabilities: Arc<ClientCapabilities>,
     pub(super) info: Option<Arc<Implementation>>,
     pub(super) level: Arc<AtomicU8>,
-    /// Requests from the server that it has not answered.
+    /// Server requests that the client has not answered.
     pub(super) pending: Arc<PendingQuestions>,
 }
 
 impl ChannelMemory {
-    /// Creates the memory of a new channel. `wake` is called when [`drain`](Self::drain) has something to write.
+    /// Creates the memory of a new channel. `wake` is called when [`drain`](Self::drain) has data to write.
     pub(crate) fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
         let caller = dispatcher.settings.admission.admit(Caller::anonymous());
         let logs = LogBudget::new(dispatcher.limits().log.max_per_second);
@@ -76,23 +76,23 @@ impl ChannelMemory {
         }
     }
 
-    /// Sets the caller of the next messages; before, it is an anonymous caller.
+    /// Sets the caller of subsequent messages. The initial caller is anonymous.
     pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
         self.origin.caller = self.dispatcher.settings.admission.admit(caller.into());
     }
 
-    /// Sets the channel that its limits are counted for.
+    /// Sets the channel against which limits are counted.
     #[cfg(feature = "http")]
     pub(crate) fn set_channel(&mut self, channel: ChannelId) {
         self.origin.channel = channel;
     }
 
-    /// Returns the protocol version of the handshake, if there was one.
+    /// Returns the protocol version agreed on in the handshake, if there was one.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.legacy.as_ref().map(|legacy| legacy.client.version)
     }
 
-    /// Returns `true` if batches are accepted: only in 2025-03-26.
+    /// Returns `true` if batches are accepted, which is the case only in protocol version 2025-03-26.
     pub(crate) fn allows_batch(&self) -> bool {
         self.legacy
             .as_ref()
@@ -111,14 +111,15 @@ impl ChannelMemory {
             .all(|listen| listen.drain(out, room, &self.origin.caller))
     }
 
-    /// Ends the listen request with this id, without a response. Returns `false` if there is none.
+    /// Ends the listen request with this id without sending a response. Returns `false` if no such request is open.
     pub(crate) fn cancel(&mut self, id: &RequestId) -> bool {
         let before = self.listens.len();
         self.listens.retain(|listen| listen.id != *id);
         self.listens.len() < before
     }
 
-    /// Ends all listen requests with their results, one line each, and the server's own requests, which will not be answered.
+    /// Ends all listen requests by writing their results, one line each, and closes the server's own requests, since
+    /// they will not be answered.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
         if let Some(legacy) = &self.legacy {
             legacy.client.pending.close();
@@ -130,7 +131,7 @@ impl ChannelMemory {
         }
     }
 
-    /// Stores the result of a handshake. The client is notified of the lists in `offered` only.
+    /// Stores the result of a handshake. The client is notified only of changes to the lists in `offered`.
     pub(super) fn begin(&mut self, params: InitializeParams, offered: Filter) {
         let InitializeParams {
             version,

@@ -1,7 +1,7 @@
-//! Routing of a message: the first rows of the decision table, which determine its era.
+//! Routing of a message: the first rows of the decision table, which determine the message's era.
 //!
-//! The body decides the era: a claim in `params._meta` makes a request modern and beats the method's name.
-//! Source: `docs/requirements.md`, section 3.2.
+//! The body decides the era: a claim in `params._meta` makes a request modern and takes precedence over the method's
+//! name. Source: `docs/requirements.md`, section 3.2.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::protocol::negotiation::{Claim, Modern, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
 use crate::telemetry::{Called, RequestAttributes, Timer};
 
-/// The action for a message.
+/// The action to take for a message.
 #[allow(
     clippy::large_enum_variant,
     reason = "lives on the stack of the reader of a message; a box would cost each call an allocation"
@@ -29,12 +29,12 @@ use crate::telemetry::{Called, RequestAttributes, Timer};
 pub(crate) enum Decision<'m> {
     /// Do nothing.
     Silent,
-    /// Send the message that was written.
+    /// Send the message that has been written.
     Answered,
-    /// Send the message that was written, with this page of a list inserted, which is shared by all requests for it.
+    /// Send the message that has been written, with this page of a list inserted. All requests for the page share it.
     Around(Gap, Bytes),
-    /// Refuse the request with this id: it needs scopes that the caller lacks, see [`errors::scopes_needed`]. HTTP has its own
-    /// status code for this, so nothing has been written yet.
+    /// Refuse the request with this id because the caller lacks required scopes; see [`errors::scopes_needed`]. HTTP
+    /// has a dedicated status code for this case, so nothing has been written yet.
     Forbidden(RequestId, Box<ErrorObject>),
     /// Run user code.
     Call(PreparedCall<'m>),
@@ -45,18 +45,18 @@ pub(crate) enum Decision<'m> {
 /// The result of answering a request.
 #[allow(clippy::large_enum_variant, reason = "as for `Decision`")]
 pub(crate) enum RequestOutcome<'m> {
-    /// The response is written.
+    /// The response has been written.
     Written,
-    /// The request stays open; its first message is written, and the others follow it.
+    /// The request stays open. Its first message has been written, and the others follow later.
     Listening(Listen),
-    /// The response is written, except for this page of a list, which is shared by all requests for it.
+    /// The response has been written except for this page of a list. All requests for the page share it.
     Around(Gap, Bytes),
-    /// User code has to run.
+    /// User code must run to produce the response.
     Call(PreparedCall<'m>),
 }
 
 impl Dispatcher {
-    /// Decides how to handle a message. Appends at most one message to `out`. Runs no user code.
+    /// Decides how to handle a message. Appends at most one message to `out` and never runs user code.
     pub(crate) fn decide<'m>(
         self: &Arc<Self>,
         message: &'m Message<'m>,
@@ -112,9 +112,9 @@ impl Dispatcher {
         }
     }
 
-    /// Decides how to handle a request without a channel, whose claim was read. Errors are returned, because the caller
-    /// chooses a status for them. `wake` creates the function that is called when a request that stays open has something to
-    /// send.
+    /// Decides how to handle a request without a channel whose claim has been read. Errors are returned rather than
+    /// written because the caller chooses their status code. `wake` creates the function that is called when a request
+    /// that stays open has data to send.
     #[cfg(feature = "http")]
     pub(crate) fn decide_stateless<'m>(
         self: &Arc<Self>,
@@ -131,7 +131,7 @@ impl Dispatcher {
         answer
     }
 
-    /// Records in telemetry a request that is answered without user code.
+    /// Records telemetry for a request that is answered without user code.
     fn note(
         &self,
         timer: Timer,
@@ -159,7 +159,7 @@ impl Dispatcher {
         });
     }
 
-    /// Records in telemetry a handshake that a transport made itself: the protocol version, or the error.
+    /// Records telemetry for a handshake performed by a transport: its protocol version or its error.
     #[cfg(feature = "http")]
     pub(crate) fn note_handshake(
         &self,
@@ -231,7 +231,7 @@ impl Dispatcher {
             method => method.filter(|method| method.is_in(Era::Legacy)),
         };
         let Some(legacy) = &channel.legacy else {
-            // Half a claim is taken for an attempt at one.
+            // An incomplete claim is treated as a failed attempt to send one.
             return Err(match params.meta(MetaMember::ClientCapabilities) {
                 Some(_) => errors::missing_claim(),
                 None => errors::not_initialized(),
@@ -258,7 +258,7 @@ fn notification<'m>(
     let id = || params.get(Member::RequestId).and_then(RequestId::parse);
     match ClientNotification::named(method) {
         Some(ClientNotification::Cancelled) => id().map_or(Decision::Silent, Decision::Cancel),
-        // With a claim it is a modern message, which must not touch legacy state.
+        // A notification with a claim is modern and must not change legacy state.
         Some(ClientNotification::Initialized)
             if params.meta(MetaMember::ProtocolVersion).is_none() =>
         {

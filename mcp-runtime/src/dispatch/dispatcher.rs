@@ -1,4 +1,4 @@
-//! The state that all channels of a server share.
+//! The state shared by all channels of a server.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -28,7 +28,7 @@ use crate::registry::{CallPermits, Registry, Snapshot};
 use crate::telemetry::Hooks;
 use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
 
-/// The state that all channels of a server share.
+/// The state shared by all channels of a server.
 pub(crate) struct Dispatcher {
     pub(super) settings: Settings,
     pub(super) registry: Arc<Registry>,
@@ -38,35 +38,35 @@ pub(crate) struct Dispatcher {
     pub(super) blocking: CallPermits,
 }
 
-/// The settings of the server, from its builder.
+/// The server's settings, as set by its builder.
 pub(crate) struct Settings {
     pub(crate) identity: Identity,
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) states: Arc<States>,
     pub(crate) seal: Seal,
-    /// Store for the results of `once`, in addition to the call itself.
+    /// Additional store for the results of `once`, besides the call itself.
     pub(crate) once_store: Option<Arc<dyn OnceStore>>,
     /// `true` if the logging capability is declared.
     pub(crate) logging: bool,
-    /// `true` if clients up to 2025-06-18 get -32602 for invalid arguments, rather than a tool result.
+    /// `true` if clients up to 2025-06-18 receive error -32602 for invalid arguments rather than a tool result.
     pub(crate) argument_errors: bool,
-    /// `true` if results are compared with output schemas.
+    /// `true` if results are validated against output schemas.
     pub(crate) check_outputs: bool,
     /// Cache hints for `server/discover` and the four lists.
     pub(crate) cache: CacheHints,
-    /// Hooks called with new spans.
+    /// Hooks that are called with each new span.
     pub(crate) hooks: Hooks,
-    /// Rate of all handlers together.
+    /// Rate limit for all handlers combined.
     pub(crate) rate: Option<Rate>,
-    /// The middleware around handlers.
+    /// The middleware that wraps handlers.
     pub(crate) around: Next,
-    /// Applied to all text that a model reads.
+    /// Sanitizer for all text that a model reads.
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
 }
 
-/// Cache hints for results other than resources.
+/// Cache hints for results other than resource contents.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CacheHints {
     pub(crate) discover: CacheHint,
@@ -91,12 +91,12 @@ impl Dispatcher {
         })
     }
 
-    /// Returns `true` while blocking tools run, including those whose calls were abandoned.
+    /// Returns `true` while any blocking tools are running, including those whose calls were abandoned.
     pub(crate) fn is_blocking(&self) -> bool {
         self.blocking.in_use()
     }
 
-    /// Returns the caller with the scopes that its granted scopes imply.
+    /// Returns the caller with all scopes implied by its granted scopes.
     #[cfg(feature = "auth")]
     pub(crate) fn admit(&self, caller: Caller) -> Caller {
         self.settings.admission.admit(caller)
@@ -108,7 +108,7 @@ impl Dispatcher {
         RequestOrigin::stateless(self.settings.admission.admit(caller.into()))
     }
 
-    /// Returns the tool with this name if the caller may use it, to compare headers with its arguments.
+    /// Returns the tool with this name if the caller may use it. Used to compare headers with the arguments.
     #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str, caller: &Caller) -> Option<Arc<Callable>> {
         let snapshot = self.registry.snapshot();
@@ -131,7 +131,7 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Returns the resources with a definition that this caller may use, as list items separated by commas.
+    /// Returns the resources that have a definition and that this caller may use, as list items separated by commas.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());
@@ -141,13 +141,14 @@ impl Dispatcher {
             .defined_resources(version)
     }
 
-    /// Returns all scopes that current definitions need, sorted.
+    /// Returns all scopes that the current definitions require, sorted.
     #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> std::collections::BTreeSet<String> {
         self.registry.snapshot().scopes()
     }
 
-    /// Returns the name of a definition that needs scopes, if anonymous callers are not trusted and so cannot use it.
+    /// Returns the name of a definition that requires scopes, if anonymous callers are not trusted and therefore cannot
+    /// use it.
     #[cfg(feature = "http")]
     pub(crate) fn closed_to_anonymous(&self) -> Option<String> {
         let snapshot = self.registry.snapshot();
@@ -155,7 +156,7 @@ impl Dispatcher {
         name.filter(|_| !self.settings.admission.trusts_anonymous)
     }
 
-    /// Returns the capabilities of the server, from its current definitions.
+    /// Returns the capabilities that the server has according to its current definitions.
     pub(super) fn capabilities(&self, snapshot: &Snapshot) -> ServerCapabilities {
         let mut list = ListChangedCapability::default();
         list.list_changed = true;
@@ -180,38 +181,38 @@ impl std::fmt::Debug for Dispatcher {
     }
 }
 
-/// The target of a [`ServerHandle`]; it exists before the server starts.
+/// The state that a [`ServerHandle`] refers to. It exists before the server starts.
 #[derive(Default)]
 pub(crate) struct ServerShared {
     notifications: Notifications,
     registry: OnceLock<Arc<Registry>>,
-    /// Changes made before the start, applied at the start.
+    /// Changes requested before the server starts. They are applied when it starts.
     early: Mutex<Vec<Edit>>,
     shutdown: CancellationToken,
 }
 
 impl ServerShared {
-    /// Returns the token that is cancelled when the server has to stop.
+    /// Returns the token that is cancelled when the server must stop.
     pub(crate) fn shutdown(&self) -> &CancellationToken {
         &self.shutdown
     }
 
-    /// Takes the changes made before the start, in order.
+    /// Takes the changes requested before the server started, in order.
     pub(crate) fn take_early(&self) -> Vec<Edit> {
         std::mem::take(&mut *self.early.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Attaches the registry; from now on changes are applied at once.
+    /// Attaches the registry. Later changes are applied immediately.
     ///
     /// # Errors
     ///
-    /// If a change requested while the registry was built cannot be applied.
+    /// If a change that was requested while the registry was being built cannot be applied.
     pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         for edit in early.drain(..) {
             registry.edit(edit)?;
         }
-        // A server starts once, because starting consumes it.
+        // The registry cannot be set already: starting consumes the server, so this runs only once.
         let _ = self.registry.set(Arc::clone(registry));
         Ok(())
     }

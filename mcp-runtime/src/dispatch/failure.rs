@@ -1,4 +1,4 @@
-//! Failures of calls: the response for the client, and the causes for the log.
+//! Failed calls: responses for the client and causes for the log.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::random;
 use crate::telemetry::{Ended, RefusalKind, refused};
 
 impl Finish {
-    /// Writes a failure: a message for the model, an internal error whose cause is only logged, or a JSON-RPC error.
+    /// Writes a failure as a message for the model, an internal error whose cause is only logged, or a JSON-RPC error.
     pub(super) fn write_failure(
         &self,
         HandlerError(failure): HandlerError,
@@ -55,7 +55,8 @@ impl Finish {
         }
     }
 
-    /// Writes invalid arguments: for a tool, as a result that lets the model correct them, otherwise as an error.
+    /// Reports invalid arguments. For a tool, they are normally reported in a result so that the model can correct
+    /// them. In all other cases, they are reported as an error.
     pub(super) fn write_faults(
         &self,
         faults: &[Fault],
@@ -75,7 +76,7 @@ impl Finish {
         Err(ErrorObject::invalid_params(text).with_data(data))
     }
 
-    /// Logs a panic, and returns the error for the client.
+    /// Logs a panic and returns the error for the client.
     pub(super) fn panicked(&self, panic: &str) -> ErrorObject {
         let reference = reference();
         tracing::error!(
@@ -87,19 +88,19 @@ impl Finish {
         internal(&reference)
     }
 
-    /// Logs a failure, and returns the error for the client.
+    /// Logs a failure and returns the error for the client.
     pub(super) fn internal(&self, what: &str, cause: &dyn fmt::Display) -> ErrorObject {
         internal(&self.log(what, cause))
     }
 
-    /// Logs a failure, and returns the reference by which it can be found in the log.
+    /// Logs a failure and returns the reference that identifies it in the log.
     fn log(&self, what: &str, cause: &dyn fmt::Display) -> String {
         let reference = reference();
         tracing::error!(reference, called = self.target.name(), error = %cause, "{what}");
         reference
     }
 
-    /// Replaces the code of an error if handlers may not use it in this protocol version.
+    /// Replaces the code of an error if this protocol version does not allow handlers to use it.
     #[cold]
     pub(super) fn translate(&self, error: &mut ErrorObject) {
         let code = errors::code_of_call(error, self.version);
@@ -115,8 +116,8 @@ impl Finish {
         }
     }
 
-    /// Replaces a response of `size` bytes from `start` that is too large. Returns the end of the call if that changes it,
-    /// which it does not for an error, or for a response within the limit.
+    /// If the response of `size` bytes that begins at `start` is too large, replaces it. Returns the new outcome of the
+    /// call, or `None` if the outcome is unchanged because the response is an error or within the limit.
     #[cold]
     pub(super) fn shorten(
         &self,
@@ -147,7 +148,8 @@ impl Finish {
             encode::error(out, Some(&self.id), error);
             return None;
         }
-        // Without the size: it differs between protocol versions, by the members around the result.
+        // The message omits the size because it differs between protocol versions, which add different members to the
+        // result.
         let text = format!("the result is larger than {limit} bytes, so ask for less");
         Some(if self.target.tool().is_some() {
             encode::handler_error(out, self.reply(), text);
@@ -163,7 +165,7 @@ fn internal(reference: &str) -> ErrorObject {
     ErrorObject::internal("internal error").with_data(serde_json::json!({ "reference": reference }))
 }
 
-/// Creates a random reference for one failure, to search the log for.
+/// Creates a random reference that identifies one failure in the log.
 fn reference() -> String {
     let mut bytes = [0; 8];
     match random::fill(&mut bytes) {

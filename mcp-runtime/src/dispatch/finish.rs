@@ -1,4 +1,4 @@
-//! Results of calls, and writing their responses.
+//! Call outcomes and the responses written for them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::registry::{Details, Outputs};
 use crate::telemetry::{Ended, Sight};
 use crate::types::{CallToolResult, Tool};
 
-/// Everything needed to write the response once a call is over.
+/// Everything needed to write the response once a call has finished.
 pub(super) struct Finish {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) id: RequestId,
@@ -40,11 +40,11 @@ pub(super) enum CallOutcome {
     Output(Output),
     Panicked(String),
     TimedOut(Duration),
-    /// The round is over: the open questions are sent to the client.
+    /// The round has ended, and its open questions are sent to the client.
     Input(RoundEnd),
 }
 
-/// A finished call whose response can be written.
+/// A finished call whose response is ready to be written.
 pub(crate) struct Finished {
     finish: Finish,
     outcome: CallOutcome,
@@ -60,7 +60,8 @@ impl Finish {
 }
 
 impl Finished {
-    /// Appends the response, one message. Returns the error if it is one, for transports that also report it in another way.
+    /// Appends the response as a single message. If the response is an error, returns that error for transports that
+    /// also report it in another way.
     pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<ErrorObject> {
         let start = out.len();
         let Self {
@@ -84,7 +85,8 @@ impl Finished {
             ended = ended.with_error(error.code);
         }
         let size = out.len().saturating_sub(start);
-        // `max_output` applies to results; `limits.calls.max_result_bytes` also to errors; neither to questions.
+        // `max_output` applies only to results; `limits.calls.max_result_bytes` applies to results and errors. Neither
+        // applies to questions.
         if size > finish.max_output && !is_question {
             ended = finish
                 .shorten(size, &mut error, out, start)
@@ -96,7 +98,7 @@ impl Finished {
 }
 
 impl CallOutcome {
-    /// Returns the end of the request, assuming that it is answered with a result.
+    /// Returns how the request ends, assuming that it is answered with a result.
     fn ended(&self) -> Ended {
         match self {
             Self::Output(Ok(CallOutput::Tool(result))) if result.is_error => Ended::ToolError,
@@ -118,7 +120,7 @@ impl Finish {
         }
     }
 
-    /// Writes the result, or returns the error, with sanitized text.
+    /// Writes the result or returns the error, in either case with sanitized text.
     fn write_clean(&self, outcome: CallOutcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         self.write(outcome, out).map_err(|mut error| {
             let cleaned = self
@@ -187,7 +189,7 @@ impl Finish {
     }
 
     fn write(&self, mut outcome: CallOutcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
-        // Nearly every response is this one. It is written in place, because moving a result is expensive.
+        // Nearly all responses take this path. The result is written in place because moving it is expensive.
         if let CallOutcome::Output(Ok(CallOutput::Tool(result))) = &mut outcome
             && let Some(tool) = self.target.tool()
         {
@@ -214,7 +216,7 @@ impl Finish {
         }
     }
 
-    /// Writes the open questions. The journal of the call is sent along, sealed.
+    /// Writes the open questions, along with the sealed journal of the call.
     fn write_input(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let limits = self.dispatcher.limits();
         if end.journal.round > limits.elicitation.max_rounds {
@@ -227,7 +229,7 @@ impl Finish {
         let journal = end.journal.write();
         let state = seal.seal(&binding, &journal, seal::now());
         let state = state.ok_or_else(|| ErrorObject::internal("the state cannot be sealed"))?;
-        // If the state is kept in this process, the client only has a handle, and the journal takes the space.
+        // If the state is kept in this process, the client holds only a handle, so the limit must apply to the journal.
         let (size, max) = (
             state.len().max(journal.len()),
             limits.elicitation.max_state_bytes,

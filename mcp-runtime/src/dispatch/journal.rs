@@ -1,6 +1,7 @@
-//! The journal of a modern call, kept from round to round: answers, results of `once`, and open questions.
+//! The journal of a modern call, kept from one round to the next: answers, results of `once`, and open questions.
 //!
-//! The client carries it, sealed. Its existence proves that the call was admitted: a journal is written when a round ends.
+//! The client holds the sealed journal between rounds. Because a journal is written only when a round ends, its
+//! existence proves that the call was admitted.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests".
 
@@ -22,32 +23,32 @@ pub(super) struct Journal {
     pub(super) round: u16,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, RecordedAnswer>,
-    /// Number of answers that did not fit, by key.
+    /// Number of invalid answers, by key.
     #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
     rejected: BTreeMap<String, u32>,
     #[serde(rename = "d", default, skip_serializing_if = "BTreeMap::is_empty")]
     done: BTreeMap<String, Box<RawValue>>,
-    /// The questions that ended the last round, with a digest of each question whose key does not contain one.
+    /// The questions that ended the last round, each with its digest if the key does not contain it.
     #[serde(rename = "o", default, skip_serializing_if = "BTreeMap::is_empty")]
     open: BTreeMap<String, Option<String>>,
 }
 
-/// An answer, with a digest of its question if the key does not contain one.
+/// An answer, with the digest of its question if the key does not contain it.
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordedAnswer(Option<String>, Box<RawValue>);
 
-/// The answers in a request, by key, each any JSON.
+/// The answers in a request, by key. Each can be any JSON value.
 pub(super) type Responses = BTreeMap<String, Box<RawValue>>;
 
 impl Journal {
-    /// Parses a journal that was unsealed.
+    /// Parses an unsealed journal.
     pub(super) fn read(sealed: &[u8]) -> Option<Self> {
         serde_json::from_str(std::str::from_utf8(sealed).ok()?).ok()
     }
 
-    /// Serializes the journal, to be sealed.
+    /// Serializes the journal for sealing.
     pub(super) fn write(&self) -> Vec<u8> {
-        // Strings, numbers and JSON that was parsed before can always be written.
+        // Serialization cannot fail for strings, numbers and JSON that has already been parsed.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
@@ -55,7 +56,8 @@ impl Journal {
         self.call.map(CallId)
     }
 
-    /// Moves all answers to the questions of the last round into the journal, needed or not, and leaves others in `responses`.
+    /// Moves all answers to the questions of the last round into the journal, whether or not they are still needed.
+    /// Leaves other answers in `responses`.
     pub(super) fn enter(&mut self, responses: &mut Responses) {
         for (key, digest) in std::mem::take(&mut self.open) {
             if let Some(response) = responses.remove(&key) {
@@ -64,7 +66,7 @@ impl Journal {
         }
     }
 
-    /// Adds one answer, of any form: it is validated when the question reads it.
+    /// Adds one answer without checking it. It is validated when the question reads it.
     pub(super) fn take(&mut self, key: String, digest: Option<String>, response: Box<RawValue>) {
         self.answers.insert(key, RecordedAnswer(digest, response));
     }
@@ -78,8 +80,8 @@ impl Journal {
         is_same.then(|| response.get())
     }
 
-    /// Counts an answer that does not fit. Removes it and returns `true` if the question may be asked again, because fewer
-    /// than `max` answers have been rejected.
+    /// Counts an invalid answer. If fewer than `max` answers have been rejected, the question may be asked again:
+    /// removes the answer and returns `true`.
     pub(super) fn reject(&mut self, key: &str, max: u32) -> bool {
         let rejected = self.rejected.entry(key.to_owned()).or_default();
         *rejected = rejected.saturating_add(1);
@@ -90,19 +92,19 @@ impl Journal {
         again
     }
 
-    /// Returns the result of the `once` with this name.
+    /// Returns the result of the `once` call with this name.
     pub(super) fn done(&self, name: &str) -> Option<&str> {
         self.done.get(name).map(|result| result.get())
     }
 
-    /// Stores the result of the `once` with this name, as JSON.
+    /// Stores the result of the `once` call with this name as JSON.
     pub(super) fn set_done(&mut self, name: &str, result: &str) {
         if let Ok(result) = RawValue::from_string(result.to_owned()) {
             self.done.insert(name.to_owned(), result);
         }
     }
 
-    /// Ends the round with these open questions.
+    /// Ends the round and records its open questions.
     pub(super) fn end_round<'a>(
         &mut self,
         call: CallId,
@@ -165,7 +167,7 @@ mod tests {
             assert_eq!(journal.reject("a", 2), again);
             assert_eq!(journal.answer(&asked[0]).is_none(), again);
         }
-        // The next run has the same outcome.
+        // The next run must have the same outcome.
         let mut journal = Journal::read(&journal.write()).unwrap();
         assert_eq!(journal.answer(&asked[0]), Some("{}"));
         assert!(!journal.reject("a", 2));

@@ -1,4 +1,4 @@
-//! Methods of the legacy era only: the handshake, ping, subscriptions and the log level of a session.
+//! Methods that exist only in the legacy era: the handshake, ping, subscriptions and the log level of a session.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,10 +31,11 @@ pub(super) fn initialize<'m>(
 }
 
 impl Dispatcher {
-    /// Answers a handshake. Returns the client's parameters, and the lists whose changes it may be notified of.
+    /// Answers a handshake. Returns the client's parameters and the lists for which it may receive change
+    /// notifications.
     ///
-    /// Features that need a session with memory (the log level, subscriptions, change notifications) are offered only
-    /// if the session is `lasting`.
+    /// Features that require a session with memory (the log level, subscriptions, change notifications) are offered
+    /// only if the session is `lasting`.
     pub(crate) fn shake_hands(
         &self,
         id: &RequestId,
@@ -64,7 +65,7 @@ impl Dispatcher {
     }
 }
 
-/// Removes the capabilities that need a session with memory.
+/// Removes the capabilities that require a session with memory.
 fn without_memory(mut offered: ServerCapabilities) -> ServerCapabilities {
     offered.logging = None;
     offered.tools = offered.tools.map(|_| ListChangedCapability::default());
@@ -91,7 +92,7 @@ pub(super) fn pong(
     );
 }
 
-/// Answers a request of a client that completed the handshake.
+/// Answers a request from a client that completed the handshake.
 pub(super) fn answer<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: Request<'m>,
@@ -104,7 +105,7 @@ pub(super) fn answer<'m>(
         _ => return dispatcher.answer_common(request, &channel.origin, out),
     };
     let is_offered = dispatcher.offers(request.method, &dispatcher.registry.snapshot());
-    // These methods change state that must still exist at the next message.
+    // These methods change state that must persist until the next message.
     if !is_offered || !channel.is_lasting {
         return Err(errors::method_not_found(request.method.as_str()));
     }
@@ -128,7 +129,7 @@ fn follow(
         return Ok(());
     }
     let snapshot = dispatcher.registry.snapshot();
-    // If callers see different resources, a hidden resource must look like one that does not exist.
+    // If visibility of resources depends on the caller, a hidden resource must look like one that does not exist.
     if snapshot.is_filtered(Capability::Resources) {
         let view = snapshot.seen_by(&request.caller);
         view.read(&uri, request.version)?;

@@ -1,4 +1,4 @@
-//! An open `subscriptions/listen` request, which belongs to a channel or to the response that carries its notifications.
+//! An open `subscriptions/listen` request. It belongs to a channel or to the response that carries its notifications.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Listen {
     pub(super) _open: GaugeGuard,
 }
 
-/// The listen requests that are open already, and the function to wake a further one with.
+/// The listen requests that are already open, and the function that creates the waker for a new one.
 #[derive(Clone, Copy)]
 pub(super) struct ListenScope<'c> {
     pub(super) open: &'c [Listen],
@@ -31,7 +31,7 @@ impl Listen {
         self.mailbox.drain(out, room, Some(&self.id), caller)
     }
 
-    /// Writes its result, which ends it, as a line.
+    /// Writes the result that ends the request, as one line.
     pub(crate) fn complete(&self, out: &mut Vec<u8>, identity: &Identity) {
         let reply = ResponseContext {
             id: &self.id,

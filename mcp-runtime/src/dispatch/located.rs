@@ -1,11 +1,11 @@
-//! Location of a resource that was read, for contents that do not specify it.
+//! Fills in the location of resource contents that do not specify it.
 
 use std::borrow::Cow;
 
 use crate::types::ReadResourceResult;
 
-/// Fills in the URI and the media type of contents that lack them. The media type of the definition comes before that of
-/// the result.
+/// Fills in the URI and the media type of contents that lack them. The definition's media type takes precedence over
+/// the result's.
 pub(super) fn located(
     mut result: ReadResourceResult,
     uri: &str,

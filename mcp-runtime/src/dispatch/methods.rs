@@ -1,4 +1,4 @@
-//! The methods of both eras: lists are answered at once, all other requests become calls of user code.
+//! Methods that exist in both eras. Lists are answered immediately; all other requests become calls to user code.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Dispatcher {
         }
     }
 
-    /// Answers a request for a method of both eras.
+    /// Answers a request for a method that exists in both eras.
     pub(super) fn answer_common<'m>(
         self: &Arc<Self>,
         request: Request<'m>,
@@ -93,7 +93,7 @@ impl Dispatcher {
         }))
     }
 
-    /// Returns `true` if the capability of a method is declared.
+    /// Returns `true` if the server declares the capability that a method belongs to.
     pub(super) fn offers(&self, method: Method, snapshot: &Snapshot) -> bool {
         match method.capability() {
             Some(MethodCapability::Tools) => snapshot.has_tools(),
@@ -167,7 +167,7 @@ impl Dispatcher {
     }
 }
 
-/// Returns the client capabilities that a tool requires and the client lacks.
+/// Returns the capabilities that a tool requires but the client lacks.
 fn lacking(request: &Request<'_>, requires: &[ClientFeature]) -> Option<Lacking> {
     if requires.is_empty() {
         return None;
@@ -176,11 +176,11 @@ fn lacking(request: &Request<'_>, requires: &[ClientFeature]) -> Option<Lacking>
     negotiation::missing_capabilities(&capabilities, requires, request.version).map(Lacking)
 }
 
-/// Capabilities that a client lacks, as a JSON capabilities object.
+/// Capabilities that a client lacks, in the form of a JSON capabilities object.
 struct Lacking(serde_json::Value);
 
 impl Lacking {
-    /// Answers the request: with an error in the modern era, otherwise with a message for the model.
+    /// Answers the request with an error in the modern era, and otherwise with a message for the model.
     fn answer<'m>(
         self,
         dispatcher: &Dispatcher,
@@ -208,7 +208,7 @@ struct Earlier {
     arguments: Option<Box<serde_json::value::RawValue>>,
 }
 
-/// Parses a member that must be an object of this type.
+/// Parses a member that must be a JSON object representing a `T`.
 fn member<T: serde::de::DeserializeOwned>(
     request: &Request<'_>,
     member: Member,

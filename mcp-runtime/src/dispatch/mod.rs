@@ -1,7 +1,8 @@
-//! One message in, one decision out; running calls; change notifications. No I/O.
+//! Decides how to handle each message, runs calls, and sends change notifications. Does no I/O.
 //!
-//! [`Dispatcher::decide`] never runs user code: it answers a request at once if it can, and otherwise returns a [`PreparedCall`]. The driver of a channel starts calls, polls them, and writes their responses. User code runs inside
-//! [`PreparedCall::start`] and inside polls of [`RunningCall`], which contain its panics.
+//! [`Dispatcher::decide`] never runs user code: it answers a request immediately if it can, and otherwise returns a
+//! [`PreparedCall`]. The driver of a channel starts calls, polls them, and writes their responses. User code runs only
+//! inside [`PreparedCall::start`] and when a [`RunningCall`] is polled. Both catch its panics.
 
 mod admission;
 mod ask;

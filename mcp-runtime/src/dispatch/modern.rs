@@ -1,4 +1,4 @@
-//! Methods of the modern era only: discovery, and listening for changes.
+//! Methods that exist only in the modern era: discovery and listening for changes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(super) fn answer<'m>(
     }
 }
 
-/// `params.notifications` as sent by the client. `null` counts as absent.
+/// `params.notifications` as sent by the client. `null` is treated as absent.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
@@ -53,7 +53,7 @@ struct Wanted {
     resource_subscriptions: Option<Vec<String>>,
 }
 
-/// Opens a subscription. The acknowledgement is its first message: the mailbox is emptied only afterwards.
+/// Opens a subscription. Its first message is the acknowledgement, because the mailbox is emptied only afterwards.
 fn listen<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: &Request<'m>,
@@ -106,7 +106,7 @@ fn listen<'m>(
             "at most {most} `subscriptions/listen` requests can be open at once"
         )));
     }
-    // If callers see different resources, a caller can subscribe only to those it may read.
+    // If visibility of resources depends on the caller, a caller can subscribe only to resources that it may read.
     if snapshot.is_filtered(Capability::Resources) {
         let view = snapshot.seen_by(&request.caller);
         uris.retain(|uri| view.read(uri, request.version).is_ok());

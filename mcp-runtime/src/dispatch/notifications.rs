@@ -1,8 +1,8 @@
-//! Change notifications: the listeners, and the changes each has not been notified of yet.
+//! Change notifications: the listeners, and the changes that each one has yet to be notified of.
 //!
-//! A listener is a [`Mailbox`] that records *what* changed, not how often: changes that come faster than its client
-//! reads are merged into one notification, none is lost, and memory is bounded by the subscriptions of the client. The writer
-//! of the client's stream empties the mailbox; the mailbox only wakes it.
+//! A listener is a [`Mailbox`] that records *what* changed, not how often: if changes occur faster than its client
+//! reads, they are merged into one notification. No change is lost, and memory is bounded by the client's
+//! subscriptions. The writer of the client's stream empties the mailbox; the mailbox only wakes the writer.
 
 #[cfg(feature = "http")]
 mod versions;
@@ -19,7 +19,8 @@ use crate::handler::audience::Audience;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode::{self, Filter, ListKind};
 
-/// Called when there is something to send that is not a response. Must not block; may be called from anywhere.
+/// Called when a message other than a response is ready to be sent. It must not block, and may be called from any
+/// thread.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// Approximate size of a notification in bytes.
@@ -31,13 +32,13 @@ const LISTS: [ListKind; 3] = [ListKind::Tools, ListKind::Prompts, ListKind::Reso
 #[derive(Default)]
 pub(crate) struct Notifications {
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
-    /// The changes so far, for sessions that are resumed.
+    /// The changes so far, used when sessions are resumed.
     #[cfg(feature = "http")]
     versions: Mutex<Versions>,
 }
 
 impl Notifications {
-    /// Adds a listener, which is notified of changes until it is dropped.
+    /// Adds a listener. It is notified of changes until it is dropped.
     pub(crate) fn listen(&self, filter: Filter, wake: Wake) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox {
             state: Mutex::new(MailboxState {
@@ -50,7 +51,8 @@ impl Notifications {
             .mailboxes
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Only when the list is full, so that dropped listeners are searched for only as often as it doubles.
+        // Dropped listeners are removed only when the list is full, so the list is searched only as often as it
+        // doubles.
         if mailboxes.len() == mailboxes.capacity() {
             mailboxes.retain(|mailbox| mailbox.strong_count() > 0);
             let living = mailboxes.len();
@@ -61,7 +63,7 @@ impl Notifications {
         mailbox
     }
 
-    /// Adds a listener that knows all changes up to `seen`: it is notified of lists that changed since.
+    /// Adds a listener that has seen all changes up to `seen`. It is notified of lists that have changed since then.
     #[cfg(feature = "http")]
     pub(super) fn listen_again(&self, filter: Filter, wake: Wake, seen: Version) -> Arc<Mailbox> {
         let mailbox = self.listen(filter, wake);
@@ -72,7 +74,7 @@ impl Notifications {
         mailbox
     }
 
-    /// Returns the version of the lists for a listener that begins now.
+    /// Returns the version of the lists for a listener that starts now.
     #[cfg(feature = "http")]
     pub(super) fn version(&self) -> Version {
         self.versions().now()
@@ -83,7 +85,7 @@ impl Notifications {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notifies all listeners that have subscribed to this change.
+    /// Notifies all listeners that are subscribed to this change.
     pub(crate) fn post(&self, change: &ChangeNotification) {
         match change {
             ChangeNotification::List(list) => self.post_list(*list, &Audience::Everybody),
@@ -95,9 +97,9 @@ impl Notifications {
         }
     }
 
-    /// Notifies these callers that a list changed.
+    /// Notifies the callers in `audience` that a list has changed.
     pub(crate) fn post_list(&self, list: ListKind, audience: &Audience) {
-        // Recorded first, so that a listener that is added meanwhile is notified one way or the other.
+        // The change is recorded first so that a listener added in the meantime is notified in any case.
         #[cfg(feature = "http")]
         self.versions().note(list, audience);
         for mailbox in self.listening() {
@@ -134,7 +136,7 @@ struct MailboxState {
 /// The changes since the client was last notified.
 #[derive(Default)]
 struct PendingNotifications {
-    /// For each list, the callers that are notified if the mailbox is emptied for them.
+    /// For each list, the callers to be notified when the mailbox is emptied for them.
     lists: [Audience; 3],
     uris: Vec<Box<str>>,
 }
@@ -172,8 +174,8 @@ impl Mailbox {
         }
     }
 
-    /// Subscribes to one more resource, or returns `false` if there are `most` subscriptions already. Subscribing again has no
-    /// effect.
+    /// Subscribes to another resource, or returns `false` if there are already `most` subscriptions. Subscribing again
+    /// has no effect.
     pub(super) fn subscribe(&self, uri: &str, most: usize) -> bool {
         let uris = &mut self.state().filter.uris;
         if uris.iter().any(|followed| **followed == *uri) {
@@ -186,13 +188,13 @@ impl Mailbox {
         true
     }
 
-    /// Returns the resources that it is subscribed to.
+    /// Returns the URIs of the resources that the listener is subscribed to.
     #[cfg(feature = "http")]
     pub(super) fn uris(&self) -> Vec<Box<str>> {
         self.state().filter.uris.clone()
     }
 
-    /// Replaces its subscriptions with these resources.
+    /// Replaces the listener's subscriptions with the given resources.
     #[cfg(feature = "http")]
     pub(super) fn follow_only(&self, uris: &[Box<str>]) {
         let MailboxState { filter, pending } = &mut *self.state();
@@ -200,7 +202,7 @@ impl Mailbox {
         pending.uris.retain(|uri| uris.contains(uri));
     }
 
-    /// Returns the number of resources that it is subscribed to.
+    /// Returns the number of resources that the listener is subscribed to.
     pub(super) fn followed(&self) -> usize {
         self.state().filter.uris.len()
     }
@@ -214,8 +216,8 @@ impl Mailbox {
 
     /// Writes the pending notifications, one line each, until `out` holds `room` bytes. Returns `true` if none are left.
     ///
-    /// `subscription` is the id of the listen request, or `None` for a legacy session. The caller is not notified of lists that
-    /// changed only for others.
+    /// `subscription` is the id of the listen request, or `None` for a legacy session. The caller is not notified of
+    /// lists that changed only for other callers.
     pub(crate) fn drain(
         &self,
         out: &mut Vec<u8>,
@@ -224,7 +226,7 @@ impl Mailbox {
         caller: &Caller,
     ) -> bool {
         let mut lists = std::mem::take(&mut self.state().pending.lists);
-        // Without the lock, because user code may decide whether the caller is included.
+        // The lock is not held here, because user code may decide whether the caller is included.
         for (list, audience) in LISTS.into_iter().zip(&mut lists) {
             if !audience.includes(caller) {
                 *audience = Audience::Nobody;

@@ -1,6 +1,6 @@
-//! The origin of a request: the caller, and the channel that its limits are counted for.
+//! The origin of a request: its caller, and the channel against which its limits are counted.
 //!
-//! A request has an origin in both eras; what a channel remembers between requests is in `channel`.
+//! Requests of both eras have an origin. State that a channel keeps between requests is in `channel`.
 
 #[cfg(feature = "http")]
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -12,10 +12,10 @@ use crate::dispatch::stream::LogBudget;
 
 /// The origin of a request.
 pub(crate) struct RequestOrigin {
-    /// The caller, with its scopes.
+    /// The caller and its scopes.
     pub(super) caller: Caller,
     pub(super) channel: ChannelId,
-    /// The log budget that the requests of a channel share. `None` for a request without a channel.
+    /// The log budget shared by all requests on a channel. `None` for a request without a channel.
     pub(super) logs: Option<Arc<LogBudget>>,
 }
 
@@ -30,7 +30,7 @@ impl RequestOrigin {
         }
     }
 
-    /// Creates the origin of the requests of a new connection.
+    /// Creates the origin of all requests on a new connection.
     pub(super) fn of_connection(caller: Caller, logs: LogBudget) -> Self {
         Self {
             caller,
@@ -52,12 +52,12 @@ impl RequestOrigin {
     }
 }
 
-/// The identity of a session or connection, for rates per caller.
+/// The identity of a session or connection, used for per-caller rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ChannelId(u64);
 
 impl ChannelId {
-    /// The channel of all requests without a session or connection.
+    /// The channel shared by all requests without a session or connection.
     #[cfg(feature = "http")]
     pub(crate) const SHARED: Self = Self(0);
 
@@ -67,12 +67,13 @@ impl ChannelId {
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Returns the channel of a session, from the id that the server gave it: the same whenever the session is resumed.
+    /// Derives the channel of a session from the session id that the server issued. The channel stays the same when the
+    /// session is resumed.
     #[cfg(feature = "http")]
     pub(crate) fn of_session(id: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
-        // Never equal to the number of a connection.
+        // The high bit keeps this number distinct from the numbers of connections.
         Self(hasher.finish() | 1 << 63)
     }
 }

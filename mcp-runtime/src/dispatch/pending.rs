@@ -1,8 +1,9 @@
-//! Questions (elicitation, sampling, roots) of a legacy session that await their answers: requests sent by the server,
-//! with its own ids.
+//! Unanswered questions (elicitation, sampling, roots) of a legacy session. They are requests sent by the server, with
+//! ids that it assigns.
 //!
-//! Data, not tasks: the channel hands in answers, calls poll for theirs, and the client is notified of withdrawn
-//! questions when the session is drained. Questions asked before the client is initialized are held back until then.
+//! This module holds data and runs no tasks: the channel passes in answers, calls poll for their answers, and the
+//! client is notified of withdrawn questions when the session is drained. Questions asked before the client is
+//! initialized are held back until it is.
 //!
 //! Specification: `docs/requirements.md`, section 2.21, and LIFE-04.
 
@@ -16,8 +17,8 @@ use crate::dispatch::notifications::Wake;
 use crate::jsonrpc::RequestId;
 use crate::protocol::encode;
 
-/// Maximum number of cancellation notifications that wait to be sent. A client that is this far behind misses nothing
-/// if further ones are dropped.
+/// Maximum number of cancellation notifications that can be queued. Further ones are dropped, because they would make
+/// no difference to a client that is so far behind.
 const MOST_WITHDRAWN: usize = 1_024;
 
 /// The open questions of a session.
@@ -28,7 +29,7 @@ pub(super) struct PendingQuestions {
 
 #[derive(Default)]
 struct QuestionTable {
-    /// `true` once the client has reported that it is initialized; before that, no question is sent.
+    /// `true` once the client has reported that it is initialized. No question is sent before that.
     ready: bool,
     last: u64,
     open: HashMap<u64, QuestionSlot>,
@@ -43,7 +44,7 @@ enum QuestionSlot {
     Answered(ClientReply),
 }
 
-/// The client's answer: the JSON text of a result, or an error.
+/// The client's answer: a result as JSON text, or an error.
 pub(super) type ClientReply = Result<Box<str>, ClientError>;
 
 /// An error returned by the client.
@@ -62,16 +63,16 @@ impl PendingQuestions {
         }
     }
 
-    /// Starts the numbering of questions at a random value, so that an answer that arrives late, or at the wrong
-    /// instance of a server, does not match another question.
+    /// Starts numbering questions at a random value, so that an answer that arrives late or at the wrong server
+    /// instance does not match a different question.
     #[cfg(feature = "http")]
     pub(super) fn somewhere(self) -> Self {
-        // Far below the largest integer that a JSON number holds exactly.
+        // The value stays far below the largest integer that a JSON number can represent exactly.
         self.table().last = u64::from_ne_bytes(crate::random::random()) >> 16;
         self
     }
 
-    /// Marks the client as initialized and wakes the calls whose questions are held back.
+    /// Marks the client as initialized and wakes the calls whose questions have been held back.
     pub(super) fn set_ready(&self) {
         let mut table = self.table();
         table.ready = true;
@@ -84,7 +85,7 @@ impl PendingQuestions {
         held.into_iter().for_each(Waker::wake);
     }
 
-    /// Opens a question, held back at first, and returns its id; `None` if the session is over.
+    /// Opens a question and returns its id, or `None` if the session has ended. The question is held back at first.
     pub(super) fn open(&self, waker: &Waker) -> Option<u64> {
         let mut table = self.table();
         if table.closed {
@@ -96,7 +97,7 @@ impl PendingQuestions {
         Some(id)
     }
 
-    /// Returns `true`, once, when a question that was held back may be sent.
+    /// Returns `true` exactly once, when a question that was held back may be sent.
     pub(super) fn release(&self, id: u64) -> bool {
         let QuestionTable { ready, open, .. } = &mut *self.table();
         if *ready
@@ -109,7 +110,7 @@ impl PendingQuestions {
         false
     }
 
-    /// Takes the answer to a question if it has arrived; `Err` if there will be none.
+    /// Takes the answer to a question if it has arrived. Returns `Err` if no answer will arrive.
     pub(super) fn poll(&self, id: u64, waker: &Waker) -> Poll<Result<ClientReply, SessionClosed>> {
         let mut table = self.table();
         match table.open.get_mut(&id) {
@@ -125,7 +126,7 @@ impl PendingQuestions {
         }
     }
 
-    /// Hands in an answer of the client. Answers that no call waits for, and second answers, are ignored.
+    /// Records an answer from the client. Duplicate answers and answers that no call is waiting for are ignored.
     pub(super) fn answer(&self, id: &RequestId, result: Option<&str>, error: Option<&str>) {
         let mut table = self.table();
         let slot = id
@@ -150,8 +151,8 @@ impl PendingQuestions {
         }
     }
 
-    /// Withdraws a question whose answer is no longer needed. The client is notified if the question was sent and is
-    /// not answered yet.
+    /// Withdraws a question whose answer is no longer needed. The client is notified if the question has been sent but
+    /// not answered.
     pub(super) fn withdraw(&self, id: u64) {
         let mut table = self.table();
         let (waker, was_asked) = match table.open.remove(&id) {
@@ -163,14 +164,14 @@ impl PendingQuestions {
             table.withdrawn.push(id);
         }
         drop(table);
-        // A call that polls the question after all learns that there will be no answer.
+        // If a call still polls the question, it finds out that no answer will arrive.
         waker.wake();
         if was_asked {
             (self.wake)();
         }
     }
 
-    /// Writes the pending cancellation notifications, one per line, until `out` holds `room` bytes; returns `true` if
+    /// Writes the pending cancellation notifications, one per line, until `out` holds `room` bytes. Returns `true` if
     /// none are left.
     pub(super) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let mut table = self.table();
@@ -183,7 +184,8 @@ impl PendingQuestions {
         table.withdrawn.is_empty()
     }
 
-    /// Ends all questions and wakes the calls that wait for them: the client is gone, or will be asked nothing more.
+    /// Ends all questions and wakes the calls that are waiting for answers. Called when the client is gone or will not
+    /// be asked any more questions.
     pub(super) fn close(&self) {
         let mut table = self.table();
         table.closed = true;
@@ -201,7 +203,7 @@ impl PendingQuestions {
     }
 }
 
-/// Error: no answer will arrive.
+/// Indicates that no answer will arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SessionClosed;
 
@@ -226,7 +228,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the questions of a client that is initialized.
+    /// Returns the pending questions for an initialized client.
     fn pending() -> PendingQuestions {
         let pending = PendingQuestions::new(Arc::new(|| {}));
         pending.set_ready();
@@ -257,7 +259,7 @@ mod tests {
         let pending = PendingQuestions::new(Arc::new(|| {}));
         let (one, two) = (pending.open(&waker).unwrap(), pending.open(&waker).unwrap());
         assert!(!pending.release(one));
-        // A question that was not sent can be neither answered nor cancelled.
+        // A question that has not been sent can be neither answered nor cancelled.
         pending.answer(&id_of(one), Some("{}"), None);
         assert!(pending.poll(one, &waker).is_pending());
         pending.withdraw(two);

@@ -1,4 +1,4 @@
-//! Start of a call: creates its context, decodes its arguments, and starts its handler.
+//! Starting a call: creating its context, decoding its arguments, and starting its handler.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -26,11 +26,11 @@ use crate::protocol::{Era, errors};
 use crate::registry::{HandlerProgress, Pace};
 use crate::telemetry::Sight;
 
-/// A call that is ready to start: its request is valid, except perhaps for the arguments.
+/// A call that is ready to start. Its request is valid, except that the arguments have not been checked yet.
 pub(crate) struct PreparedCall<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
-    /// The log budget of the session, if the session is longer than this call.
+    /// The log budget of the session, if the session outlives this call.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) channel: ChannelId,
     pub(super) target: Target,
@@ -45,15 +45,16 @@ impl PreparedCall<'_> {
         &self.request.id
     }
 
-    /// Returns the record of how long first polls took: if they were slow, the task that serves a connection must not make
-    /// the next one.
+    /// Returns the record of how long first polls took. If they were slow, the task that serves a connection must not
+    /// perform the next one.
     pub(crate) fn pace(&self) -> Option<&Arc<Pace>> {
         self.target.pace()
     }
 
-    /// Starts the call: decodes its arguments, and runs a synchronous handler to its end.
+    /// Starts the call: decodes its arguments and, if the handler is synchronous, runs it to completion.
     ///
-    /// `sink` creates the stream for messages before the response; it is called only if the call may send some.
+    /// `sink` creates the stream for messages sent before the response. It is called only if the call may send such
+    /// messages.
     pub(crate) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>) -> CallProgress {
         let Self {
             dispatcher,
@@ -115,7 +116,7 @@ impl PreparedCall<'_> {
             let round = rounds.saturating_add(1);
             if let Some(call) = innermost.into_call(&arguments, context(), round) {
                 let around = around.clone();
-                // Middleware runs when it is polled, as the handler does.
+                // Like the handler, middleware runs only when it is polled.
                 let future = Box::pin(async move { around.start(call).await });
                 let scope = Scope(made.into_inner());
                 let call = RunningCall::new(future, finish, scope, limit);
@@ -147,9 +148,10 @@ impl PreparedCall<'_> {
     }
 }
 
-/// Reads the state and the answers of a modern request. A state must have been issued by this server, even if it is not needed.
+/// Reads the state and the answers in a modern request. A state must have been issued by this server even if it is not
+/// needed.
 ///
-/// Returns `None` if the request has neither, as nearly all have.
+/// Returns `None` if the request has neither, which is the usual case.
 fn resume(
     finish: &Finish,
     request: &Request<'_>,
@@ -167,7 +169,7 @@ fn resume(
         let given = Some(json).filter(|json| json.starts_with('{'));
         let name = Member::InputResponses.as_str();
         let given = given.ok_or_else(|| errors::invalid_member(name, "an object"))?;
-        // Two answers to one question would be ambiguous.
+        // Two answers to the same question would be ambiguous.
         entries(given)
             .map_err(|_| errors::invalid_member(name, "an object with one answer of each name"))?;
         let loose = serde_json::from_str(given).ok();
@@ -199,7 +201,7 @@ fn resume(
     Ok(Some(memory))
 }
 
-/// Admits a call, if the rates of its caller permit it now.
+/// Admits a call if the rate limits for its caller currently allow it.
 fn admit(
     finish: &Finish,
     channel: ChannelId,

@@ -1,8 +1,8 @@
-//! Rate limits for calls: the rate of the handler, that of the server, and that of completions.
+//! Rate limits for calls: the handler's rate, the server's rate, and the rate for completions.
 //!
-//! A call of several rounds is charged once, for its first round. The proof is the state that the client sends along,
-//! which this server sealed when the previous round ended. Sending the same round again counts as a call of its own, so
-//! a state cannot be used to get around a rate.
+//! A call with several rounds is charged once, in its first round. Later rounds are recognized by the state that the
+//! client sends, which this server sealed when the previous round ended. Sending the same round again is charged as a
+//! separate call, so a state cannot be used to bypass a rate limit.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -15,15 +15,15 @@ use crate::limits::Limits;
 use crate::protocol::errors;
 use crate::rate::{Limiter, Rate};
 
-/// The rates of a server.
+/// The rate limits of a server.
 #[derive(Debug)]
 pub(super) struct Rates {
-    /// The rate of all calls together.
+    /// The rate limit for all calls combined.
     all: Option<Limiter>,
     completions: Limiter,
-    /// Admits each round once, for as long as its state is valid.
+    /// Admits each round once while its state is valid.
     rounds: Limiter,
-    /// Callers are told apart by hashes that clients cannot predict.
+    /// Hashes callers to distinguish them. Clients cannot predict the hashes.
     hashes: RandomState,
     most: usize,
 }
@@ -32,10 +32,10 @@ pub(super) struct Rates {
 pub(super) struct Applicant<'a> {
     pub(super) principal: Option<&'a Principal>,
     pub(super) channel: ChannelId,
-    /// The call that this one continues, and the number of its rounds that have ended.
+    /// The call that this one continues, and how many of its rounds have ended.
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,
-    /// The rate of the called handler.
+    /// The rate limit of the called handler.
     pub(super) rate: Option<&'a Limiter>,
 }
 
@@ -52,8 +52,8 @@ impl Rates {
         }
     }
 
-    /// Admits a call, or returns an error that says when to retry. A refused call is not charged. `name` returns the
-    /// name of the handler.
+    /// Admits a call, or returns an error that specifies when to retry. Refused calls are not charged. `name` returns
+    /// the name of the handler.
     pub(super) fn admit<'n>(
         &self,
         applicant: &Applicant<'_>,

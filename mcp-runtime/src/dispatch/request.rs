@@ -18,7 +18,7 @@ pub(super) struct Request<'m> {
     pub(super) params: &'m Params<'m>,
     pub(super) version: ProtocolVersion,
     pub(super) sender: Sender<'m>,
-    /// The caller, with its scopes.
+    /// The caller and its scopes.
     pub(super) caller: Caller,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Request<'m> {
 pub(super) enum Sender<'m> {
     /// A client that completed a handshake.
     Legacy(Arc<LegacyClient>),
-    /// A client whose request contains everything needed.
+    /// A client whose request is self-contained.
     Modern(Modern<'m>),
 }
 
@@ -58,7 +58,7 @@ impl Sender<'_> {
 }
 
 impl<'m> Request<'m> {
-    /// Returns the request as recorded in telemetry.
+    /// Returns the attributes of the request for telemetry.
     pub(super) fn asked<'a>(&'a self, called: Called<'a>) -> RequestAttributes<'a> {
         RequestAttributes {
             method: Some(self.method),
@@ -69,7 +69,7 @@ impl<'m> Request<'m> {
         }
     }
 
-    /// Returns a required member, a string of at most `limit` bytes.
+    /// Returns a required member, which must be a string of at most `limit` bytes.
     pub(super) fn string(
         &self,
         member: Member,
@@ -88,7 +88,7 @@ impl<'m> Request<'m> {
         }
     }
 
-    /// Returns `arguments`: an object, or an empty object if absent.
+    /// Returns `arguments`, which must be an object, or an empty object if it is absent.
     pub(super) fn arguments(&self) -> Result<&'m str, ErrorObject> {
         match self.params.get(Member::Arguments) {
             None => Ok("{}"),

@@ -1,4 +1,4 @@
-//! Sessions as data: the state of a session can leave the process, and the session can be resumed from it.
+//! Sessions as data: the state of a session can be stored outside the process and used to resume the session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -12,17 +12,17 @@ use crate::protocol::encode::Filter;
 use crate::telemetry::GaugeGuard;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
-/// Above every level.
+/// Higher than any log level.
 const SILENT: u8 = u8::MAX;
 
-/// The result of a handshake, which never changes.
+/// The result of a handshake. It never changes.
 pub(crate) struct Agreed {
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) info: Option<Implementation>,
-    /// The lists whose changes the client is notified of.
+    /// The lists for which the client receives change notifications.
     pub(crate) offered: Filter,
-    /// The client is notified of changes after this version.
+    /// The client is notified of changes made after this version.
     pub(crate) seen: Version,
 }
 
@@ -32,12 +32,13 @@ pub(crate) struct SessionMemory {
     pub(crate) level: LoggingLevel,
     /// `true` once the client has sent `notifications/initialized`.
     pub(crate) ready: bool,
-    /// The resources it is subscribed to.
+    /// The resources that the session is subscribed to.
     pub(crate) uris: Vec<Box<str>>,
 }
 
 impl ChannelMemory {
-    /// Resumes a session that began earlier, perhaps in another process. Without `memory`, its changes are not kept.
+    /// Resumes a session that was started earlier, possibly in another process. Without `memory`, changes to the
+    /// session's state are not kept.
     pub(crate) fn resume(
         dispatcher: &Arc<Dispatcher>,
         wake: Wake,
@@ -69,7 +70,7 @@ impl ChannelMemory {
         session
     }
 
-    /// Returns its current state, or `None` before a handshake.
+    /// Returns the session's current state, or `None` before a handshake.
     pub(crate) fn memory(&self) -> Option<SessionMemory> {
         let legacy = self.legacy.as_ref()?;
         let level = usize::from(legacy.client.level.load(Ordering::Relaxed));
@@ -80,7 +81,7 @@ impl ChannelMemory {
         })
     }
 
-    /// Replaces its state.
+    /// Replaces the session's state.
     pub(crate) fn recall(&mut self, memory: &SessionMemory) {
         let Some(legacy) = &mut self.legacy else {
             return;
@@ -95,7 +96,7 @@ impl ChannelMemory {
         }
     }
 
-    /// Returns `true` if it is subscribed to resources.
+    /// Returns `true` if the session is subscribed to any resources.
     pub(crate) fn follows(&self) -> bool {
         let legacy = self.legacy.as_ref();
         legacy.is_some_and(|legacy| legacy.mailbox.followed() > 0)
@@ -103,7 +104,7 @@ impl ChannelMemory {
 }
 
 impl Dispatcher {
-    /// Returns the version of the lists for a session that begins now.
+    /// Returns the version of the lists for a session that starts now.
     pub(crate) fn version(&self) -> Version {
         self.notifications().version()
     }

@@ -1,8 +1,9 @@
-//! One round of a modern call: the handler runs from its start with the answers so far, until it needs one that is missing.
+//! One round of a modern call: the handler runs from the beginning with the answers received so far, until it needs an
+//! answer that is missing.
 //!
-//! A round ends when the handler is pending, at least one question is open, and no `once` block is running: ending the
-//! round earlier would abort the block and run it again. All other work in progress is dropped and repeated in the next
-//! round.
+//! A round ends when the handler is pending, at least one question is open, and no `once` block is running. Ending it
+//! while a block is running would abort the block and run it again. All other work in progress is dropped and repeated
+//! in the next round.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -16,24 +17,24 @@ use crate::protocol::{ProtocolVersion, input};
 /// A round in progress.
 pub(super) struct Round {
     state: Mutex<RoundState>,
-    /// The arguments as received; the sealed state is bound to them.
+    /// The arguments as received. The sealed state is bound to them.
     arguments: Box<str>,
 }
 
 struct RoundState {
-    /// `None` until something is asked or done once.
+    /// `None` until the call asks its first question or uses `once`.
     memory: Option<Box<CallMemory>>,
     open: Vec<OpenQuestion>,
     once_under_way: usize,
     over: bool,
 }
 
-/// State that a call resumes with.
+/// The state with which a call resumes.
 #[derive(Default)]
 pub(super) struct CallMemory {
     /// Record of earlier rounds.
     pub(super) journal: Journal,
-    /// Answers that arrived without a state: taken if this run asks for them.
+    /// Answers that arrived without a state. They are used if this run asks the matching questions.
     pub(super) loose: Responses,
 }
 
@@ -50,14 +51,14 @@ pub(super) struct InputRequired {
     pub(super) params: Value,
 }
 
-/// Result of a round that ended.
+/// The result of a completed round.
 pub(super) struct RoundEnd {
     pub(super) journal: Journal,
     pub(super) open: Vec<InputRequired>,
     pub(super) arguments: Box<str>,
 }
 
-/// Error: the maximum number of open questions is exceeded.
+/// Indicates that the maximum number of open questions has been exceeded.
 pub(super) struct TooMany;
 
 impl RoundState {
@@ -79,12 +80,12 @@ impl Round {
         }
     }
 
-    /// Returns the id of the call; `None` in its first round.
+    /// Returns the id of the call, or `None` in its first round.
     pub(super) fn call(&self) -> Option<CallId> {
         self.state().memory.as_ref()?.journal.call()
     }
 
-    /// Returns the answer to a question, or adds the question to the open ones.
+    /// Returns the answer to a question, or adds the question to the open questions.
     pub(super) fn poll(
         &self,
         question: &mut CallQuestion,
@@ -130,13 +131,13 @@ impl Round {
         Poll::Pending
     }
 
-    /// Rejects an answer that does not fit. Returns `true` if the question is asked again, which it is until `max`
-    /// answers were rejected.
+    /// Rejects an invalid answer. Returns `true` if the question is asked again, which is the case until `max` answers
+    /// have been rejected.
     pub(super) fn reject_answer(&self, key: &str, max: u32) -> bool {
         self.state().memory().journal.reject(key, max)
     }
 
-    /// Withdraws a question that is no longer asked in the same run.
+    /// Withdraws a question that this run of the handler no longer asks.
     pub(super) fn withdraw(&self, key: &str) {
         let mut state = self.state();
         if !state.over {
@@ -144,7 +145,7 @@ impl Round {
         }
     }
 
-    /// Returns the result if the `once` block finished in an earlier round; otherwise marks it as running.
+    /// Returns the result if the `once` block finished in an earlier round. Otherwise, marks the block as running.
     pub(super) fn begin_once(&self, name: &str) -> Option<Box<str>> {
         let mut state = self.state();
         let done = state.memory().journal.done(name).map(Into::into);
@@ -162,7 +163,7 @@ impl Round {
         }
     }
 
-    /// Ends the round if it can end now, and returns its result.
+    /// Ends the round if possible and returns its result.
     pub(super) fn end(&self, call: impl FnOnce() -> CallId) -> Option<RoundEnd> {
         let state = &mut *self.state();
         if state.over || state.open.is_empty() || state.once_under_way > 0 {
@@ -173,7 +174,7 @@ impl Round {
         journal.end_round(call(), state.open.iter().map(|open| &open.asked.identity));
         Some(RoundEnd {
             journal,
-            // The wakers stay, for futures that are polled elsewhere.
+            // The wakers are kept for futures that are polled elsewhere.
             open: state
                 .open
                 .iter_mut()
@@ -187,7 +188,7 @@ impl Round {
         })
     }
 
-    /// Closes all questions: nothing is asked any more.
+    /// Closes all questions. No further questions can be asked.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.over = true;

@@ -1,8 +1,9 @@
-//! `requestState`: the state of a call, which only this server can read or create, and which is valid only for this call.
+//! `requestState`: the state of a call. Only this server can read or create it, and it is valid only for that call.
 //!
-//! Sealed with XChaCha20-Poly1305: the key's id, the time of expiry, a nonce, and the sealed bytes, in base64url. The
-//! binding of the state (server, principal, method, name, arguments) is authenticated with it and takes no space in it.
-//! Without the feature `sealing`, the state stays in this process, and the client holds a random handle.
+//! The state is sealed with XChaCha20-Poly1305. It consists of the key's id, the expiry time, a nonce, and the sealed
+//! bytes, encoded as base64url. Its binding (server, principal, method, name, arguments) is authenticated along with
+//! it, but takes up no space. Without the feature `sealing`, the state stays in this process and the client holds a
+//! random handle.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests", "Security".
 
@@ -27,17 +28,17 @@ pub(crate) use sealed::{Seal, hash};
 use crate::jsonrpc::ErrorObject;
 use canonical::canonical;
 
-/// Reason why a state is refused. Always -32602, and the call is not run.
+/// The reason why a state is refused. The error code is always -32602, and the call does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SealError {
-    /// It was not issued by this server.
+    /// The state was not issued by this server.
     Malformed,
-    /// It was sealed with a key that this server does not have.
+    /// The state was sealed with a key that this server does not have.
     #[cfg(feature = "sealing")]
     UnknownKey,
-    /// It was changed, or belongs to another call.
+    /// The state was modified or belongs to another call.
     Foreign,
-    /// It is too old.
+    /// The state has expired.
     Expired,
 }
 
@@ -60,12 +61,12 @@ impl SealError {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding<'a> {
     pub(crate) server: &'a str,
-    /// The key of the principal, empty for anonymous callers.
+    /// The principal's key, which is empty for anonymous callers.
     pub(crate) principal: &'a str,
     pub(crate) method: &'a str,
     /// The name of the tool or prompt, or the URI of the resource.
     pub(crate) name: &'a str,
-    /// The arguments as JSON, in any spelling; numbers are compared by their exact value.
+    /// The arguments as JSON text. Formatting does not matter, and numbers are compared by their exact value.
     pub(crate) arguments: &'a str,
 }
 
@@ -83,7 +84,7 @@ impl Binding<'_> {
         ];
         let mut whole = Vec::new();
         for part in parts {
-            // With lengths, so that different lists of parts differ as a whole.
+            // The lengths ensure that different lists of parts never produce the same bytes.
             whole.extend_from_slice(&(part.len() as u64).to_be_bytes());
             whole.extend_from_slice(part);
         }
@@ -91,13 +92,13 @@ impl Binding<'_> {
     }
 }
 
-/// Returns a short digest, for the key of a question.
+/// Returns a short digest for use in the key of a question.
 pub(crate) fn digest(asked: &[u8]) -> String {
     let hash = hash(asked);
     URL_SAFE_NO_PAD.encode(hash.first_chunk::<9>().unwrap_or(&[0; 9]))
 }
 
-/// Returns the current time since 1970.
+/// Returns the time elapsed since the Unix epoch.
 pub(crate) fn now() -> Duration {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.unwrap_or_default()

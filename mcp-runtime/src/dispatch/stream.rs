@@ -1,5 +1,5 @@
-//! Messages that a call sends before its answer: progress and log messages, at a limited rate, and none once the call
-//! is over.
+//! Messages that a call sends before its response: progress reports and log messages. Their rate is limited, and none
+//! are sent after the call has ended.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,14 +15,16 @@ use crate::types::LoggingLevel;
 
 /// Accepts whole messages for the stream of one request.
 pub(crate) trait Sink: Send + Sync {
-    /// Queues a message; returns `false` if it was rejected because the request is over or the queue is full.
+    /// Queues a message. Returns `false` if the message was rejected because the request has ended or the queue is
+    /// full.
     fn send(&self, message: &[u8]) -> bool;
 
-    /// Asks to close the connection after the messages sent so far, if the client can reconnect for the rest.
+    /// Requests that the connection be closed after the messages sent so far, if the client can reconnect to receive
+    /// the rest.
     fn close_connection(&self) {}
 }
 
-/// The notifications of one call.
+/// The notifications sent by one call.
 pub(super) struct CallStream {
     pub(super) sink: Arc<dyn Sink>,
     pub(super) version: ProtocolVersion,
@@ -42,9 +44,9 @@ pub(super) struct CallStream {
 pub(super) struct Reports {
     over: bool,
     last: Option<f64>,
-    /// The newest report, held back because reports came too fast.
+    /// The latest report, held back because reports arrived too fast.
     held: Option<Progress>,
-    /// Created with the first report.
+    /// Created when the first report arrives.
     bucket: Option<Bucket>,
 }
 
@@ -53,9 +55,9 @@ pub(super) struct Reports {
 pub(super) enum LogLevel {
     /// None.
     Off,
-    /// This level and above, for one modern request.
+    /// Messages at or above this level, for one modern request.
     Request(LoggingLevel),
-    /// The level the session last set, and above.
+    /// Messages at or above the level that the session last set.
     Session(Arc<AtomicU8>),
 }
 
@@ -69,7 +71,7 @@ impl LogLevel {
     }
 }
 
-/// Token bucket for the log messages of a session, and the number of messages dropped since the last one sent.
+/// The token bucket for a session's log messages, and the number of messages dropped since the last one was sent.
 #[derive(Debug)]
 pub(super) struct LogBudget(Mutex<(Bucket, u64)>);
 
@@ -79,8 +81,8 @@ impl LogBudget {
         Self(Mutex::new((Bucket::new(rate), 0)))
     }
 
-    /// Takes a token and returns the number of messages dropped since the last one; `None` if this message is to be
-    /// dropped.
+    /// Takes a token and returns the number of messages dropped since the last one was sent. Returns `None` if this
+    /// message must be dropped.
     fn take(&self) -> Option<u64> {
         let (bucket, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if bucket.take(Instant::now()) {
@@ -90,7 +92,7 @@ impl LogBudget {
         None
     }
 
-    /// Counts a message that could not be sent.
+    /// Records that a message could not be sent.
     fn lost(&self) {
         let (_, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *dropped = dropped.saturating_add(1);
@@ -98,7 +100,7 @@ impl LogBudget {
 }
 
 impl CallStream {
-    /// Sends the report held back, and stops all further ones. Called before the answer is written.
+    /// Sends the held-back report, if any, and stops all further reports. Called before the response is written.
     pub(super) fn finish(&self) {
         let mut reports = self.reports();
         if let Some(progress) = reports.held.take() {
@@ -107,7 +109,7 @@ impl CallStream {
         reports.over = true;
     }
 
-    /// Sends a report; returns `true` if it was accepted.
+    /// Sends a report. Returns `true` if it was accepted.
     fn send_progress(&self, progress: &Progress) -> bool {
         let Some(token) = &self.token else {
             return false;
@@ -178,8 +180,8 @@ impl Outbound for CallStream {
     }
 }
 
-/// Returns a log message of at most `longest` bytes of JSON. A longer message is truncated, becomes a string, and is
-/// marked.
+/// Returns a log message of at most `longest` bytes of JSON. A longer message is truncated, converted to a string, and
+/// marked as truncated.
 fn shortened(data: &str, longest: usize) -> Cow<'_, str> {
     if data.len() <= longest {
         return Cow::Borrowed(data);
@@ -187,7 +189,7 @@ fn shortened(data: &str, longest: usize) -> Cow<'_, str> {
     let text = serde_json::from_str::<String>(data);
     let mut text = text.unwrap_or_else(|_| data.to_owned());
     let mark = format!("… (truncated: {} bytes in total)", data.len());
-    // Escaped in JSON, a character takes up to six times its bytes.
+    // Escaping in JSON can make a character six times as long.
     let (mut end, mut room) = (0, longest.saturating_sub(mark.len() + 2));
     for (index, character) in text.char_indices() {
         let mut escaped = Vec::new();
@@ -225,7 +227,7 @@ mod tests {
         let object = format!("{{\"a\":{}}}", json(&"x".repeat(100)));
         let cut: String = serde_json::from_str(&shortened(&object, 60)).unwrap();
         assert!(cut.starts_with(r#"{"a":"xxx"#), "{cut}");
-        // The mark is always there, even if it is longer than the limit.
+        // The mark is always present, even if it is longer than the limit.
         assert!(shortened(&object, 1).contains("bytes in total"));
     }
 }

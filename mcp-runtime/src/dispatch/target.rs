@@ -1,4 +1,4 @@
-//! The target of a call: the callable, and the facts about the request that its response needs.
+//! The target of a call: its callable, and the request details that the response needs.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::registry::{
 use crate::telemetry::Called;
 use crate::types::Tool;
 
-/// The target of a call. Calls are moved around, so it is small.
+/// The target of a call. It is kept small because calls are moved frequently.
 #[derive(Clone)]
 pub(super) enum Target {
     /// A tool or a prompt.
     Named(Arc<Callable>),
-    /// A resource, or a resource template.
+    /// A resource or a resource template.
     Read(Arc<ReadTarget>),
     /// An argument to complete.
     Completion(Arc<CompletionTarget>),
@@ -28,7 +28,7 @@ pub(super) enum Target {
     List(Arc<ListTarget>),
 }
 
-/// A resource or resource template, and the URI that is read.
+/// A resource or resource template, and the URI to be read.
 pub(super) struct ReadTarget {
     pub(super) callable: Arc<Callable>,
     pub(super) uri: Arc<str>,
@@ -37,7 +37,7 @@ pub(super) struct ReadTarget {
 /// An argument to complete.
 pub(super) struct CompletionTarget {
     pub(super) completer: Completing,
-    /// The prompt or template.
+    /// The prompt or template that the argument belongs to.
     pub(super) of: Arc<str>,
     pub(super) argument: String,
     pub(super) partial: String,
@@ -50,7 +50,7 @@ pub(super) struct ListTarget {
 }
 
 impl Target {
-    /// Returns the callable; `None` if the call has no options of its own.
+    /// Returns the callable, or `None` if the call has no options.
     fn callable(&self) -> Option<&Callable> {
         match self {
             Self::Named(callable) => Some(callable),
@@ -68,7 +68,7 @@ impl Target {
         self.callable().map(|callable| &callable.pace)
     }
 
-    /// Returns the definition if the target is a tool, and the facts about its structured output.
+    /// If the target is a tool, returns its definition and the details of its structured output.
     #[inline]
     pub(super) fn tool(&self) -> Option<(&Tool, &Outputs)> {
         match self {
@@ -80,7 +80,7 @@ impl Target {
         }
     }
 
-    /// Returns the kind, and the name or URI in the request; `None` for a list, which middleware does not see.
+    /// Returns the kind, and the name or URI in the request. Returns `None` for a list, since lists bypass middleware.
     pub(super) fn named(&self) -> Option<(Kind, &Arc<str>)> {
         match self {
             Self::Named(callable) => Some((callable.kind(), &callable.name)),
@@ -90,7 +90,7 @@ impl Target {
         }
     }
 
-    /// Returns the name for the log.
+    /// Returns the name to use in the log.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Named(callable) => &callable.name,
@@ -100,7 +100,7 @@ impl Target {
         }
     }
 
-    /// Returns the target as recorded in telemetry.
+    /// Returns the target in the form recorded by telemetry.
     pub(super) fn called(&self) -> Called<'_> {
         match self.named() {
             Some((Kind::Tool, name)) => Called::Tool(name),
@@ -110,12 +110,12 @@ impl Target {
         }
     }
 
-    /// Returns those of the arguments to which the state of a call is bound; `None` if the called handler may not ask the
-    /// client.
+    /// Returns the part of the arguments to which the call's state is bound, or `None` if the called handler may not
+    /// ask the client questions.
     pub(super) fn bound<'a>(&self, arguments: &'a str) -> Option<&'a str> {
         match self {
             Self::Named(_) => Some(arguments),
-            // The URI contains them.
+            // The URI already contains the arguments.
             Self::Read(_) => Some("{}"),
             Self::Completion(_) | Self::List(_) => None,
         }
@@ -125,7 +125,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// If the arguments, one JSON object, are invalid, or an injected value is unavailable.
+    /// If the arguments, a JSON object, are invalid or an injected value is unavailable.
     pub(super) fn start(
         &self,
         arguments: &str,
@@ -145,7 +145,7 @@ impl Target {
 }
 
 impl CompletionTarget {
-    /// Returns the arguments filled in `earlier`, a JSON object, and the one being typed, as one JSON object.
+    /// Combines the arguments filled in `earlier`, a JSON object, and the one being typed into a single JSON object.
     pub(super) fn arguments(&self, earlier: Option<&str>) -> String {
         let earlier = earlier.and_then(|earlier| serde_json::from_str(earlier).ok());
         let mut arguments: Map<String, Value> = earlier.unwrap_or_default();
@@ -153,7 +153,7 @@ impl CompletionTarget {
         Value::Object(arguments).to_string()
     }
 
-    /// Starts the completer with arguments in the form of [`arguments`](Self::arguments).
+    /// Starts the completer with arguments in the form that [`arguments`](Self::arguments) returns.
     fn start(
         &self,
         arguments: &str,

@@ -1,4 +1,4 @@
-//! Calls that are wrapped: by middleware, or by the wait for a permit of their handler.
+//! Calls that are wrapped by middleware or must wait for one of their handler's permits.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ pub(super) struct Innermost {
 }
 
 impl Innermost {
-    /// Returns the call as middleware sees it; `None` for a list, which has no middleware.
+    /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists have no
+    /// middleware.
     pub(super) fn into_call(self, arguments: &str, context: Context, round: u16) -> Option<Call> {
         let (kind, name) = self.target.named()?;
         let call = (kind, Arc::clone(name));
@@ -32,7 +33,7 @@ impl Innermost {
         ))
     }
 
-    /// Waits for a permit among the concurrent calls of the handler, if their number is limited.
+    /// Waits for a permit if the handler's concurrent calls are limited.
     async fn permit(&self) -> Result<Option<CallPermit>, HandlerError> {
         let guards = self.target.guards();
         let Some(permits) = guards.and_then(|guards| guards.permits.as_ref()) else {

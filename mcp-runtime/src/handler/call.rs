@@ -1,4 +1,4 @@
-//! One call of a handler: its input, its start, its result.
+//! A single call to a handler: its input, how it starts, and its result.
 
 use std::any::Any;
 use std::future::Future;
@@ -18,21 +18,21 @@ use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 /// The outcome of a handler.
 pub type Output = Result<CallOutput, HandlerError>;
 
-/// The result of a successful call, by the kind of handler.
+/// The result of a successful call, with a variant for each kind of handler.
 ///
-/// Middleware may change or create it: see [`Server::middleware`](crate::Server::middleware).
+/// Middleware may change this value or create its own; see [`Server::middleware`](crate::Server::middleware).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CallOutput {
-    /// From a tool.
+    /// The result of a tool.
     Tool(CallToolResult),
-    /// From a prompt.
+    /// The result of a prompt.
     Prompt(GetPromptResult),
-    /// From a resource or a template.
+    /// The result of a resource or template.
     Resource(ReadResourceResult),
-    /// From a completer: candidates, unranked.
+    /// The unranked candidates from a completer.
     Completion(Candidates),
-    /// From the listers of templates: the text of the members of a page. Never passed to middleware.
+    /// The JSON text of a page's members, from the listers of templates. Never passed to middleware.
     #[doc(hidden)]
     List(String),
 }
@@ -40,17 +40,17 @@ pub enum CallOutput {
 /// A running handler.
 pub type Running = Pin<Box<dyn Future<Output = Output> + Send>>;
 
-/// A handler that blocks its thread.
+/// The work of a handler that blocks its thread.
 pub type Blocking = Box<dyn FnOnce() -> Output + Send>;
 
-/// The functions that start a handler. Each decodes its arguments first, and returns a value that borrows nothing.
+/// The functions that start a handler. Each one decodes the arguments first and returns a value without borrowed data.
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
-    /// Runs the handler to completion at once.
+    /// Runs the handler to completion.
     Sync(fn(&mut HandlerCall<'_>) -> Result<Output, CallRefusal>),
-    /// Returns a future.
+    /// Returns the handler's future.
     Async(fn(&mut HandlerCall<'_>) -> Result<Running, CallRefusal>),
-    /// Returns work for a thread that may block.
+    /// Returns work to be run on a thread that may block.
     Blocking(fn(&mut HandlerCall<'_>) -> Result<Blocking, CallRefusal>),
 }
 
@@ -71,7 +71,8 @@ impl std::fmt::Debug for HandlerCall<'_> {
 }
 
 impl<'a> HandlerCall<'a> {
-    /// Creates a call with these arguments, one JSON object (or `{}`), and a function that creates the context on demand.
+    /// Creates a call with these arguments, a JSON object (`{}` if there are none), and a function that creates the
+    /// context on demand.
     pub(crate) fn new(
         decoder: &'a Decoder,
         arguments: &'a str,
@@ -86,11 +87,11 @@ impl<'a> HandlerCall<'a> {
         }
     }
 
-    /// Fills the slots, each an `Option<T>`, one per parameter in order.
+    /// Fills the slots. There is one slot per parameter, in order, and each is an `Option<T>`.
     ///
     /// # Errors
     ///
-    /// All faults in the arguments, or the first injected value that is unavailable.
+    /// Returns all faults in the arguments, or the error for the first injected value that is unavailable.
     pub fn decode(&mut self, slots: &mut [&mut dyn Any]) -> Result<(), CallRefusal> {
         self.decoder.decode(self.arguments, slots, self.context)
     }
@@ -106,17 +107,17 @@ impl<'a> HandlerCall<'a> {
             .ok_or_else(|| HandlerError::bug("a method was called without its receiver").into())
     }
 
-    /// Returns the error for a slot that is empty after [`decode`](Self::decode) succeeded, which is a bug in the
-    /// framework.
+    /// Returns the error for a slot that is empty although [`decode`](Self::decode) succeeded, which indicates a bug in
+    /// the framework.
     #[must_use]
     pub fn lost(&self) -> CallRefusal {
         HandlerError::bug("a decoded argument was lost").into()
     }
 }
 
-/// Boxes the future of a handler; `reply` converts its result.
+/// Boxes a handler's future. `reply` converts its result.
 ///
-/// The compiler shows the line of the bound to authors of futures that are not `Send`.
+/// If an author's future is not `Send`, the compiler's error message shows the line with the bound.
 pub fn boxed<R, F>(future: F, reply: fn(R) -> Output) -> Running
 where
     R: 'static,
@@ -128,7 +129,7 @@ where
     Box::pin(async move { reply(future.await) })
 }
 
-/// Boxes a future that converts its result itself, because the result may borrow from what the future owns.
+/// Boxes a future that converts its own result, because the result may borrow from values that the future owns.
 pub fn running<F>(future: F) -> Running
 where
     F: Future<Output = Output>
@@ -139,12 +140,12 @@ where
     Box::pin(future)
 }
 
-/// Boxes the work of a blocking handler, which converts its result itself.
+/// Boxes the work of a blocking handler. The work converts its own result.
 pub fn blocking<F: FnOnce() -> Output + Send + 'static>(work: F) -> Blocking {
     Box::new(work)
 }
 
-/// Creates the module that finishes handlers of one kind.
+/// Creates the module that converts the return values of handlers of one kind.
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $bound:ident, $method:ident, $variant:ident) => {
         $(#[$doc])*
@@ -159,14 +160,14 @@ macro_rules! kind {
     };
 }
 
-/// Finishing of tools.
+/// Converts the return values of tools.
 pub mod tool {
     use super::{CallOutput, IntoToolResult, Output};
 
     /// Converts the function's return value.
     pub fn reply<R: IntoToolResult>(value: R) -> Output {
         value.into_tool_result().map(|mut result| {
-            // Moving a result is expensive, so that it is not touched without need.
+            // Moving a result is expensive, so it is not touched unless necessary.
             if R::CONFORMS {
                 result.conforms = true;
             }
@@ -176,14 +177,14 @@ pub mod tool {
 }
 
 kind!(
-    /// Finishing of prompts.
+    /// Converts the return values of prompts.
     prompt, IntoPromptResult, into_prompt_result, Prompt
 );
 kind!(
-    /// Finishing of resources and templates.
+    /// Converts the return values of resources and templates.
     resource, IntoResourceResult, into_resource_result, Resource
 );
 kind!(
-    /// Finishing of completers.
+    /// Converts the return values of completers.
     completer, IntoCompletionResult, into_completion_result, Completion
 );

@@ -1,4 +1,4 @@
-//! The output of the macros for an annotated function: one static [`Definition`], registered through `inventory`.
+//! The macros' output for an annotated function: a static [`Definition`] that is registered through `inventory`.
 
 use std::any::TypeId;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::handler::parameter::ParameterMeta;
 pub use crate::types::ClientFeature;
 use crate::types::{CacheScope, Icon, Role};
 
-/// The kind of a handler, by its attribute.
+/// The kind of a handler, as determined by its attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -29,33 +29,35 @@ pub enum Kind {
     Completer,
 }
 
-/// The description of an annotated function. Created only by the macros.
+/// The description of an annotated function. Only the macros create it.
 #[derive(Debug)]
 pub struct Definition {
-    /// The kind, by the attribute.
+    /// The kind, as determined by the attribute.
     pub kind: Kind,
-    /// The name on the wire; for a completer, the name of the function.
+    /// The name used in the protocol. For a completer, the name of the function.
     pub name: &'static str,
-    /// The `description` option, or else the doc comment; empty if there is neither.
+    /// The `description` option, or the doc comment if the option is not set. Empty if there is neither.
     pub description: &'static str,
-    /// The type of the function item, by which it is selected.
+    /// The type of the function item, which is used to select the function.
     pub function: TypeId,
-    /// The type of `self`, for a method.
+    /// The type of `self` if the function is a method.
     pub receiver: Option<Owner>,
-    /// The location of the function in the source.
+    /// The location of the function in the source code.
     pub location: Location,
-    /// The parameters, without the receiver. For a completer, the first one takes the partial text, under the name `""`.
+    /// The parameters, excluding the receiver. For a completer, the first parameter takes the partial text and is named
+    /// `""`.
     pub parameters: &'static [ParameterMeta],
     /// The options of the attribute.
     pub options: &'static Options,
-    /// Returns the schema of `structuredContent`, from the return type of a tool.
+    /// Returns the schema of `structuredContent`, derived from the tool's return type.
     pub output_schema: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
     /// Starts a call.
     pub run: Run,
 }
 
 impl Definition {
-    /// Returns the key under which requests find it: the name, or the URI of a resource or a template.
+    /// Returns the key by which requests look up the definition: the URI of a resource or template, and otherwise the
+    /// name.
     pub(crate) fn key(&self) -> &'static str {
         match self.kind {
             Kind::Tool | Kind::Prompt | Kind::Completer => self.name,
@@ -63,7 +65,7 @@ impl Definition {
         }
     }
 
-    /// Returns the kind and the key, for messages.
+    /// Returns the kind and the key, for use in messages.
     pub(crate) fn describe(&self) -> String {
         format!("{} `{}`", self.kind.noun(), self.key())
     }
@@ -74,18 +76,18 @@ impl Definition {
 pub struct Owner {
     /// The type.
     pub id: TypeId,
-    /// The name in the `impl` block, for messages.
+    /// The name as written in the `impl` block, for use in messages.
     pub name: &'static str,
 }
 
-/// A position in the source, as returned by `file!()`, `line!()` and `column!()`.
+/// A position in the source code, as returned by `file!()`, `line!()` and `column!()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// The file.
     pub file: &'static str,
-    /// The line, from 1.
+    /// The line number, starting at 1.
     pub line: u32,
-    /// The column, from 1.
+    /// The column number, starting at 1.
     pub column: u32,
 }
 
@@ -95,7 +97,7 @@ impl std::fmt::Display for Location {
     }
 }
 
-/// The options of an attribute. Options that do not apply to a kind keep their value in [`Options::NONE`].
+/// The options of an attribute. Options that do not apply to a kind keep the value they have in [`Options::NONE`].
 #[derive(Debug)]
 pub struct Options {
     /// `title`
@@ -178,7 +180,7 @@ impl Options {
     };
 }
 
-/// The limits of a handler. Unspecified limits are the server's.
+/// The limits for a handler. Unspecified limits default to the server's limits.
 #[derive(Debug, Default)]
 pub struct GuardOptions<T> {
     /// `timeout`
@@ -201,16 +203,16 @@ impl<T> GuardOptions<T> {
     };
 }
 
-/// The argument that a completer names as its target.
+/// The argument that a completer specifies as its target.
 #[derive(Debug)]
 pub struct Completes {
-    /// Returns the type of the prompt's or template's function.
+    /// Returns the type of the function of the prompt or template.
     pub target: fn() -> TypeId,
     /// The name of the argument or variable.
     pub argument: &'static str,
 }
 
-/// A definition on its way to the registry.
+/// A definition submitted to the registry.
 #[derive(Debug)]
 pub struct Submitted(pub &'static Definition);
 
@@ -232,15 +234,15 @@ pub fn named<F: 'static>(_: &F) -> (TypeId, &'static str) {
 /// [`Server::only`](crate::Server::only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selected {
-    /// The kind, by the selecting function.
+    /// The kind, as determined by the selecting function.
     pub(crate) kind: Kind,
     /// The type of the function item.
     pub(crate) function: TypeId,
-    /// The path of the function, for messages.
+    /// The path of the function, for use in messages.
     pub(crate) path: &'static str,
 }
 
-/// Allows a single function as a selection: `only(tool(add))`.
+/// Allows a single function to be used as a selection: `only(tool(add))`.
 impl IntoIterator for Selected {
     type Item = Self;
     type IntoIter = std::iter::Once<Self>;
@@ -262,7 +264,7 @@ impl Kind {
         }
     }
 
-    /// Returns the name of the kind in messages.
+    /// Returns the noun that messages use for this kind.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::ResourceTemplate => "resource template",
@@ -276,7 +278,7 @@ impl Kind {
     }
 }
 
-/// Returns `true` if these parameters contain an argument of that name.
+/// Returns `true` if these parameters contain an argument with this name.
 #[must_use]
 pub(crate) const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
     let mut index = 0;
@@ -298,7 +300,8 @@ fn selected<F: 'static>(kind: Kind, _: F) -> Selected {
     }
 }
 
-/// Defines a function that shares its name with an attribute: one is a value, the other a macro, so one import brings both.
+/// Defines functions that share their names with attributes. Because functions and macros are in different namespaces,
+/// one import brings both into scope.
 macro_rules! selectors {
     ($($(#[$doc:meta])* $name:ident $kind:ident)*) => {$(
         $(#[$doc])*
@@ -312,8 +315,8 @@ macro_rules! selectors {
 selectors! {
     /// Selects a tool by its function, as in `tool(add)` or `tool(Notes::delete)`.
     ///
-    /// The function itself counts, not its path, so imports and renames make no difference. The server checks at start-up that
-    /// the function has the attribute `#[tool]`.
+    /// The selection identifies the function itself and not its path, so imports and renames make no difference. The
+    /// server checks at start-up that the function has the attribute `#[tool]`.
     tool Tool
     /// Selects a prompt by its function, as [`tool`](fn@tool) does.
     prompt Prompt
@@ -325,7 +328,7 @@ selectors! {
     completer Completer
 }
 
-/// A value for `schema = …`: a [`Schema`], a JSON value, or a JSON string.
+/// A value that can be used for `schema = …`: a [`Schema`], a JSON value, or a JSON string.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a JSON Schema",
     label = "not a schema",
@@ -336,7 +339,7 @@ pub trait IntoSchema {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the value is not a schema.
+    /// If the value is not a schema, returns the reason.
     fn into_schema(self) -> Result<Schema, String>;
 }
 

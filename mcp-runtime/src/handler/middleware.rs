@@ -1,6 +1,7 @@
-//! Middleware: functions and tower layers (`tower`) that wrap handlers. Each sees a call before it runs, and its result.
+//! Middleware: functions and tower layers (`tower`) that wrap handlers. Each one sees a call before it runs and sees
+//! its result afterwards.
 //!
-//! Nothing here depends on the handlers themselves: `dispatch` passes them in as [`Handling`].
+//! This module does not depend on the handlers themselves: `dispatch` passes them in as [`Handling`].
 
 use std::fmt;
 use std::future::Future;
@@ -14,7 +15,7 @@ use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
 
-/// A call of a tool, a prompt, a resource or a completer, as middleware sees it.
+/// A call to a tool, prompt, resource or completer, as middleware sees it.
 #[derive(Clone)]
 pub struct Call {
     kind: Kind,
@@ -23,7 +24,7 @@ pub struct Call {
     context: Context,
     /// The arguments as received: a JSON object.
     raw: Arc<str>,
-    /// The parsed arguments, once requested.
+    /// The parsed arguments, created when they are first requested.
     read: OnceLock<Arguments>,
     changed: Option<Arguments>,
     handling: Arc<dyn Handling>,
@@ -31,7 +32,7 @@ pub struct Call {
 
 /// The innermost step, which runs the handler.
 pub(crate) trait Handling: Send + Sync {
-    /// Runs the handler with these arguments, a JSON object.
+    /// Runs the handler with these arguments, which must be a JSON object.
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running;
 }
 
@@ -55,28 +56,29 @@ impl Call {
         }
     }
 
-    /// Returns the kind of handler.
+    /// Returns the kind of the handler.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Returns the name of the tool or prompt, or the URI of the resource. For a completer, the prompt or template whose
-    /// argument is completed.
+    /// Returns the name of the tool or prompt, or the URI of the resource. For a completer, returns the prompt or
+    /// template whose argument is being completed.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the arguments, not yet validated; for a template, its variables. For a completer, the arguments filled in so
-    /// far, and the one that is being typed.
+    /// Returns the arguments, which have not been validated yet. For a template, these are its variables; for a
+    /// completer, the arguments filled in so far and the one being typed.
     #[must_use]
     pub fn arguments(&self) -> &Arguments {
         let read = || self.read.get_or_init(|| read(&self.raw));
         self.changed.as_ref().unwrap_or_else(read)
     }
 
-    /// Returns the arguments, to be changed before the handler runs. They are validated afterwards.
+    /// Returns the arguments as a mutable map, so that they can be changed before the handler runs. They are validated
+    /// after the change.
     pub fn arguments_mut(&mut self) -> &mut Map<String, Value> {
         let Arguments(arguments) = self.changed.get_or_insert_with(|| read(&self.raw));
         arguments
@@ -88,18 +90,18 @@ impl Call {
         &self.context
     }
 
-    /// Returns the authenticated caller, if the request had credentials.
+    /// Returns the authenticated caller if the request had credentials.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.context.principal()
     }
 
-    /// Returns the number of this round of the call, from 1.
+    /// Returns the number of this round of the call, starting at 1.
     ///
-    /// In protocol version 2026-07-28 a question to the client ends a round, and everything runs again with the answer:
-    /// middleware is entered in each round, and dropped at [`Next::run`] in each but the last. Actions that must happen once
-    /// per call belong in the first round; [`Context::call_id`] is the same in all rounds. In older versions there is one
-    /// round.
+    /// In protocol version 2026-07-28, a question to the client ends a round, and the entire call, including
+    /// middleware, runs again with the answer. Middleware starts in every round. In every round but the last, it is
+    /// dropped while it awaits [`Next::run`]. Actions that must happen only once per call belong in the first round.
+    /// [`Context::call_id`] is the same in all rounds. In older versions, a call has only one round.
     #[must_use]
     pub fn round(&self) -> u16 {
         self.round
@@ -131,8 +133,8 @@ impl fmt::Debug for Call {
 
 /// The next middleware, or the handler after the last one.
 ///
-/// Cheap to clone; running it more than once runs the handler more than once. With feature `tower` it is a `Service` that
-/// returns the handler's errors in its response, so that they are distinct from the errors of a layer.
+/// It is cheap to clone. Running it more than once runs the handler more than once. With the feature `tower`, it is a
+/// `Service` that returns the handler's errors in its response, to keep them distinct from errors of a layer.
 #[derive(Clone, Default)]
 pub struct Next(Option<Arc<dyn Fn(Call) -> Running + Send + Sync>>);
 
@@ -141,7 +143,7 @@ impl Next {
     ///
     /// # Errors
     ///
-    /// The handler's error. Invalid arguments are also reported as an error.
+    /// Returns the handler's error. Invalid arguments are also reported as an error.
     pub fn run(self, call: Call) -> impl Future<Output = Result<CallOutput>> + Send + use<> {
         self.start(call)
     }
@@ -169,10 +171,10 @@ impl fmt::Debug for Next {
     }
 }
 
-/// A middleware that has not been given its [`Next`] yet.
+/// A middleware that has not received its [`Next`] yet.
 pub(crate) type Around = Box<dyn FnOnce(Next) -> Next + Send + Sync>;
 
-/// Combines middleware into a chain, the first outermost.
+/// Combines middleware into a chain. The first one is the outermost.
 pub(crate) fn chain(around: Vec<Around>) -> Next {
     let around = around.into_iter().rev();
     around.fold(Next::default(), |next, around| around(next))

@@ -1,4 +1,4 @@
-//! Asks the compiler about the type of a parameter: the traits it implements, and the constraints that apply to it.
+//! Compile-time queries about the type of a parameter: which traits it implements and which constraints apply to it.
 
 use std::marker::PhantomData;
 
@@ -8,25 +8,27 @@ use serde::de::DeserializeOwned;
 use crate::context::FromContext;
 use crate::handler::rules::ApplicableConstraints;
 
-/// Yes, as a type.
+/// The answer "yes", as a type.
 #[derive(Debug)]
 #[must_use]
 pub enum Yes {}
 
-/// No, as a type.
+/// The answer "no", as a type.
 #[derive(Debug)]
 #[must_use]
 pub enum No {}
 
-/// Finds out about `T`: inherent items, which exist for some types only, take precedence over those of [`ProbeFallback`].
+/// Answers queries about `T`. Inherent items, which exist only for some types, take precedence over the items of
+/// [`ProbeFallback`].
 ///
-/// The functions are never called; their return types say whether `T` implements a trait.
+/// The functions are never called: their return types show whether `T` implements a trait.
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
-/// The items for types that do not implement the trait, and that are not known here.
+/// The items for types that do not implement the trait in question and for types that this module does not know.
 pub trait ProbeFallback {
-    /// The constraints that apply to `T`: any, because they are checked against its schema at start-up.
+    /// The constraints that apply to `T`. All are accepted here because they are checked against the schema of `T` at
+    /// start-up.
     const CONSTRAINTS: ApplicableConstraints = ApplicableConstraints::ALL;
 
     /// `T` is not `FromContext`.
@@ -68,7 +70,7 @@ impl<T: JsonSchema> Probe<T> {
     }
 }
 
-/// Defines the constraints that apply to a type and to its `Option`.
+/// Defines the constraints that apply to a type and to an `Option` of that type.
 macro_rules! constraints {
     ($($type:ty)* => $constraints:expr) => {$(
         impl Probe<$type> {
@@ -82,7 +84,7 @@ macro_rules! constraints {
     )*};
 }
 
-/// Defines the constraints that apply to whole numbers.
+/// Defines the constraints that apply to integers.
 macro_rules! integers {
     ($($type:ty)*) => {$(
         constraints!($type => {

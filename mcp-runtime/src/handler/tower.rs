@@ -1,4 +1,4 @@
-//! Tower layers as middleware: [`Next`] is a service, and the service that a layer creates from it handles calls.
+//! Tower layers as middleware: [`Next`] is a service, and the service that a layer creates around it handles calls.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -14,7 +14,7 @@ use crate::handler::call::{CallOutput, Output, Running};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Around, Call, Next};
 
-/// Creates middleware from a tower layer. It wraps the calls for which `applies` returns `true`.
+/// Creates middleware from a tower layer. The layer wraps only the calls for which `applies` returns `true`.
 pub(crate) fn layer<L>(layer: L, applies: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Around
 where
     L: Layer<Next, Service: CallService> + Send + Sync + 'static,
@@ -66,8 +66,8 @@ impl fmt::Debug for ResponseFuture {
 /// A service that a tower layer creates from [`Next`]. It has the same response type, can be cloned, and may have any
 /// error type.
 ///
-/// Implemented for all such services. Errors from the layer itself are handled like any error from a handler: the
-/// client receives an id, and the cause is logged.
+/// This trait is implemented for all such services. Errors from the layer itself are handled like errors from a
+/// handler: the client receives an id, and the cause is logged.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot wrap calls",
     label = "not a `Service` for calls",

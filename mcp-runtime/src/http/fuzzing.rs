@@ -10,8 +10,8 @@ use crate::http::request::guards;
 use crate::http::request::headers::{RequestHeaders, decoded};
 use crate::http::response::sse;
 
-/// Reads `Accept` headers: the first value is `true` if they accept JSON, the second if they accept events. `None` if a
-/// header cannot hold them.
+/// Parses `Accept` headers. The first value is `true` if they accept JSON, the second if they accept events. Returns
+/// `None` if a field is not a valid header value.
 #[must_use]
 pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
     let mut headers = HeaderMap::new();
@@ -22,14 +22,14 @@ pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
     Some((accepts.json, accepts.events))
 }
 
-/// Returns the text of a header that may be wrapped in Base64; `None` if it is malformed.
+/// Returns the decoded value of a header that may be wrapped in Base64, or `None` if it is malformed.
 #[must_use]
 pub fn unwrapped(field: &[u8]) -> Option<String> {
     let field = HeaderValue::from_bytes(field).ok()?;
     decoded(&field).ok().map(std::borrow::Cow::into_owned)
 }
 
-/// Returns `true` if the header of the argument `a` has the same value as in these arguments.
+/// Returns `true` if the header that mirrors the argument `a` has the same value as that argument.
 #[must_use]
 pub fn mirrors(field: Option<&[u8]>, arguments: &str) -> bool {
     let mirrored = [HeaderArgument {

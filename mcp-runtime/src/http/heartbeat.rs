@@ -1,6 +1,8 @@
-//! The heartbeat of handlers: the watchdog hears of handlers that block their thread, so that they block no other work.
+//! Handler heartbeat: lets the watchdog detect handlers that block their thread, so that they do not hold up other
+//! work.
 //!
-//! A thread inside a handler may be the one that should poll the sockets. The watchdog then makes another thread do so.
+//! The thread running a handler may be the one responsible for polling the sockets. If it is blocked, the watchdog
+//! makes another thread poll them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::transport::{Beat, Watchdog, Watched};
 
-/// Reports running handlers to a watchdog, which is started with the first of them.
+/// Reports running handlers to a watchdog, which starts when the first handler runs.
 #[derive(Default)]
 pub(in crate::http) struct Heartbeat {
     beat: Arc<Beats>,
@@ -24,7 +26,7 @@ impl Watched for Beats {
     }
 
     fn take_over(self: Arc<Self>, _seen: u64) {
-        // There is no leader to take over from: every connection has a task of its own.
+        // Every connection has its own task, so there is no leader to take over from.
     }
 }
 
@@ -45,7 +47,7 @@ impl Heartbeat {
         });
         match watchdog {
             Some(watchdog) => self.beat.0.run(watchdog.waking(), run),
-            // Without a watchdog thread, other work depends on the runtime alone.
+            // Without a watchdog thread, only the runtime can keep other work running.
             None => run(),
         }
     }

@@ -1,11 +1,27 @@
-//! HTTP: options, the `tower` service, listeners, and stores of sessions and events.
+//! HTTP: options, the `tower` service, listeners, and stores for sessions and events.
 //!
-//! One endpoint serves the modern transport, the sessions of 2025, and the event stream of 2024. [`HttpService`] is one
-//! `tower::Service`; [`Server::serve_http`](crate::Server::serve_http) runs a listener for it. A program that mounts the
-//! service elsewhere takes over the duties of the listener: timeouts for slow clients, and a maximum number of connections.
+//! A single endpoint serves the modern transport, the sessions of the 2025 protocol versions, and the event stream of
+//! 2024-11-05. [`HttpService`] is a `tower::Service`; [`Server::serve_http`](crate::Server::serve_http) runs a listener
+//! for it. A program that mounts the service itself takes over the listener's duties: disconnecting slow clients and
+//! limiting the number of connections.
 
-// A request passes the guards, which check only its URL and headers; then its caller is authenticated and its body is read,
-// and the body decides the era. `ARCHITECTURE.md` lists the rooms in the order in which they may use each other.
+// A request first passes the guards, which check only its URL and headers. Then its caller is authenticated and its
+// body is read, which determines the era. Each module in this list uses only those above it:
+//
+// timers       timeouts and expiry
+// response     bodies, refusals and events
+// stores       session data and stream events
+// options.rs   settings
+// request      headers, host, origin, and the bytes of the body
+// access       the caller of a request
+// streams      resumable event streams
+// heartbeat.rs detection of handlers that block their thread
+// sessions     the live part of legacy sessions
+// state.rs     everything that requests to a server share
+// modern       requests without a session
+// legacy       requests with a session, and the start and end of sessions
+// service      the order of these steps
+// listener     connections
 //
 // Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 

@@ -1,4 +1,4 @@
-//! Settings of a server's HTTP endpoint.
+//! Settings for a server's HTTP endpoint.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use crate::auth::ProtectedResource;
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::http_sessions::HttpSessions;
 
-/// Settings of the HTTP endpoint: its path, the host names and web pages that have access, sessions and authentication.
+/// Settings for the HTTP endpoint: its path, the allowed hosts and origins, session storage, and authentication.
 ///
-/// By default, only programs and web pages on this machine have access: requests must name a loopback host, and web
-/// pages must come from one.
+/// By default, only programs and web pages on this machine have access: requests must be addressed to a loopback host,
+/// and web pages must be served from one.
 #[derive(Clone)]
 #[must_use]
 pub struct HttpOptions {
@@ -46,7 +46,7 @@ impl HttpOptions {
         Self::default()
     }
 
-    /// Returns `true` if access from other machines is configured: hosts that requests may name, or authentication.
+    /// Returns `true` if access from other machines is configured, through allowed hosts or authentication.
     pub(crate) fn is_for_others(&self) -> bool {
         #[cfg(feature = "auth")]
         if self.protected.is_some() {
@@ -55,7 +55,7 @@ impl HttpOptions {
         !self.hosts.is_empty()
     }
 
-    /// Returns the faults of these settings, one sentence each.
+    /// Returns the problems with these settings, one sentence each.
     #[cfg(feature = "auth")]
     pub(crate) fn faults(&self) -> Vec<String> {
         self.protected
@@ -69,11 +69,11 @@ impl HttpOptions {
         &self.path
     }
 
-    /// Sets the path of the endpoint, as clients see it. Default `/mcp`.
+    /// Sets the path of the endpoint, as clients see it. Defaults to `/mcp`.
     ///
-    /// A service that is mounted into another program answers at every path it is given; clients of protocol version
-    /// 2024-11-05 are then told to send their messages to this path. If axum nests the service (feature `axum`), they
-    /// are told the path that they requested.
+    /// A service mounted in another program responds at every path that is routed to it. It directs clients of protocol
+    /// version 2024-11-05 to send their messages to the path set here or, if an axum router nests the service (feature
+    /// `axum`), to the path that they originally requested.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         if !self.path.starts_with('/') {
@@ -82,42 +82,43 @@ impl HttpOptions {
         self
     }
 
-    /// Allows requests to this host, in addition to loopback names: `mcp.example.com`, with any port, or
-    /// `mcp.example.com:8443`, with that port. May be repeated.
+    /// Allows requests to this host, in addition to loopback names. `mcp.example.com` allows any port, and
+    /// `mcp.example.com:8443` allows only that port. Can be called more than once.
     ///
-    /// `*` allows requests to every host. Use it only behind something that checks the host name: otherwise a web page
-    /// can reach the server by resolving its own name to the server's address.
+    /// `*` allows requests to every host. Use it only behind a proxy that checks the host name; otherwise, a web page
+    /// can reach the server by making its own domain name resolve to the server's address.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into().to_ascii_lowercase());
         self
     }
 
-    /// Allows requests from web pages of this origin, in addition to those of loopback names, and lets the browser read
-    /// the responses (CORS): `https://app.example.com`. May be repeated. `*` allows every web page.
+    /// Allows requests from web pages of this origin, such as `https://app.example.com`, in addition to those served
+    /// from loopback hosts, and lets browsers read the responses (CORS). Can be called more than once. `*` allows every
+    /// web page.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         let origin = origin.into().to_ascii_lowercase();
         self.origins.push(origin.trim_end_matches('/').to_owned());
         self
     }
 
-    /// Serves clients of protocol version 2024-11-05 if `true`, with a stream of events that a GET without a session
-    /// opens. Default `false`.
+    /// Sets whether to serve clients of protocol version 2024-11-05, which open an event stream with a GET request
+    /// without a session. Defaults to `false`.
     ///
-    /// The stream is at the path of the endpoint and, with [`Server::serve_http`](crate::Server::serve_http), also at
-    /// `/sse`.
+    /// The stream is available at the endpoint's path and, with [`Server::serve_http`](crate::Server::serve_http), also
+    /// at `/sse`.
     pub fn legacy_sse(mut self, served: bool) -> Self {
         self.legacy_sse = served;
         self
     }
 
-    /// Sets the storage of legacy sessions. Default [`HttpSessions::Memory`].
+    /// Sets how legacy sessions are stored. Defaults to [`HttpSessions::Memory`].
     pub fn sessions(mut self, sessions: HttpSessions) -> Self {
         self.sessions = sessions;
         self
     }
 
-    /// Sets the store for events of streams, so that clients can resume a stream at any instance. Default: each
-    /// instance keeps its own events, in memory.
+    /// Sets the store for stream events, so that clients can resume a stream at any instance. By default, each instance
+    /// keeps the events of its own streams in memory.
     ///
     /// Useful only with [`HttpSessions::Store`].
     pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {
@@ -125,10 +126,11 @@ impl HttpOptions {
         self
     }
 
-    /// Requires an access token for every request. Default: all requests from allowed hosts and origins are accepted.
+    /// Requires an access token for every request. By default, the server accepts every request that passes the host
+    /// and origin checks.
     ///
-    /// A server that is mounted into a program with its own authentication does not need this: the caller of a request
-    /// is the [`Principal`](crate::Principal) among its extensions, if there is one.
+    /// A server mounted in a program with its own authentication does not need this: the caller is the
+    /// [`Principal`](crate::Principal) in the request's extensions, if there is one.
     #[cfg(feature = "auth")]
     pub fn authenticate(mut self, protected: ProtectedResource) -> Self {
         self.protected = Some(protected);

@@ -1,4 +1,4 @@
-//! The state that all requests of a server share.
+//! The state shared by all requests to a server.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::http::response::stream_permits::StreamPermits;
 use crate::http::sessions::live_sessions::Sessions;
 use crate::limits::Limits;
 
-/// The state that all requests of a server share.
+/// The state shared by all requests to a server.
 pub(super) struct ServiceState {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
@@ -54,7 +54,7 @@ impl ServiceState {
         answer::event_stream(HttpBody::events(events, self.limits(), &self.shutdown))
     }
 
-    /// Completes when the server was told to stop and the time to finish is over.
+    /// Completes when the server has been told to stop and the time for finishing requests is over.
     pub(super) async fn overdue(&self) {
         self.shutdown.cancelled().await;
         tokio::time::sleep(self.limits().calls.drain_timeout).await;

@@ -1,7 +1,8 @@
-//! A tool, prompt, resource, resource template or completer, ready to be called: data, and one erased call.
+//! A tool, prompt, resource, resource template or completer that is ready to be called: its data and a type-erased
+//! handler.
 //!
-//! `declared` makes callables from annotated functions, and `dynamic` from definitions created at run time. Afterwards
-//! nothing tells the two apart.
+//! `declared` makes callables from annotated functions, and `dynamic` from definitions created at run time. After that,
+//! the two are treated alike.
 
 use std::sync::Arc;
 
@@ -27,25 +28,25 @@ use crate::types::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_schema::explain::{Fault, missing};
 use mcp_schema::template::UriTemplate;
 
-/// Everything that a request can call, of any kind.
+/// A callable of any kind.
 #[derive(Debug)]
 pub(crate) struct Callable {
-    /// The key under which requests find it: a name, a URI or a URI template.
+    /// The key by which requests look up the callable: a name, a URI or a URI template.
     pub(crate) name: Arc<str>,
     pub(crate) details: Details,
     pub(crate) handler: Handler,
     pub(crate) guards: Guards,
     pub(crate) access: Access,
-    /// The client capabilities that calls need.
+    /// The client capabilities that calls require.
     pub(crate) requires: Box<[ClientFeature]>,
     /// The completers of the arguments.
     pub(crate) completions: Completions,
-    /// The cache hint for contents.
+    /// The cache hint for resource contents.
     pub(crate) cache: CacheHint,
     pub(crate) pace: Arc<Pace>,
 }
 
-/// The definition as lists show it, and the data that only its kind has.
+/// The definition as it appears in lists, and the data specific to its kind.
 #[derive(Debug)]
 pub(crate) enum Details {
     Tool {
@@ -59,16 +60,16 @@ pub(crate) enum Details {
         pattern: UriTemplate,
         lister: Option<Arc<dyn Lister>>,
     },
-    /// A completer, which no list shows.
+    /// A completer. It does not appear in any list.
     Completer,
 }
 
 impl Callable {
-    /// Decodes the arguments, one JSON object, and starts the call. User code may run inside, even to completion.
+    /// Decodes the arguments, a JSON object, and starts the call. This may run user code, even to completion.
     ///
     /// # Errors
     ///
-    /// If the arguments are invalid, or an injected value is unavailable.
+    /// If the arguments are invalid or an injected value is unavailable.
     pub(crate) fn start(
         &self,
         arguments: &str,
@@ -82,7 +83,7 @@ impl Callable {
         self.handler.start(arguments, context)
     }
 
-    /// Returns the arguments of a prompt, all strings, in the form that its handler decodes.
+    /// Converts the arguments of a prompt, all of which are strings, to the form that its handler decodes.
     fn prompt_arguments(&self, prompt: &Prompt, arguments: &str) -> Result<String, Vec<Fault>> {
         if let Some(decoder) = self.handler.decoder() {
             return decoder.from_strings(arguments);
@@ -102,7 +103,7 @@ impl Callable {
         Ok(object(given))
     }
 
-    /// Returns the variables of a URI as the arguments of the resource template that it matches.
+    /// Returns the variables of a URI as arguments for the resource template that it matches.
     pub(crate) fn arguments<'v>(
         &self,
         variables: impl IntoIterator<Item = (&'v str, &'v str)>,
@@ -113,10 +114,10 @@ impl Callable {
         }
     }
 
-    /// Starts a completer, with the partial text and the arguments filled in earlier.
+    /// Starts a completer with the partial text and the arguments filled in earlier.
     ///
-    /// Earlier arguments that do not fit are omitted. If the completer requires one of them, or the partial text itself does
-    /// not fit, there are no candidates.
+    /// Earlier arguments that cannot be converted to the parameters' types are omitted. If the completer requires one
+    /// of them, or if the partial text itself cannot be converted, there are no candidates.
     ///
     /// # Errors
     ///
@@ -127,7 +128,7 @@ impl Callable {
         earlier: impl IntoIterator<Item = (&'e str, &'e str)>,
         context: &dyn Fn() -> Context,
     ) -> Result<HandlerProgress, CallRefusal> {
-        // The partial text gets the empty name, which no argument can have.
+        // The partial text is passed under the empty name, which no argument can have.
         let earlier = earlier.into_iter().filter(|(name, _)| !name.is_empty());
         let pairs = std::iter::once(("", partial)).chain(earlier);
         let decoder = self.handler.decoder();
@@ -151,7 +152,7 @@ impl Callable {
         }
     }
 
-    /// Returns the media type of contents, if the definition specifies one.
+    /// Returns the media type of the contents, if the definition specifies one.
     pub(crate) fn mime_type(&self) -> Option<&str> {
         match &self.details {
             Details::Resource(resource) => resource.mime_type.as_deref(),
@@ -160,7 +161,7 @@ impl Callable {
         }
     }
 
-    /// Appends the definition to a list under construction, in the shape of `version`.
+    /// Appends the definition to a list under construction, in the form that `version` defines.
     pub(super) fn append(&self, text: &mut String, version: ProtocolVersion) {
         match &self.details {
             Details::Tool { tool, .. } => append(text, tool.clone(), version),
@@ -172,7 +173,7 @@ impl Callable {
     }
 }
 
-/// Returns the end of a completion with these candidates.
+/// Returns the progress of a completion that has finished with these candidates.
 pub(super) fn candidates(values: Vec<String>) -> HandlerProgress {
     HandlerProgress::Done(Ok(CallOutput::Completion(Candidates {
         values,

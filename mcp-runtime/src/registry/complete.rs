@@ -14,25 +14,25 @@ use crate::registry::handler::HandlerProgress;
 /// The source of candidates for one argument. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) enum Completer {
-    /// No candidates: an empty list.
+    /// No candidates.
     Nothing,
-    /// A fixed set.
+    /// A fixed set of candidates.
     Fixed(Arc<[String]>),
-    /// The candidates that this completer returns.
+    /// The candidates returned by this completer.
     Function(Arc<Callable>),
 }
 
-/// The completer of a requested argument, and the values of other arguments that the request's URI contains.
+/// The completer of a requested argument, along with the values of other arguments that the request's URI contains.
 #[derive(Clone, Debug)]
 pub(crate) struct Completing {
     pub(super) completer: Completer,
-    /// The variables of the URI, if the client named a template by a URI that it matches.
+    /// The variables of the URI, if the client referred to a template by a URI that matches it.
     pub(super) known: Vec<(String, String)>,
 }
 
 impl Completing {
-    /// Requests candidates for the partial text. Of the `earlier` arguments, only strings count; if there are none, the
-    /// variables of the URI take their place.
+    /// Requests candidates for the partial text. Only those `earlier` arguments that are strings are used. If there are
+    /// none, the variables of the URI are used instead.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Completing {
         }
     }
 
-    /// Returns the completer, if it is a function.
+    /// Returns the completer if it is a function.
     pub(crate) fn callable(&self) -> Option<&Callable> {
         match &self.completer {
             Completer::Function(callable) => Some(callable),
@@ -77,7 +77,7 @@ impl Completions {
         self.0.push((argument.into(), completer));
     }
 
-    /// Returns the completer of the argument; `None` if there is no such argument.
+    /// Returns the completer of an argument, or `None` if there is no such argument.
     pub(crate) fn find(&self, argument: &str) -> Option<&Completer> {
         self.0
             .iter()

@@ -1,9 +1,10 @@
-//! Cursors: positions in a list, as strings that are opaque to clients.
+//! Cursors: positions in a list, encoded as strings that are opaque to clients.
 //!
-//! A cursor names the last item that a client saw, not a page number, so that unrelated changes neither skip nor repeat
-//! items. It is self-contained, so that every instance of the server can read it. It is validated strictly: it must belong to
-//! this list, be complete and unchanged and, if the list depends on the caller, have been issued to the same caller. A cursor
-//! forged by a client can do no more than choose the position at which the list continues.
+//! A cursor identifies the last item that a client saw rather than a page number, so that unrelated changes do not
+//! cause items to be skipped or repeated. It is self-contained, so that every instance of the server can read it. It is
+//! validated strictly: it must belong to this list, be complete and unmodified and, if the list depends on the caller,
+//! have been issued to the same caller. A client that forges a cursor can only choose the position at which the list
+//! continues.
 //!
 //! Specification: 2026-07-28, server/utilities/pagination.
 
@@ -13,7 +14,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::context::Capability;
 use crate::registry::table::{OrderKey, fingerprint};
 
-/// The cursor is not valid for this list. The error code is -32602.
+/// Indicates that the cursor is not valid for this list. The error code is -32602.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidCursor;
 
@@ -29,16 +30,16 @@ pub(crate) struct Cursor {
 pub(crate) enum CursorPosition {
     /// After this item.
     After(ItemMark),
-    /// Among the resources that this template lists: at the cursor of its lister, or at the start.
+    /// Among the resources that this template lists, either at the given cursor of its lister or at the start.
     Within(ItemMark, Option<String>),
 }
 
-/// An item, wherever it is in the list now.
+/// Identifies an item independently of its current position in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ItemMark {
     /// The fingerprint of the item's name.
     pub(crate) fingerprint: u64,
-    /// The item's position in the order, in case it has been removed. Long names are truncated.
+    /// The item's position in the order, used if the item has been removed. Long names are truncated.
     pub(crate) key: OrderKey,
 }
 
@@ -46,9 +47,9 @@ pub(crate) struct ItemMark {
 const NAME: usize = 192;
 /// Maximum length of a lister's cursor, in bytes.
 pub(crate) const INNER: usize = 512;
-/// Replaces the rank of an item that was inserted at run time.
+/// Used in place of a rank for items inserted at run time.
 const INSERTED: u32 = u32::MAX;
-/// Part of the checksum, so that cursors of other layouts and other programs are invalid.
+/// Included in the checksum so that cursors from other programs or with other layouts are invalid.
 const SALT: &[u8] = b"mcp-runtime cursor 1";
 
 impl ItemMark {
@@ -71,8 +72,8 @@ impl ItemMark {
 }
 
 impl Cursor {
-    /// Returns the string for the client, at most 1 KiB. It is valid only for `owner`, which is part of the checksum; empty for
-    /// a list that is the same for all callers.
+    /// Returns the string for the client, which is at most 1 KiB long. It is valid only for `owner`, which is included
+    /// in the checksum and is empty for a list that is the same for all callers.
     pub(crate) fn encode(&self, owner: &str) -> String {
         let (stage, mark, inner) = match &self.position {
             CursorPosition::After(mark) => (0, mark, None),
@@ -93,7 +94,7 @@ impl Cursor {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Parses a cursor of `list` that was issued to `owner`.
+    /// Parses a cursor for `list` that was issued to `owner`.
     pub(crate) fn decode(list: Capability, owner: &str, text: &str) -> Result<Self, InvalidCursor> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
         let position = position(list, owner, &bytes).ok_or(InvalidCursor)?;

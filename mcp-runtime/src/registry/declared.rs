@@ -25,11 +25,11 @@ use crate::types::{
     ToolAnnotations,
 };
 
-/// The additional data for a definition from its server.
+/// The additional data that the server supplies for a definition.
 pub(super) struct Given {
-    /// The value that a method is called on, for methods.
+    /// The value that a method is called on. `None` for functions.
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
-    /// Additional required scopes.
+    /// The scopes required in addition to the definition's own.
     pub(super) scopes: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer,
 ///
 /// # Errors
 ///
-/// All its problems.
+/// Returns all problems with the definition.
 pub(super) fn callable(
     definition: &Definition,
     given: Given,
@@ -117,7 +117,7 @@ pub(super) fn callable(
     })
 }
 
-/// Returns the input schema of a tool whose author wrote it.
+/// Returns the input schema that the author of a tool wrote.
 fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<schemars::Schema> {
     let schema = definition.options.input_schema?();
     let schema = schema.map_err(|error| problems.push(error)).ok()?;
@@ -127,7 +127,7 @@ fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<sch
     Some(schema)
 }
 
-/// Warns about arguments whose generated schemas model APIs do not accept.
+/// Warns about arguments with generated schemas that model APIs do not accept.
 fn warn_of_hard_schemas(definition: &Definition, decoder: &Decoder) {
     for (argument, what) in hard_for_models(decoder.schema()) {
         tracing::warn!(
@@ -196,7 +196,7 @@ fn resource(definition: &Definition, meta: Option<Meta>) -> Resource {
     resource
 }
 
-/// Reports the arguments of a resource, which can have none.
+/// Reports arguments of a resource, because resources cannot have any.
 fn refuse_arguments(decoder: &Decoder, problems: &mut Vec<String>) {
     for argument in decoder.arguments() {
         problems.push(format!(
@@ -221,7 +221,7 @@ fn template(definition: &Definition, meta: Option<Meta>) -> ResourceTemplate {
     template
 }
 
-/// Fits the variables of a pattern to the parameters that take them.
+/// Adapts the variables of a pattern to the parameters that receive them.
 fn fitted(mut pattern: UriTemplate, decoder: &Decoder, problems: &mut Vec<String>) -> UriTemplate {
     for argument in decoder.arguments() {
         problems.extend(fit(&mut pattern, argument).err());
@@ -232,7 +232,8 @@ fn fitted(mut pattern: UriTemplate, decoder: &Decoder, problems: &mut Vec<String
     pattern
 }
 
-/// Makes the variable of a list parameter yield a list. Returns an error for a type that a URI cannot represent.
+/// If the parameter is a list, makes its variable produce a list. Returns an error if a URI cannot represent the
+/// parameter's type.
 fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String> {
     let ArgumentInfo { name, schema, .. } = argument;
     let takes = |kind| allows(schema, kind);
@@ -265,7 +266,7 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
     Ok(())
 }
 
-/// Determines the completion of each argument: by a named completer, by its type, or none.
+/// Determines the completer of each argument: one that it names, one derived from its type, or none.
 fn completions(decoder: &Decoder, find: Find<'_>, problems: &mut Vec<String>) -> Completions {
     let mut completions = Completions::default();
     for argument in decoder.arguments() {
@@ -317,7 +318,7 @@ fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Returns a schema as text.
+/// Returns a schema as JSON text.
 pub(super) fn raw(schema: &Value, problems: &mut Vec<String>) -> Option<Box<RawValue>> {
     to_raw_value(schema)
         .map_err(|error| problems.push(format!("schema: {error}")))

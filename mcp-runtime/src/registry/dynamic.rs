@@ -24,7 +24,7 @@ use crate::types::{Icon, Meta};
 ///
 /// # Errors
 ///
-/// All its problems, in one line.
+/// Returns all problems with the definition, on one line.
 pub(super) fn callable(item: Item) -> Result<Callable, String> {
     let (noun, name) = (item.list().noun(), item.name().to_owned());
     let made = match item {
@@ -140,7 +140,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// Checks everything that all kinds have.
+    /// Checks the parts that are common to all kinds.
     fn new(handler: DynamicHandler, meta: Option<&Meta>, icons: &[Icon]) -> Self {
         let mut problems = meta::problems(meta);
         problems.extend(rules::icon_problems(icons));
@@ -155,7 +155,7 @@ impl Draft {
         }
     }
 
-    /// Sets the candidates of arguments; `noun` names an argument in messages.
+    /// Sets the completion candidates for arguments. Messages use `noun` to refer to an argument.
     fn complete(&mut self, noun: &str) {
         for (argument, values) in &self.handler.candidates {
             let completer = Completer::Fixed(Arc::from(values.as_slice()));

@@ -1,4 +1,4 @@
-//! Edits while the server runs: prepared and checked first, then applied together to a copy.
+//! Edits made while the server is running. They are checked first and then applied together to a copy.
 
 #[cfg(test)]
 mod tests;
@@ -16,13 +16,13 @@ use crate::registry::dynamic;
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
 
-/// Changes whose definitions have been checked.
+/// An edit whose definitions have been checked.
 pub(super) struct PreparedEdit {
     pub(super) list: Capability,
     steps: Vec<PreparedStep>,
 }
 
-/// One change.
+/// A single change.
 enum PreparedStep {
     Put {
         callable: Arc<Callable>,
@@ -37,12 +37,12 @@ enum PreparedStep {
 pub(crate) struct Edited {
     /// `true` if anything changed.
     pub(crate) changed: bool,
-    /// The callers whose list changed.
+    /// The callers whose list has changed.
     pub(crate) audience: Audience,
 }
 
 impl Edited {
-    /// Records that a slot is changed, or is about to be.
+    /// Records that a slot has been changed or is about to be.
     fn touch(&mut self, slot: &TableSlot) {
         if slot.enabled {
             self.audience.add_users(&slot.callable.access);
@@ -50,7 +50,7 @@ impl Edited {
     }
 }
 
-/// The error for a name that is already in use.
+/// Indicates that a name is already in use.
 pub(super) struct NameTaken {
     pub(super) noun: &'static str,
     pub(super) name: Arc<str>,
@@ -65,14 +65,14 @@ impl From<NameTaken> for Error {
     }
 }
 
-/// A name without a definition.
+/// A name that does not belong to any definition.
 pub(super) struct Missing {
     pub(super) name: String,
     pub(super) suggestion: Option<String>,
 }
 
 impl PreparedEdit {
-    /// Returns the names of definitions to enable, disable or remove that do not exist.
+    /// Returns the names to be enabled, disabled or removed for which no definition exists.
     pub(super) fn missing(&self, snapshot: &Snapshot) -> Vec<Missing> {
         let slots = snapshot.table(self.list).slots().iter();
         let mut known: BTreeSet<Arc<str>> =
@@ -99,7 +99,7 @@ impl PreparedEdit {
     }
 }
 
-/// Checks all definitions of an edit, and reports all problems.
+/// Checks all definitions in an edit. Returns either the prepared edit or all problems.
 pub(super) fn prepare(edit: Edit) -> Result<PreparedEdit, Vec<String>> {
     let mut problems = Vec::new();
     let mut steps = Vec::new();
@@ -150,7 +150,7 @@ pub(super) fn apply(
 
 fn edit(table: &mut Arc<CallableTable>, steps: Vec<PreparedStep>) -> Result<Edited, NameTaken> {
     let mut slots: Vec<Option<TableSlot>> = table.slots().iter().cloned().map(Some).collect();
-    // Searching for each name would make a large edit slow.
+    // Searching the list for each name would make large edits slow.
     let mut positions: HashMap<Arc<str>, usize> = table
         .slots()
         .iter()

@@ -41,7 +41,7 @@ impl Control for Nobody {
     fn shut_down(&self) {}
 }
 
-/// No handler in these tests asks the client anything.
+/// Handlers in these tests do not ask the client any questions.
 impl Asking for Nobody {
     fn can(&self, _: ClientFeature) -> bool {
         false
@@ -74,7 +74,7 @@ impl Asking for Nobody {
     }
 }
 
-/// A call that sends no notifications and asks no questions.
+/// A call that does not send notifications or ask questions.
 struct Unasked(RequestContext);
 
 impl CallHandle for Unasked {
@@ -125,7 +125,7 @@ impl IntoResourceResult for Closed {
     }
 }
 
-/// Builds a registry of prompts with these names.
+/// Builds a registry that contains prompts with these names.
 pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
     Registry::build(Sources {
         only: Some(Vec::new()),
@@ -136,7 +136,7 @@ pub(super) fn prompts(names: &[&str], page_size: usize) -> Registry {
     .unwrap()
 }
 
-/// Returns the edits that insert these items before the start.
+/// Returns edits that insert these items before the server starts.
 pub(super) fn early(items: impl IntoIterator<Item = Item>) -> Vec<Edit> {
     let edit = |item: Item| Edit {
         list: item.list(),
@@ -158,7 +158,7 @@ pub(super) fn change(registry: &Registry, list: Capability, steps: Vec<EditStep>
     registry.edit(Edit { list, steps }).unwrap().changed
 }
 
-/// Returns the items of a page, and the cursor of the next page.
+/// Returns the items of a page and the cursor for the next page.
 pub(super) fn page(
     snapshot: &Snapshot,
     list: Capability,

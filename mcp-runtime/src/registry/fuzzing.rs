@@ -4,8 +4,8 @@ use super::cursor::{Cursor, CursorPosition, ItemMark};
 use super::table::OrderKey;
 use crate::context::Capability;
 
-/// Returns a cursor of `list` after an item: a declared item with this rank, or else an inserted one. With `inner`, a cursor
-/// among the resources that a template lists.
+/// Returns a cursor for `list` that points after an item: a declared item with this rank, or an inserted item if `rank`
+/// is `None`. With `inner`, the cursor points among the resources that a template lists.
 #[must_use]
 pub fn cursor(list: Capability, rank: Option<u32>, name: &str, inner: Option<&str>) -> String {
     let key = match rank {
@@ -23,7 +23,7 @@ pub fn cursor(list: Capability, rank: Option<u32>, name: &str, inner: Option<&st
     text
 }
 
-/// Parses a cursor of `list` and encodes it again; `None` if it is invalid.
+/// Parses a cursor for `list` and encodes it again. Returns `None` if the cursor is invalid.
 #[must_use]
 pub fn read_cursor(list: Capability, text: &str) -> Option<String> {
     let cursor = Cursor::decode(list, "", text).ok()?;

@@ -1,4 +1,4 @@
-//! Options of one handler: the limits on rate of calls, concurrency, duration and size of results, and the cache hint.
+//! Options for one handler: its cache hint, and its limits on call rate, concurrency, duration and result size.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::protocol::encode::CacheHint;
 use crate::rate::Limiter;
 use crate::types::CacheScope;
 
-/// The limits of one handler. Those of the server apply in addition.
+/// The limits for one handler. The server's limits apply as well.
 #[derive(Debug, Default)]
 pub(crate) struct Guards {
     pub(crate) timeout: Option<Duration>,
@@ -24,7 +24,7 @@ pub(crate) struct Guards {
 }
 
 impl Guards {
-    /// Creates the limits that a definition specifies. Mistakes are added to `problems`.
+    /// Creates the limits that a definition specifies. Invalid values are reported in `problems`.
     pub(super) fn new(options: &GuardOptions<impl AsRef<str>>, problems: &mut Vec<String>) -> Self {
         let rate = options
             .rate
@@ -48,7 +48,8 @@ impl Guards {
     }
 }
 
-/// Returns the cache hint for contents. If access is restricted, only the caller may cache them.
+/// Returns the cache hint for resource contents. If access is restricted, the contents may be cached only for the
+/// caller.
 pub(super) fn cache_hint(
     ttl: Option<Duration>,
     scope: Option<CacheScope>,
@@ -84,12 +85,13 @@ impl CallPermits {
         }
     }
 
-    /// Returns `true` if any permit is taken.
+    /// Returns `true` if any permit is in use.
     pub(crate) fn in_use(&self) -> bool {
         self.free.available_permits() < self.max
     }
 
-    /// Waits for a permit; `None` if `max_waiting` calls wait already. Dropping the future gives up the wait.
+    /// Waits for a permit. Returns `None` if `max_waiting` calls are already waiting. Dropping the future cancels the
+    /// wait.
     pub(crate) async fn enter(&self, max_waiting: usize) -> Option<CallPermit> {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Some(permit);
@@ -100,7 +102,7 @@ impl CallPermits {
     }
 }
 
-/// A call that waits for a permit.
+/// A call that is waiting for a permit.
 struct QueuedCall<'a>(&'a AtomicUsize);
 
 impl<'a> QueuedCall<'a> {

@@ -1,4 +1,4 @@
-//! The callable part of an entry: an annotated function with its decoder and receiver, or a dynamic closure with its
+//! The handler of a callable: an annotated function with its decoder and receiver, or a dynamic closure with its
 //! schema.
 
 use std::any::Any;
@@ -13,13 +13,13 @@ use crate::handler::decode::{Decoder, HeaderArgument, to_map};
 use crate::handler::dynamic::{Arguments, DynamicRun};
 use crate::handler::refusal::CallRefusal;
 
-/// A call whose arguments have been accepted.
+/// The state of a call after its arguments have been accepted.
 pub(crate) enum HandlerProgress {
-    /// The call is over.
+    /// The call has finished.
     Done(Output),
-    /// The call continues.
+    /// The call is still running.
     Running(Running),
-    /// The call needs a thread that may block.
+    /// The call must run on a thread that may block.
     Blocking(Blocking),
 }
 
@@ -31,17 +31,17 @@ pub(crate) enum Handler {
         decoder: Decoder,
         receiver: Option<Arc<dyn Any + Send + Sync>>,
     },
-    /// A closure, and the constraints on its arguments.
+    /// A closure and the rules for its arguments.
     Closure {
         run: DynamicRun,
         input: Option<ArgumentRules>,
     },
 }
 
-/// The constraints on the arguments of a closure.
+/// The rules for the arguments of a closure.
 pub(crate) struct ArgumentRules {
     pub(crate) validator: Validator,
-    /// The arguments that are mirrored by headers.
+    /// The arguments that are mirrored in headers.
     #[cfg_attr(
         not(feature = "http"),
         expect(dead_code, reason = "checked always, but mirrored by HTTP only")
@@ -50,11 +50,11 @@ pub(crate) struct ArgumentRules {
 }
 
 impl Handler {
-    /// Decodes the arguments, one JSON object, and starts the call. User code may run inside, even to completion.
+    /// Decodes the arguments, a JSON object, and starts the call. This may run user code, even to completion.
     ///
     /// # Errors
     ///
-    /// If the arguments are invalid, or an injected value is unavailable.
+    /// If the arguments are invalid or an injected value is unavailable.
     pub(crate) fn start(
         &self,
         arguments: &str,
@@ -97,7 +97,7 @@ impl Handler {
         }
     }
 
-    /// Returns the arguments that are mirrored by headers.
+    /// Returns the arguments that are mirrored in headers.
     #[cfg(feature = "http")]
     pub(crate) fn headers(&self) -> &[HeaderArgument] {
         match self {
@@ -106,7 +106,7 @@ impl Handler {
         }
     }
 
-    /// Returns the decoder of the arguments; a closure has none.
+    /// Returns the decoder of the arguments, or `None` for a closure.
     pub(crate) fn decoder(&self) -> Option<&Decoder> {
         match self {
             Self::Function { decoder, .. } => Some(decoder),

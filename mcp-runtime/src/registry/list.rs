@@ -1,10 +1,10 @@
-//! The names of the four lists and of their items, in results and in messages.
+//! The names of the four lists and their items, as used in results and messages.
 
 use crate::context::Capability;
 use crate::handler::definition::Kind;
 
 impl Capability {
-    /// Returns the list that shows definitions of this kind; `None` for completers.
+    /// Returns the list in which definitions of this kind appear, or `None` for completers.
     pub(super) fn of(kind: Kind) -> Option<Self> {
         match kind {
             Kind::Tool => Some(Self::Tools),
@@ -15,7 +15,7 @@ impl Capability {
         }
     }
 
-    /// Returns the name of the list in its result.
+    /// Returns the name of the member that holds the list in its result.
     pub(super) fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -25,7 +25,7 @@ impl Capability {
         }
     }
 
-    /// Returns the noun for an item in messages.
+    /// Returns the noun that messages use for an item.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Tools => "tool",
@@ -35,7 +35,7 @@ impl Capability {
         }
     }
 
-    /// Returns the noun for the key of an item in messages.
+    /// Returns the noun that messages use for the key of an item.
     pub(super) fn key_noun(self) -> &'static str {
         match self {
             Self::Tools => "tool name",

@@ -1,4 +1,4 @@
-//! Validation of the `_meta` keys of a program.
+//! Validation of the `_meta` keys that a program sets.
 //!
 //! Specification: 2026-07-28, basic, "_meta".
 
@@ -35,7 +35,8 @@ fn problem(key: &str) -> Option<String> {
     })
 }
 
-/// Returns `true` for a letter first, a letter or digit last, and letters, digits and `-` between.
+/// Returns `true` if the label starts with a letter, ends with a letter or digit, and has only letters, digits and `-`
+/// between.
 fn is_label(label: &str) -> bool {
     label.starts_with(|first: char| first.is_ascii_alphabetic())
         && label.ends_with(|last: char| last.is_ascii_alphanumeric())
@@ -44,7 +45,7 @@ fn is_label(label: &str) -> bool {
             .all(|inner| inner.is_ascii_alphanumeric() || inner == '-')
 }
 
-/// Returns `true` for an empty name, or one that is alphanumeric at both ends.
+/// Returns `true` if the name is empty, or if it begins and ends with an alphanumeric character.
 fn is_name(name: &str) -> bool {
     let alphanumeric = |end: char| end.is_ascii_alphanumeric();
     name.is_empty()

@@ -1,7 +1,7 @@
-//! The registry of a server: definitions and their handlers, validated once, changed copy-on-write.
+//! The registry of a server: definitions and their handlers, which are validated once and changed copy-on-write.
 //!
-//! [`Registry::build`] gathers annotated functions and dynamic definitions, and reports all their problems together. A
-//! request sees a [`Snapshot`], which never changes; an edit creates a new one. `dispatch` runs the handlers and notifies
+//! [`Registry::build`] gathers annotated functions and dynamic definitions and reports all problems together. A request
+//! sees a [`Snapshot`], which never changes; an edit creates a new one. `dispatch` runs the handlers and notifies
 //! clients of changes.
 
 mod build;
@@ -45,7 +45,7 @@ use crate::error::{Error, ErrorKind};
 /// The current definitions.
 pub(crate) struct Registry {
     current: RwLock<Arc<Snapshot>>,
-    /// Held during an edit, so that none is lost. Readers do not take it.
+    /// Held during an edit so that concurrent edits are not lost. Readers do not lock it.
     editing: Mutex<()>,
 }
 
@@ -54,7 +54,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// All problems, one per line, each with its location in the source.
+    /// Returns all problems, one per line, each with its source location.
     pub(crate) fn build(sources: Sources) -> Result<Self, Error> {
         build::snapshot(sources).map(Self::new)
     }
@@ -72,12 +72,13 @@ impl Registry {
         Arc::clone(&current)
     }
 
-    /// Applies all changes of `edit`, or none. If the list of any caller changes, `edit.list.kind()` is the notification to
-    /// send.
+    /// Applies either all changes in `edit` or none. If the list changes for any caller, `edit.list.kind()` is the
+    /// notification to send.
     ///
     /// # Errors
     ///
-    /// The first definition that cannot be inserted: its name is in use, or it is invalid.
+    /// If a definition cannot be inserted because its name is in use or it is invalid. The error describes the first
+    /// such definition.
     pub(crate) fn edit(&self, edit: Edit) -> Result<Edited, Error> {
         let prepared = edit::prepare(edit)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
@@ -87,7 +88,7 @@ impl Registry {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *current, Arc::new(next))
         };
-        // Outside the lock: this may be the last owner of removed definitions.
+        // Dropped outside the lock, because this may be the last owner of removed definitions.
         drop(former);
         Ok(edited)
     }

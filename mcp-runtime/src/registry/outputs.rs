@@ -1,8 +1,8 @@
 //! Validation of structured output against a tool's output schema.
 //!
 //! Results of `Json<T>` match the schema of `T` by construction, so they are not validated, with one exception: numbers
-//! that JSON cannot represent are written as `null`, even if the schema requires a number. All other results, and results
-//! that may have been changed since, are validated.
+//! that JSON cannot represent are written as `null`, even if the schema requires a number. All other results are
+//! validated, as are results that may have been changed after they were created.
 //!
 //! Specification: 2026-07-28, server/tools, "Output Schema"; TOOL-11 and TOOL-13 in `docs/requirements.md`.
 
@@ -17,21 +17,21 @@ use serde_json::value::RawValue;
 use crate::protocol::shape::structured::OutputRoot;
 use crate::types::{CallToolResult, Tool};
 
-/// The facts about a tool's structured output, besides the text of its output schema.
+/// Details of a tool's structured output, besides the text of its output schema.
 #[derive(Debug)]
 pub(crate) struct Outputs {
-    /// The subject of the output schema.
+    /// The value that the output schema describes.
     pub(crate) root: OutputRoot,
     /// `true` if the schema is derived from the tool's return type.
     is_derived: bool,
     /// `true` if the schema contains numbers that may have fractions.
     has_numbers: bool,
-    /// Created on first use; `None` if the schema cannot be used.
+    /// The validator, created on first use. `None` if the schema cannot be used.
     validator: OnceLock<Option<Box<Validator>>>,
 }
 
 impl Outputs {
-    /// Creates the value for a function, whose schema is derived from its return type.
+    /// Creates the value for a function. The schema is derived from the function's return type.
     pub(crate) fn derived(schema: Option<&RawValue>) -> Self {
         let finds = |schema: &RawValue| memmem::find(schema.get().as_bytes(), b"\"number\"");
         Self {
@@ -42,7 +42,7 @@ impl Outputs {
         }
     }
 
-    /// Creates the value for a closure, whose author wrote the schema.
+    /// Creates the value for a closure. The schema was written by the closure's author.
     pub(crate) fn written(schema: Option<&RawValue>, validator: Option<Validator>) -> Self {
         Self {
             is_derived: false,
@@ -51,8 +51,8 @@ impl Outputs {
         }
     }
 
-    /// Returns the reason why a result does not match the schema. `was_touched` is `true` if other code could have changed
-    /// the result.
+    /// Returns the reason why a result does not match the schema, if it does not. `was_touched` is `true` if other code
+    /// may have changed the result.
     pub(crate) fn problem(
         &self,
         tool: &Tool,

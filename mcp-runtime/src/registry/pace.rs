@@ -1,23 +1,24 @@
-//! Handlers that block their thread for long before they first wait.
+//! Detection of handlers that block their thread for a long time before they first wait.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Remembers whether a handler blocks its thread for long before it first waits.
+/// Remembers whether a handler blocks its thread for a long time before it first waits.
 ///
-/// Such a handler must not be polled by the task that serves a connection, because that would delay further messages.
+/// The task that serves a connection must not poll such a handler, because this would delay further messages.
 #[derive(Debug, Default)]
 pub(crate) struct Pace(AtomicU32);
 
 impl Pace {
-    /// A handler whose first poll takes longer is slow.
+    /// A handler is slow if its first poll takes longer than this.
     const SLOW: Duration = Duration::from_micros(200);
-    /// Number of calls that are spawned first after a slow one; then the handler is polled in place again.
+    /// After a slow first poll, this many calls are spawned before they are polled. After that, the handler is polled
+    /// in place again.
     const CALLS: u32 = 32;
 
-    /// Returns `true` if the next call should be spawned before its first poll. Counts the call.
+    /// Returns `true` if the next call should be spawned before its first poll, and counts that call.
     pub(crate) fn spawn_first(&self) -> bool {
-        // The usual case takes one load.
+        // The usual case needs only one load.
         self.0.load(Ordering::Relaxed) != 0
             && self
                 .0

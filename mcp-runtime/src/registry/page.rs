@@ -1,4 +1,4 @@
-//! One page of a list: already rendered, or still waiting for the listers of templates.
+//! One page of a list, which is either already rendered or waiting for the listers of templates.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -19,37 +19,37 @@ use crate::registry::table::CallableTable;
 
 /// One page of a list.
 pub(crate) enum ListPage {
-    /// The text of its members, such as `"tools":[…],"nextCursor":"…"`.
+    /// The JSON text of the page's members, such as `"tools":[…],"nextCursor":"…"`.
     Ready(Bytes),
-    /// User code has to run first; only for `resources/list`.
+    /// User code must run first. This occurs only for `resources/list`.
     Listing(Arc<PartialPage>),
 }
 
 /// A page of resources with templates whose listers have not run yet.
 pub(crate) struct PartialPage {
-    /// The resources already on the page, separated by commas, and their number.
+    /// The resources already on the page, separated by commas, and how many there are.
     pub(super) text: String,
     pub(super) count: usize,
-    /// The templates whose listers are to run, in order.
+    /// The templates whose listers must run, in order.
     pub(super) listers: Vec<(ItemMark, Listable)>,
-    /// The cursor of the first one.
+    /// The cursor to pass to the first lister.
     pub(super) cursor: Option<String>,
-    /// The owner of its cursors.
+    /// The owner of the page's cursors.
     pub(super) owner: String,
-    /// The resources with definitions, which are not listed a second time.
+    /// The resources with definitions. Listers do not list them a second time.
     pub(super) listed: Arc<CallableTable>,
     pub(super) size: usize,
     pub(super) version: ProtocolVersion,
 }
 
-/// A template that lists its resources.
+/// A template with a lister for its resources.
 pub(super) struct Listable {
     pub(super) uri_template: Arc<str>,
     pub(super) lister: Arc<dyn Lister>,
 }
 
 impl Listable {
-    /// Names the template in an error of its lister. Hidden causes stay hidden.
+    /// Adds the name of the template to an error from its lister. Hidden causes stay hidden.
     fn failed(&self, failure: HandlerError) -> HandlerError {
         let listing = format!("listing the resources of `{}`", self.uri_template);
         HandlerError(match failure.0 {
@@ -70,7 +70,7 @@ impl Listable {
     }
 }
 
-/// The error of a lister, for the log.
+/// An error from a lister, for the log.
 #[derive(Debug)]
 struct Failed {
     listing: String,
@@ -89,15 +89,15 @@ impl StdError for Failed {
     }
 }
 
-/// Maximum number of empty pages with a cursor that a lister may return before it counts as faulty.
+/// Maximum number of empty pages with a cursor that a lister may return before it is considered faulty.
 const EMPTY: usize = 64;
 
 impl PartialPage {
-    /// Runs the listers in turn until the page is full. Returns the text of the members.
+    /// Runs the listers one after the other until the page is full. Returns the JSON text of the page's members.
     ///
     /// # Errors
     ///
-    /// The error of a lister.
+    /// If a lister fails.
     pub(crate) fn start(
         self: Arc<Self>,
         context: Context,
@@ -181,7 +181,7 @@ mod tests {
     use crate::registry::{Registry, Sources};
     use crate::types::Resource;
 
-    /// A template that lists these pages of resources; its cursors are page numbers.
+    /// A template that lists these pages of resources and uses page numbers as cursors.
     fn template(uri: &str, pages: &'static [&'static [&'static str]]) -> Item {
         DynamicTemplate::new(uri, uri, |_, _| async { Closed })
             .list(move |_, cursor| async move {

@@ -1,4 +1,5 @@
-//! The callables of one list: found by name, kept in a stable order, with list pages that are rendered once.
+//! The callables of one list. They are looked up by name and kept in a stable order, and list pages are rendered only
+//! once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,16 +12,16 @@ use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
 use crate::registry::items::push;
 
-/// The position of a callable in its list. The same in every instance of a program.
+/// The position of a callable in its list. It is the same in every instance of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OrderKey {
-    /// Annotated functions come first, by the number of the definition in the program.
+    /// Annotated functions come first, sorted by the number of their definition in the program.
     Declared(u32),
-    /// Definitions inserted at run time follow, by name, whatever the order of insertion.
+    /// Definitions inserted at run time follow, sorted by name regardless of the order of insertion.
     Inserted(Arc<str>),
 }
 
-/// A callable with its position.
+/// A callable and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct TableSlot {
     pub(crate) key: OrderKey,
@@ -28,33 +29,35 @@ pub(crate) struct TableSlot {
     pub(crate) enabled: bool,
 }
 
-/// All callables of a list. Immutable; an edit creates a new table.
+/// All callables of a list. The table is immutable: an edit creates a new one.
 #[derive(Debug)]
 pub(crate) struct CallableTable {
     list: Capability,
     /// The callables, in order.
     slots: Vec<TableSlot>,
-    /// The index in `slots` by name.
+    /// Maps names to indexes in `slots`.
     names: FnvMap<Arc<str>, usize>,
-    /// The indexes of enabled callables in `slots`.
+    /// The indexes in `slots` of the enabled callables.
     visible: Vec<usize>,
-    /// `true` if there are callables with access rules.
+    /// `true` if any callable has access rules.
     restricted: bool,
-    /// `true` if the list is declared: there are callables, enabled or not, or have been, or may be later.
+    /// `true` if the list is declared, which is the case if it has or has had any callables, even disabled ones, or may
+    /// have some later.
     offered: bool,
-    /// `true` if an argument of a callable has, or has had, completions.
+    /// `true` if an argument of any callable has or has had completions.
     completed: bool,
-    /// Rendered enabled items by protocol version, for callers who do not see them all.
+    /// Rendered enabled items by protocol version, for callers who can see only some of them.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
-    /// Rendered pages by protocol version, and by number if they start at a multiple of the page size.
+    /// Rendered pages by protocol version and page number. Only pages that start at a multiple of the page size are
+    /// kept.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
 }
 
 type Pages = Box<[OnceLock<Bytes>]>;
 
 impl CallableTable {
-    /// Creates a table of these callables, given in any order. Of those with the same name, all but one are lost, so check
-    /// first. Without any, the list is declared if it is `offered`.
+    /// Creates a table from the given callables, which can be in any order. Names must be unique: if several callables
+    /// share a name, all but one of them are lost. An empty list is declared only if `offered` is `true`.
     pub(crate) fn new(list: Capability, mut slots: Vec<TableSlot>, offered: bool) -> Self {
         slots.sort_by(|one, other| one.key.cmp(&other.key));
         let names = slots
@@ -85,7 +88,7 @@ impl CallableTable {
         }
     }
 
-    /// Creates the table that follows this one. A list, and completions, stay declared when there are none any more.
+    /// Creates the table that replaces this one. The list and its completions stay declared even if none are left.
     pub(crate) fn with(&self, slots: Vec<TableSlot>) -> Self {
         let mut next = Self::new(self.list, slots, self.offered);
         next.completed |= self.completed;
@@ -114,7 +117,7 @@ impl CallableTable {
             .filter_map(|index| self.slots.get(*index))
     }
 
-    /// Returns `true` if there are callables with access rules.
+    /// Returns `true` if any callable has access rules.
     pub(crate) fn is_restricted(&self) -> bool {
         self.restricted
     }
@@ -124,7 +127,7 @@ impl CallableTable {
         self.offered
     }
 
-    /// Returns `true` if completions of arguments are declared.
+    /// Returns `true` if completions for arguments are declared.
     pub(crate) fn is_completed(&self) -> bool {
         self.completed
     }
@@ -134,8 +137,8 @@ impl CallableTable {
         self.visible.len()
     }
 
-    /// Returns the number of enabled callables up to and including the marked one, or up to its former position
-    /// if it is gone.
+    /// Returns the number of enabled callables up to and including the marked one, or up to its former position if it
+    /// has been removed.
     pub(crate) fn after(&self, mark: &ItemMark) -> usize {
         let held = self
             .slots
@@ -148,9 +151,10 @@ impl CallableTable {
         self.visible.partition_point(|index| *index < next)
     }
 
-    /// Returns the members of the page of `size` enabled callables from `start`, for any caller. Rendered once.
+    /// Returns the members of the page that contains `size` enabled callables from `start` on. The page is rendered
+    /// once and is the same for all callers.
     ///
-    /// `cursor` creates the cursor for the page after a slot.
+    /// `cursor` creates the cursor for the page that follows a slot.
     pub(crate) fn page(
         &self,
         start: usize,
@@ -176,7 +180,7 @@ impl CallableTable {
             Some(page) => page
                 .get_or_init(|| {
                     let text = render();
-                    // Most protocol versions have the same page: keep one copy.
+                    // Most protocol versions share the same page, so only one copy is kept.
                     self.pages
                         .iter()
                         .filter_map(OnceLock::get)
@@ -188,7 +192,7 @@ impl CallableTable {
         }
     }
 
-    /// Returns up to `size` enabled callables from `start` for which `shows` returns `true`.
+    /// Returns up to `size` enabled callables from `start` on for which `shows` returns `true`.
     pub(crate) fn part(
         &self,
         start: usize,
@@ -206,7 +210,8 @@ impl CallableTable {
         }
     }
 
-    /// Returns the members of a page, with `cursor` after its last item if there are more.
+    /// Returns the members of a page. If more items follow, the members include the cursor that `cursor` creates for
+    /// the last item on the page.
     pub(crate) fn members(
         &self,
         part: &TableRange,
@@ -228,7 +233,7 @@ impl CallableTable {
         text
     }
 
-    /// Returns the items of a part in the shape of `version`, separated by commas.
+    /// Returns the items of a part in the form that `version` defines, separated by commas.
     pub(crate) fn items(&self, part: &TableRange, version: ProtocolVersion) -> String {
         let mut text = String::new();
         let rendered = self.items.get(version as usize).filter(|_| self.restricted);
@@ -246,13 +251,13 @@ impl CallableTable {
         text
     }
 
-    /// Renders all enabled callables in the shape of `version`.
+    /// Renders all enabled callables in the form that `version` defines.
     fn render(&self, version: ProtocolVersion) -> Box<[Arc<str>]> {
         let known = || self.items.iter().filter_map(OnceLock::get);
         let render = |(position, slot): (usize, &TableSlot)| {
             let mut text = String::new();
             slot.callable.append(&mut text, version);
-            // Most protocol versions have the same item: keep one copy.
+            // Most protocol versions share the same item, so only one copy is kept.
             known()
                 .filter_map(|items| items.get(position))
                 .find(|item| ***item == *text)
@@ -261,18 +266,18 @@ impl CallableTable {
         self.visible().enumerate().map(render).collect()
     }
 
-    /// Returns the enabled slot at this position among the enabled ones.
+    /// Returns the slot at this position among the enabled slots.
     fn at(&self, position: usize) -> Option<&TableSlot> {
         self.slots.get(*self.visible.get(position)?)
     }
 }
 
-/// Some of the enabled callables, in order.
+/// A selection of the enabled callables, in order.
 #[derive(Debug)]
 pub(crate) struct TableRange {
     /// Their positions among the enabled callables.
     positions: Vec<usize>,
-    /// `true` if more follow.
+    /// `true` if more callables follow.
     pub(crate) more: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Handlers that ask in every possible way. Each runs one `once` block before it asks, and one after.
+//! Handlers that ask questions in every possible way. Most run one `once` block before asking and another one
+//! afterwards.
 
 use std::future::pending;
 
@@ -21,7 +22,7 @@ struct Sure {
     sure: bool,
 }
 
-/// Asks one thing.
+/// Asks one question.
 #[tool(tags("asking"))]
 async fn one(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.note("run");
@@ -31,13 +32,13 @@ async fn one(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(format!("Hello, {name}!"))
 }
 
-/// Asks one thing, and is unrelated to other calls.
+/// Asks one question and is unrelated to other calls.
 #[tool(tags("asking"))]
 async fn decoy(ctx: Context) -> Result<String> {
     Ok(ctx.elicit::<Name>("Who are you?").await?.name)
 }
 
-/// Asks two things, the second about the first, with a `once` block in between.
+/// Asks two questions, the second of which depends on the first answer, with a `once` block in between.
 #[tool(tags("asking"))]
 async fn two_in_sequence(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.note("run");
@@ -49,7 +50,7 @@ async fn two_in_sequence(ctx: Context, ledger: State<Ledger>) -> Result<String> 
     Ok(format!("{name} {sure} {receipt}"))
 }
 
-/// Asks two things at once, together with a `once` block.
+/// Asks two questions at the same time, while a `once` block is running.
 #[tool(tags("asking"))]
 async fn two_at_once(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
@@ -67,7 +68,7 @@ async fn two_at_once(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(format!("{name} {sure} {charged}"))
 }
 
-/// Asks three kinds of questions at once.
+/// Asks three kinds of questions at the same time.
 #[tool(tags("asking"))]
 async fn three_kinds(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
@@ -94,7 +95,7 @@ async fn no_person(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(format!("{} {roots}", said.text()))
 }
 
-/// Asks the user if the answer of the model is unusable.
+/// Asks the model, and asks the user instead if the model's answer is unusable.
 #[tool(tags("asking"))]
 async fn person_instead(ctx: Context) -> Result<String> {
     match ctx
@@ -107,7 +108,7 @@ async fn person_instead(ctx: Context) -> Result<String> {
     }
 }
 
-/// Asks the same thing until the answer is yes.
+/// Repeats a question until the answer is yes.
 #[tool(tags("asking"))]
 async fn until_sure(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
@@ -124,7 +125,7 @@ async fn until_sure(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     }
 }
 
-/// Distinguishes declining from dismissing.
+/// Asks a question and returns whether the user answered, declined or dismissed it.
 #[tool(tags("asking"))]
 async fn outcome(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
@@ -137,7 +138,7 @@ async fn outcome(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     })
 }
 
-/// Asks from a separate task.
+/// Asks a question from a separate task.
 #[tool(tags("asking"))]
 async fn from_elsewhere(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
@@ -148,7 +149,7 @@ async fn from_elsewhere(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(name)
 }
 
-/// Asks alongside work that never ends.
+/// Asks a question while waiting for work that never finishes.
 #[tool(tags("asking"))]
 async fn beside_work(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
@@ -169,7 +170,7 @@ async fn somewhere(ctx: Context, ledger: State<Ledger>, url: String) -> Result<S
     Ok("paid".into())
 }
 
-/// A prompt that asks.
+/// A prompt that asks a question.
 #[prompt(tags("asking"))]
 async fn asking_prompt(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
@@ -181,7 +182,7 @@ async fn asking_prompt(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(format!("Tell me about {name}."))
 }
 
-/// A resource that asks.
+/// A resource that asks a question.
 #[resource("ask://me", tags("asking"))]
 async fn asking_resource(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     ledger.once(&ctx, "before").await?;
@@ -190,7 +191,7 @@ async fn asking_resource(ctx: Context, ledger: State<Ledger>) -> Result<String> 
     Ok(name)
 }
 
-/// A resource that asks about a part of its URI.
+/// A resource that asks a question about a part of its URI.
 #[resource_template("ask://about/{what}", tags("asking"))]
 async fn asking_template(ctx: Context, ledger: State<Ledger>, what: String) -> Result<String> {
     ledger.once(&ctx, "before").await?;
@@ -199,7 +200,7 @@ async fn asking_template(ctx: Context, ledger: State<Ledger>, what: String) -> R
     Ok(format!("{what} {name}"))
 }
 
-/// Records when it is dropped.
+/// Makes an entry in the ledger when it is dropped.
 struct Dropped(Ledger);
 
 impl Drop for Dropped {
@@ -208,7 +209,8 @@ impl Drop for Dropped {
     }
 }
 
-/// Has a shorter time limit than clients have for answers; records when it is dropped.
+/// Asks a question with a time limit that is shorter than the client's time for an answer, and records when it is
+/// dropped.
 #[tool(tags("asking"), timeout = "300ms")]
 async fn in_a_hurry(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     let _dropped = Dropped(Ledger::clone(&ledger));
@@ -221,7 +223,7 @@ async fn in_a_hurry(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(name)
 }
 
-/// Asks, then runs a `once` block that does not end the first time.
+/// Asks a question, then runs a `once` block that never finishes the first time.
 #[tool(tags("asking"))]
 async fn stuck_at_first(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     let _dropped = Dropped(Ledger::clone(&ledger));

@@ -1,4 +1,4 @@
-//! Handlers that ask with every kind of form, and for everything a client can be asked.
+//! Handlers that ask with every kind of form, and handlers that ask every kind of question.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::{Field, Form};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::asking::Name;
 
-/// Every kind of field.
+/// A form with every kind of field.
 #[derive(Elicit)]
 struct Everything {
     #[elicit(title = "Name", default = "John Doe")]
@@ -43,7 +43,7 @@ enum Hue {
     Blue,
 }
 
-/// Asks for everything a form can hold.
+/// Asks with a form that has every kind of field.
 #[tool(tags("asking"))]
 async fn everything(ctx: Context) -> Result<String> {
     let Everything {
@@ -61,7 +61,7 @@ async fn everything(ctx: Context) -> Result<String> {
     ))
 }
 
-/// Asks with a form made at run time.
+/// Asks with a form that is built at run time.
 #[tool(tags("asking"))]
 async fn made_form(ctx: Context) -> Result<String> {
     let form = Form::new()
@@ -74,7 +74,7 @@ async fn made_form(ctx: Context) -> Result<String> {
     Ok(Value::Object(answer).to_string())
 }
 
-/// Asks everything that the client supports.
+/// Asks every kind of question that the client supports.
 #[tool(tags("asking"))]
 async fn what_can_be(ctx: Context) -> Result<String> {
     let mut said = Vec::new();
@@ -91,7 +91,7 @@ async fn what_can_be(ctx: Context) -> Result<String> {
     Ok(said.join(" "))
 }
 
-/// Asks one kind of question, supported or not.
+/// Asks one kind of question, even if the client does not support it.
 async fn ask_for(ctx: &Context, kind: &str) -> Result<String> {
     match kind {
         "form" => drop(ctx.elicit::<Name>("Who are you?").await?),

@@ -1,4 +1,4 @@
-//! A record of the handlers' actions, in a file that tests read.
+//! Records the handlers' actions in a file that tests can read.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp_runtime::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// A file with a line for each action. Clones share the file; it is deleted with the last clone in the process that
-/// created it.
+/// A file with one line per action. Clones share the file, which is deleted when the last clone in the process that
+/// created it is dropped.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "PathBuf", into = "PathBuf")]
 pub struct Ledger(Arc<Page>);
@@ -60,7 +60,7 @@ impl Ledger {
         Self(Arc::new(Page { path, is_own }))
     }
 
-    /// Records an action and returns the number of times it was recorded so far.
+    /// Records an action and returns the number of times that it has been recorded so far.
     pub(super) fn note(&self, what: &str) -> usize {
         let mut file = OpenOptions::new();
         let file = file.create(true).append(true).open(&self.0.path);
@@ -69,19 +69,19 @@ impl Ledger {
         self.count(what)
     }
 
-    /// Returns the number of times an action was recorded.
+    /// Returns the number of times that an action has been recorded.
     #[must_use]
     pub fn count(&self, what: &str) -> usize {
         let all = std::fs::read_to_string(&self.0.path).unwrap_or_default();
         all.lines().filter(|line| *line == what).count()
     }
 
-    /// Waits until an action was recorded that many times, perhaps by another process.
+    /// Waits until an action has been recorded the given number of times, by this or another process.
     pub async fn until(&self, what: &str, times: usize) {
         crate::wait::until(async || self.count(what) >= times).await;
     }
 
-    /// Performs an action in a `once` block, and records it.
+    /// Records an action inside a `once` block.
     pub(super) async fn once(&self, ctx: &Context, what: &str) -> Result<usize> {
         ctx.once(what, async || Ok(self.note(what))).await
     }

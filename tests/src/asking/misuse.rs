@@ -1,10 +1,11 @@
-//! Handlers that ask something wrong, at the wrong time, or where questions are not allowed.
+//! Handlers that ask questions incorrectly: with changing contents, at the wrong time, or where questions are not
+//! allowed.
 
 use mcp_runtime::prelude::*;
 
 use crate::asking::{Ledger, Name};
 
-/// Asks a different question in every run.
+/// Asks a different question each time it runs.
 #[tool(tags("asking"))]
 async fn changing(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     let run = ledger.note("run").min(3);
@@ -12,7 +13,7 @@ async fn changing(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     Ok(name)
 }
 
-/// Asks inside a `once` block.
+/// Asks a question inside a `once` block.
 #[tool(tags("asking"))]
 async fn inside_once(ctx: Context) -> Result<String> {
     let inner = ctx.clone();
@@ -20,14 +21,14 @@ async fn inside_once(ctx: Context) -> Result<String> {
     name.await
 }
 
-/// Uses the name of a `once` block twice.
+/// Uses the same name for two `once` blocks.
 #[tool(tags("asking"))]
 async fn twice_once(ctx: Context) -> Result<usize> {
     ctx.once("a", async || Ok(1)).await?;
     ctx.once("a", async || Ok(2)).await
 }
 
-/// Returns the id of the call as seen in every round.
+/// Returns the id of the call, as seen in each round.
 #[tool(tags("asking"))]
 async fn call_id(ctx: Context) -> Result<String> {
     let before = ctx.call_id().to_string();
@@ -43,7 +44,7 @@ fn completed(#[complete(asking_completer)] what: String) -> String {
     what
 }
 
-/// Asks from a completer, which is not allowed.
+/// A completer that asks a question, which is not allowed.
 #[completer]
 async fn asking_completer(_partial: &str, ctx: Context) -> Vec<String> {
     let asked = ctx.elicit::<Name>("Who?").await;

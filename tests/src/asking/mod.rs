@@ -1,6 +1,7 @@
-//! A server whose handlers ask: the same source in the process of a test and in a separate one, behind every link.
+//! A server whose handlers ask questions. Every link uses the same code, whether the server runs in the test's process
+//! or in a separate one.
 //!
-//! The actions of its handlers are recorded in a ledger, a file that both processes can read.
+//! The handlers record their actions in a ledger, which is a file that both processes can read.
 
 mod flows;
 mod forms;
@@ -17,21 +18,21 @@ use serde_json::{Value, json};
 pub use self::flows::Name;
 pub use self::ledger::Ledger;
 
-/// The environment variable that holds a process's [`Setup`], as JSON.
+/// The environment variable that contains a process's [`Setup`] as JSON.
 pub const SETUP: &str = "ASKING_SETUP";
 
-/// Settings of the server.
+/// Settings for the server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Setup {
-    /// The ledger that its handlers write to.
+    /// The ledger that the handlers write to.
     pub ledger: Ledger,
     /// `true` if the server remembers the results of `once` blocks in a store.
     pub store: bool,
-    /// Time limit for an answer of the client, in milliseconds; `None` for the default.
+    /// Time limit for the client's answer, in milliseconds; `None` for the default.
     pub question_ms: Option<u64>,
-    /// Lifetime of a state, in seconds; `None` for the default.
+    /// Lifetime of the state kept between rounds, in seconds; `None` for the default.
     pub state_seconds: Option<u64>,
-    /// Time that calls may continue after their connection has ended, in milliseconds; `None` for the default.
+    /// Time for which calls may continue after their connection has ended, in milliseconds; `None` for the default.
     pub drain_ms: Option<u64>,
 }
 
@@ -58,7 +59,7 @@ pub fn server(setup: &Setup) -> Server {
     }
 }
 
-/// Returns the capabilities of a client that supports all questions.
+/// Returns the capabilities of a client that supports every kind of question.
 #[must_use]
 pub fn able() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}})

@@ -14,7 +14,7 @@ async fn with_tools(ctx: Context) -> Result<String> {
     Ok(said.text())
 }
 
-/// Sends a sampling request that uses a tool, and then the tool's result.
+/// Sends a sampling request that uses a tool, followed by the tool's result.
 #[tool(tags("asking"))]
 async fn two_turns(ctx: Context) -> Result<String> {
     let sample = SamplingRequest::user("go").tool("t", "A tool.", json!({"type": "object"}));
@@ -33,7 +33,7 @@ async fn two_turns(ctx: Context) -> Result<String> {
     Ok(ctx.sample(next.message(Role::User, result)).await?.text())
 }
 
-/// Sends a sampling request with every option, and returns the reason why the model stopped.
+/// Sends a sampling request with every option and returns the reason why the model stopped.
 #[tool(tags("asking"))]
 async fn in_full(ctx: Context) -> Result<String> {
     let preferences = ModelPreferences::new()

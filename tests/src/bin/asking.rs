@@ -1,4 +1,4 @@
-//! The server that asks, over standard input and output. Tests set it up with an environment variable.
+//! Runs the server that asks questions over standard input and output. Tests configure it with an environment variable.
 
 use tests::asking::{SETUP, Setup, server};
 

@@ -1,4 +1,4 @@
-//! A server for tests that mistreat it, in a separate process: `subject --http 127.0.0.1:0`.
+//! A server for tests that mistreat a server in a separate process: `subject --http 127.0.0.1:0`.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -7,21 +7,21 @@ use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::LoggingLevel;
 
-/// Writes to standard error that it runs, and blocks its thread for a minute.
+/// Writes to standard error when it starts, then blocks its thread for a minute.
 #[tool]
 fn block() {
-    // Standard error may have no reader.
+    // Errors are ignored because nothing may be reading standard error.
     let _ = writeln!(std::io::stderr(), "blocked");
     std::thread::sleep(Duration::from_mins(1));
 }
 
-/// Returns a string of this many bytes.
+/// Returns a string with the given number of bytes.
 #[tool]
 fn fill(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
-/// Logs this many messages of this many bytes.
+/// Logs `count` messages of `bytes` bytes each.
 #[tool]
 async fn log(ctx: &Context, count: u32, bytes: usize) {
     for _ in 0..count {

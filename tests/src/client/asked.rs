@@ -1,36 +1,36 @@
-//! Questions of the server, and the client's answers in both eras.
+//! The server's questions and the client's answers, in both eras.
 
 use serde_json::{Map, Value, json};
 
 use crate::client::{Client, Failure};
 
-/// A question of the server.
+/// A question from the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Its key in the modern era, its id in the legacy era.
+    /// The key of the question in the modern era; the request id in the legacy era.
     pub key: String,
     /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// Its parameters, or null.
+    /// The parameters, or null.
     pub params: Value,
 }
 
 /// The client's answer to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// This result.
+    /// Sends a result.
     Result(Value),
-    /// This error. In the modern era, which has no errors here, nothing.
+    /// Sends an error. In the modern era, questions cannot be answered with errors, so nothing is sent.
     Error(i64, String),
-    /// This result, and then another one for the same question. In the modern era, where a request answers each
-    /// question once, only the first.
+    /// Sends two results for the same question. In the modern era, a request can answer each question only once, so
+    /// only the first result is sent.
     Twice(Value, Value),
-    /// No answer.
+    /// Sends no answer.
     Silence,
 }
 
 impl Answer {
-    /// Creates the answer that submits a form filled in like this.
+    /// Creates the answer that submits a form with the given contents.
     #[must_use]
     pub fn accept(content: Value) -> Self {
         let mut accepted = json!({"action": "accept"});
@@ -38,7 +38,7 @@ impl Answer {
         Self::Result(accepted)
     }
 
-    /// Creates the answer that declines.
+    /// Creates the answer that declines the question.
     #[must_use]
     pub fn decline() -> Self {
         Self::Result(json!({"action": "decline"}))
@@ -50,7 +50,7 @@ impl Answer {
         Self::Result(json!({"action": "cancel"}))
     }
 
-    /// Creates the answer of a model.
+    /// Creates a model's answer with the given text.
     #[must_use]
     pub fn said(text: &str) -> Self {
         let content = json!({"type": "text", "text": text});
@@ -67,7 +67,7 @@ impl Client {
         self.answerer = Some(Box::new(answerer));
     }
 
-    /// Calls a method, answers all questions on the way, and waits for the final result.
+    /// Calls a method, answers all questions that it asks, and waits for the final result.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Client {
         panic!("{method} asks for ever");
     }
 
-    /// Returns the parameters that continue a call that asked for input.
+    /// Answers the questions in a result that asks for input, and returns the parameters that continue the call.
     pub fn retry(&mut self, params: &Value, result: &Value) -> Value {
         self.rounds += 1;
         let mut responses = Map::new();
@@ -115,7 +115,7 @@ impl Client {
         answer
     }
 
-    /// Waits until the server has asked that many questions (legacy era), or the call is answered.
+    /// Waits until the server has asked the given number of questions. Works only in the legacy era.
     pub async fn until_asked(&mut self, questions: usize) {
         while self.asked.len() < questions {
             self.take().await;

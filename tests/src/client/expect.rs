@@ -1,4 +1,4 @@
-//! Expectations of tests about an answer, in one line each.
+//! Single-line checks of the outcomes that tests expect.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ impl Client {
         }
     }
 
-    /// Calls a method that must fail with this code.
+    /// Calls a method that must fail with the given code.
     pub async fn fails(&mut self, method: &str, params: Value, code: i64) -> Failure {
         match self.request(method, params.clone()).await {
             Err(failure) => {
@@ -32,7 +32,7 @@ impl Client {
         }
     }
 
-    /// Calls a tool and returns its result, even if that is an error for the model.
+    /// Calls a tool and returns its result, even if the result is an error for the model.
     pub async fn tool(&mut self, name: &str, arguments: Value) -> Value {
         self.ok("tools/call", json!({"name": name, "arguments": arguments}))
             .await
@@ -58,7 +58,7 @@ impl Client {
             .to_owned()
     }
 
-    /// Reads a list to its end; returns the items and the number of pages.
+    /// Reads all pages of a list; returns the items and the number of pages.
     pub async fn list(&mut self, method: &str, member: &str) -> (Vec<Value>, usize) {
         let (mut items, mut pages, mut cursor) = (Vec::new(), 0, None::<Value>);
         loop {
@@ -76,13 +76,14 @@ impl Client {
         }
     }
 
-    /// Waits for the answer to a harmless request, then returns all unsolicited notifications received before it.
+    /// Waits for the answer to a harmless request, then returns all unsolicited notifications that were received before
+    /// it.
     pub async fn drain(&mut self) -> Vec<Value> {
         self.pass().await;
         self.notifications.drain(..).collect()
     }
 
-    /// Makes a harmless request, to see that the server still works and has read everything sent before.
+    /// Sends a harmless request to check that the server still works and has read everything that was sent before.
     pub async fn pass(&mut self) {
         if self.version.is_modern() {
             self.ok("server/discover", json!({})).await;

@@ -1,7 +1,7 @@
-//! A raw client: lines of JSON out, lines of JSON in, every line from the server checked against the schema of its
+//! A raw client that sends and receives lines of JSON and checks every line from the server against the schema of its
 //! protocol version.
 //!
-//! The expected outcome of a request is left to the tests.
+//! Apart from that, the tests decide which outcome of a request they expect.
 
 mod asked;
 mod expect;
@@ -21,10 +21,10 @@ use crate::client::asked::Answerer;
 pub use crate::client::asked::{Answer, Question};
 use crate::client::outputs::Outputs;
 
-/// Maximum time the client waits for anything before the test fails.
+/// Maximum time for which the client waits before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A JSON-RPC error, as read by the client.
+/// A JSON-RPC error received by the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The code.
@@ -35,7 +35,7 @@ pub struct Failure {
     pub data: Value,
 }
 
-/// An open request.
+/// A request that has not been answered yet.
 struct Pending {
     method: String,
     version: Version,
@@ -43,31 +43,31 @@ struct Pending {
     tool: Option<String>,
 }
 
-/// A client of one connection.
+/// A client with a single connection.
 pub struct Client {
     reader: BufReader<Pin<Box<dyn AsyncRead + Send>>>,
     writer: Option<Pin<Box<dyn AsyncWrite + Send>>>,
     version: Version,
     /// The client capabilities that modern requests declare.
     pub capabilities: Value,
-    /// Additional members for `_meta` of every request, such as a log level.
+    /// Additional members for `_meta` in every request, such as a log level.
     pub meta: Map<String, Value>,
     next_id: i64,
-    /// Each open request, by its id as JSON.
+    /// The requests that have not been answered yet, by id as JSON.
     pending: HashMap<String, Pending>,
-    /// The output schemas of tools, and results that are still to be checked.
+    /// The output schemas of tools, and the results that have not been checked yet.
     outputs: Outputs,
-    /// Notifications received while waiting for something else.
+    /// Notifications received while waiting for another message.
     notifications: VecDeque<Value>,
-    /// Responses received while waiting for something else.
+    /// Responses received while waiting for another message.
     responses: Vec<Value>,
     /// The result of `initialize`.
     pub initialized: Value,
-    /// Answers the server's questions.
+    /// The function that answers the server's questions.
     answerer: Option<Answerer>,
     /// All questions received, in both eras.
     pub asked: Vec<Question>,
-    /// Number of results so far that asked for input.
+    /// The number of results received so far that asked for input.
     pub rounds: usize,
 }
 
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// Creates a client that has sent nothing yet.
+    /// Creates a client that has not sent any messages yet.
     pub fn new(
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
@@ -104,7 +104,7 @@ impl Client {
         }
     }
 
-    /// Completes the handshake of a legacy protocol version; does nothing in the modern era.
+    /// Completes the handshake in the legacy era; does nothing in the modern era.
     #[must_use]
     pub async fn connect(mut self) -> Self {
         if !self.version.is_modern() {
@@ -126,7 +126,7 @@ impl Client {
         self.version
     }
 
-    /// Checks messages against another protocol version from now on.
+    /// Switches to another protocol version for all further messages.
     pub fn speak(&mut self, version: Version) {
         self.version = version;
     }
@@ -140,7 +140,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Fails if the server has ended, or does not read in time.
+    /// Fails if the server has exited or does not read the bytes in time.
     pub async fn try_bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         let writer = self.writer.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
         timeout(PATIENCE, async {
@@ -156,13 +156,13 @@ impl Client {
         self.bytes(format!("{line}\n").as_bytes()).await;
     }
 
-    /// Sends one unmodified message, and remembers the method that awaits an answer.
+    /// Sends an unmodified message and remembers its method, so that the answer can be checked.
     pub async fn send(&mut self, message: &Value) {
         self.remember(message);
         self.line(&message.to_string()).await;
     }
 
-    /// Remembers the methods that the answers to a message (or a batch of them) belong to.
+    /// Remembers the method of each request in a message or batch, so that the answers can be checked.
     pub fn remember(&mut self, message: &Value) {
         if let Some(batch) = message.as_array() {
             for message in batch {
@@ -172,7 +172,8 @@ impl Client {
             let claim = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             let version = match claim.is_null() {
                 false => Version::V2026_07_28,
-                // A request without its own protocol version is a legacy request, whichever client sends it.
+                // A request that does not specify a protocol version is a legacy request, even if a modern client sends
+                // it.
                 true if self.version.is_modern() => Version::V2025_11_25,
                 true => self.version,
             };
@@ -187,7 +188,7 @@ impl Client {
         }
     }
 
-    /// Returns the parameters with the members that every request of this protocol version carries.
+    /// Returns the parameters with the members that this protocol version requires in every request.
     #[must_use]
     pub fn dress(&self, mut params: Value) -> Value {
         let mut meta = self.meta.clone();

@@ -1,4 +1,4 @@
-//! Structured content, checked against the output schema of its tool, as every client may do.
+//! Checks structured content against the output schema of its tool, as any client may do.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use crate::Version;
 use crate::client::{Client, Pending};
 
-/// The output schemas of tools, and results that are still to be checked.
+/// The output schemas of tools, and the results that have not been checked yet.
 #[derive(Default)]
 pub(super) struct Outputs {
-    /// The output schemas of the tools that were listed.
+    /// The output schemas of the tools listed so far.
     schemas: HashMap<(Version, String), Value>,
-    /// Protocol versions in which all pages of tools were listed.
+    /// The protocol versions in which all pages of tools have been listed.
     listed: HashSet<Version>,
-    /// Results of tools whose schema is not known yet.
+    /// Results of tools whose schemas are not known yet.
     open: Vec<(Version, String, Value)>,
 }
 
 impl Outputs {
-    /// Checks a result that was just received, or keeps it until the schema is known.
+    /// Checks a new result, or keeps it until the schema of its tool is known.
     pub(super) fn judge(&mut self, request: &Pending, result: &Value) {
         let version = request.version;
         if request.method == "tools/list" {
@@ -46,7 +46,7 @@ impl Outputs {
 ///
 /// # Panics
 ///
-/// If the result does not match.
+/// Panics if the result does not match.
 fn check(tool: &str, schema: &Value, result: &Value) {
     if schema.is_null() {
         return;
@@ -65,7 +65,7 @@ fn check(tool: &str, schema: &Value, result: &Value) {
 }
 
 impl Client {
-    /// Checks the results kept so far, after listing the tools if a schema is not known.
+    /// Checks the results kept so far. If a schema is not known yet, lists the tools first.
     pub(super) async fn judge_outputs(&mut self) {
         for (version, tool, result) in std::mem::take(&mut self.outputs.open) {
             // The client has switched to another protocol version.

@@ -1,4 +1,4 @@
-//! Messages from the server: line by line, each checked against the schema of its protocol version.
+//! Reads the server's messages line by line and checks each against the schema of its protocol version.
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
@@ -26,7 +26,7 @@ impl Client {
         }
     }
 
-    /// Waits for an answer without an id, which is always an error.
+    /// Waits for an answer without an id. Such an answer is always an error.
     pub async fn anonymous(&mut self) -> Failure {
         loop {
             let found = self
@@ -43,7 +43,7 @@ impl Client {
         }
     }
 
-    /// Waits for a notification with this method, and keeps others.
+    /// Waits for a notification with the given method and keeps all others.
     pub async fn notification(&mut self, method: &str) -> Value {
         loop {
             let found = self
@@ -57,7 +57,7 @@ impl Client {
         }
     }
 
-    /// Returns `true` if this request has been answered already.
+    /// Returns `true` if the answer to a request has already been received.
     #[must_use]
     pub fn answered(&self, id: &Value) -> bool {
         self.responses
@@ -65,7 +65,7 @@ impl Client {
             .any(|message| message.get("id") == Some(id))
     }
 
-    /// Reads one unmodified line; returns `None` at the end.
+    /// Reads an unmodified line; returns `None` at the end of the stream.
     pub async fn read_line(&mut self) -> Option<String> {
         let mut line = Vec::new();
         let read = timeout(PATIENCE, self.reader.read_until(b'\n', &mut line))
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// Reads one message and checks it; returns `None` at the end.
+    /// Reads and checks a message; returns `None` at the end of the stream.
     pub async fn read(&mut self) -> Option<Value> {
         let line = self.read_line().await?;
         let message: Value = serde_json::from_str(&line)
@@ -99,7 +99,7 @@ impl Client {
     /// Closes the server's input.
     pub async fn close(&mut self) {
         if let Some(mut writer) = self.writer.take() {
-            // A server that has ended already has seen the end of its input.
+            // Errors are ignored because they mean that the server has already exited.
             let _ = writer.shutdown().await;
         }
     }

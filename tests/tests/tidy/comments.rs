@@ -1,8 +1,8 @@
-//! A comment begins with its subject or a verb.
+//! Checks that comments begin with their subject or a verb.
 
 use crate::sources::product;
 
-/// Of 100 comments, as many may begin with a question word.
+/// Maximum percentage of comments that may begin with a question word.
 const MOST_QUESTIONS: usize = 3;
 
 const QUESTION_WORDS: [&str; 11] = [

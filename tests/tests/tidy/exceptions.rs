@@ -1,10 +1,12 @@
-//! Exceptions to rules, with reasons: lines `RULE SUBJECT: REASON` of `tests/tidy/exceptions.txt`.
+//! Reads exceptions to rules, and the reasons for them, from `tests/tidy/exceptions.txt`. Each line has the form
+//! `RULE SUBJECT: REASON`.
 
 use std::collections::BTreeSet;
 
 use crate::sources;
 
-/// Fails with the subjects that break a rule without an exception, and with exceptions that no subject needs.
+/// Fails if a subject breaks the rule and has no exception, or if an exception is no longer needed. The failure lists
+/// all of them.
 pub(crate) fn check(rule: &str, remedy: &str, broken: impl IntoIterator<Item = (String, String)>) {
     let excepted = excepted(rule);
     let mut needed = BTreeSet::new();

@@ -1,7 +1,8 @@
-//! The rooms of the code: which may use which, and circles between files.
+//! Checks which parts of the code use which others, and finds circular imports.
 //!
-//! The table under "layers" in `ARCHITECTURE.md` is the rule: a room uses those above it. A room is a crate, a folder or a file,
-//! and a file belongs to the room with the longest path that it lies in.
+//! The table under "Layers" in `ARCHITECTURE.md` divides the code into *rooms*. A room may use only the rooms above it
+//! in the table. A room is a crate, a folder or a file; a file belongs to the room with the longest path that contains
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +12,15 @@ use quote::ToTokens as _;
 use crate::exceptions;
 use crate::sources::{self, Source};
 
-/// The number of files in one room that may use each other in a circle.
+/// Maximum number of files in an import circle. All of them must be in the same room.
 const MAX_CIRCLE: usize = 3;
 
-/// A module by its path: the crate, then its modules.
+/// The path of a module: the crate, followed by its modules.
 type Module = Vec<String>;
 
-/// The files of the crates that users build, and the files that each uses.
+/// The source files of the crates that users build, and the imports between them.
 struct Imports {
-    /// The path of the file that holds a module.
+    /// The path of the file that contains each module.
     files: BTreeMap<Module, String>,
     /// The names that a module passes on, and the path of each.
     passed_on: BTreeMap<Module, BTreeMap<String, Vec<String>>>,
@@ -56,7 +57,7 @@ impl Imports {
         modules.filter(|module| *module != own).collect()
     }
 
-    /// The module with a file of its own that a path leads into, through the names that modules on the way pass on.
+    /// Returns the innermost module on a path that has a separate file.
     fn resolve(&self, own: &Module, path: &[String], followed: usize) -> Option<Module> {
         let crate_name = own.first()?;
         let absolute: Module = match path.first()?.as_str() {
@@ -111,7 +112,7 @@ impl Imports {
         }
     }
 
-    /// The circles: sets of modules each of which uses every other one, directly or through others.
+    /// Returns the import circles: sets of modules in which every module uses every other one, directly or indirectly.
     fn circles(&self) -> Vec<BTreeSet<&Module>> {
         let reach: BTreeMap<_, _> = self
             .used
@@ -149,7 +150,7 @@ impl Imports {
     }
 }
 
-/// `mcp-runtime/src/dispatch/call.rs` holds `mcp-runtime::dispatch::call`.
+/// Returns the module in a file: `mcp-runtime/src/dispatch/call.rs` contains `mcp-runtime::dispatch::call`.
 fn module(path: &str) -> Module {
     let mut parts: Module = path.split('/').map(str::to_owned).collect();
     parts.retain(|part| part != "src");
@@ -211,7 +212,7 @@ fn paths_in(item: syn::Item, paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Collects the paths in these tokens: `a::b::{c, d::e}` is `a::b::c` and `a::b::d::e`.
+/// Collects the paths in the tokens: `a::b::{c, d::e}` yields `a::b::c` and `a::b::d::e`.
 fn collect(tokens: &TokenStream, before: &[String], paths: &mut Vec<Vec<String>>) {
     let mut path: Vec<String> = before.to_vec();
     let mut is_joined = !before.is_empty();
@@ -260,7 +261,8 @@ fn collect(tokens: &TokenStream, before: &[String], paths: &mut Vec<Vec<String>>
     finish(&mut path, paths);
 }
 
-/// The rooms, from the lowest layer up. Rooms of one row may use each other.
+/// Returns the rooms in each row of the table, starting with the lowest layer. Rooms in the same row may use each
+/// other.
 fn layers() -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(sources::root().join("ARCHITECTURE.md")).unwrap();
     let section = text.split("## Layers").nth(1).unwrap_or_default();
@@ -281,7 +283,7 @@ fn layers() -> Vec<Vec<String>> {
     .collect()
 }
 
-/// The position and the name of the room that a file lies in.
+/// Returns the layer and the name of the room that a file belongs to.
 fn room<'l>(layers: &'l [Vec<String>], path: &str) -> Option<(usize, &'l str)> {
     let rooms = layers
         .iter()

@@ -1,9 +1,10 @@
-//! Rules about the sources that no compiler checks: names, comments, words, sizes of files, rooms and circles, stages of the
-//! macros, and sleeping tests.
+//! Source code rules that the compiler does not check: names, comments, wording, file sizes, layers and circular
+//! imports, the stages of the macros, and tests that sleep.
 //!
-//! Each rule reads the tracked sources and lists what breaks it. `tests/tidy/exceptions.txt` holds the exceptions, each with
-//! its reason; an exception that nothing needs any more fails too. `tests/tidy/public.txt` is a snapshot of the public
-//! interface: `UPDATE_PUBLIC=1 cargo test -p tests --test tidy` writes it anew, and its diff is read before it is accepted.
+//! Each rule reads the source files and lists its violations. `tests/tidy/exceptions.txt` contains the exceptions with
+//! their reasons; an exception that is no longer needed is a failure too. `tests/tidy/public.txt` is a snapshot of the
+//! public interface. To update it, run `UPDATE_PUBLIC=1 cargo test -p tests --test tidy`, and review the diff before
+//! accepting it.
 
 #![allow(clippy::unwrap_used, reason = "a test that goes wrong may panic")]
 

@@ -1,14 +1,15 @@
-//! A type name means one thing.
+//! Checks that a type name has only one meaning.
 
 use std::collections::BTreeMap;
 
 use crate::exceptions;
 use crate::sources::{Source, product};
 
-/// Of 100 types, as many may share their name with another one of the macros, or of the crates that a server is built from.
+/// Maximum percentage of types that may share their name with another type. The macros and the crates that are linked
+/// into a server are counted separately.
 const MOST_SHARED: usize = 4;
 
-/// The places each type name is defined at.
+/// Returns the files that define each type name.
 fn definitions(sources: &[Source]) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for source in sources {
@@ -21,7 +22,7 @@ fn definitions(sources: &[Source]) -> BTreeMap<String, Vec<String>> {
                 _ => continue,
             };
             let places = found.entry(name.to_string()).or_default();
-            // Variants of one type for different targets or features stand in one file.
+            // Variants of a type for different targets or features are in the same file and count once.
             if places.last() != Some(&source.path) {
                 places.push(source.path.clone());
             }

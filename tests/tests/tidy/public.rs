@@ -1,4 +1,4 @@
-//! The public interface, as a list of names that changes on purpose only.
+//! Checks that the public interface, a list of names, changes only on purpose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,10 +7,11 @@ use crate::sources::{Source, is_hidden, product, root};
 
 const SNAPSHOT: &str = "tests/tidy/public.txt";
 
-/// The maximum number of names that the root exports, macros and modules aside.
+/// Maximum number of names that the crate root may export, not counting macros and modules.
 const MOST_IN_ROOT: usize = 40;
 
-/// The sources of the runtime and of the protocol by module, such as `handler::call`. No module of one has a name in the other.
+/// The sources of the runtime and the protocol crate, by module path such as `handler::call`. No module path occurs in
+/// both crates.
 type Modules = BTreeMap<String, Source>;
 
 fn modules() -> Modules {
@@ -34,10 +35,10 @@ fn modules() -> Modules {
         .collect()
 }
 
-/// The names that a public module exports, and where each is defined: a module and the name it has there.
+/// The names that a public module exports, each with the module that defines it and its name in that module.
 type Exports = BTreeMap<String, (String, String)>;
 
-/// The public modules with what they export; the root is the empty name.
+/// Returns the public modules and their exports. The crate root is the module with the empty name.
 fn interface(modules: &Modules) -> BTreeMap<String, Exports> {
     let mut found = BTreeMap::new();
     let mut open = vec![String::new()];
@@ -71,7 +72,7 @@ fn interface(modules: &Modules) -> BTreeMap<String, Exports> {
     found
 }
 
-/// The module of the protocol that `pub use mcp_protocol::module` brings.
+/// Returns the protocol module that `pub use mcp_protocol::module` re-exports.
 fn module_of_protocol(tree: &syn::UseTree) -> Option<String> {
     match tree {
         syn::UseTree::Path(path) if path.ident == "mcp_protocol" => match &*path.tree {
@@ -94,7 +95,7 @@ fn is_public(visibility: &syn::Visibility) -> bool {
     matches!(visibility, syn::Visibility::Public(_))
 }
 
-/// The name of an item that is public and documented.
+/// Returns the name of the item if it is public and not hidden from the documentation.
 fn public_name(item: &syn::Item) -> Option<String> {
     let (visibility, attributes, name) = match item {
         syn::Item::Struct(item) => (&item.vis, &item.attrs, &item.ident),
@@ -108,7 +109,7 @@ fn public_name(item: &syn::Item) -> Option<String> {
     (is_public(visibility) && !is_hidden(attributes)).then(|| name.to_string())
 }
 
-/// Adds what a `pub use` brings.
+/// Adds the names that a `pub use` re-exports.
 fn follow(tree: &syn::UseTree, path: &mut Vec<String>, module: &str, exports: &mut Exports) {
     let mut add = |name: &syn::Ident, exported: &syn::Ident| {
         exports.insert(
@@ -133,7 +134,7 @@ fn follow(tree: &syn::UseTree, path: &mut Vec<String>, module: &str, exports: &m
     }
 }
 
-/// The module a path leads to from another one.
+/// Resolves a path in a module to the absolute path of the module it refers to.
 fn absolute(path: &[String], module: &str) -> String {
     let mut parts: Vec<&str> = module.split("::").filter(|part| !part.is_empty()).collect();
     for (index, part) in path.iter().enumerate() {
@@ -144,7 +145,7 @@ fn absolute(path: &[String], module: &str) -> String {
                 parts.pop();
             }
             part => {
-                // In the root, a path begins with one of its modules.
+                // A path in the root starts with one of the root's modules.
                 if index == 0 && module.is_empty() {
                     parts.clear();
                 }
@@ -155,7 +156,7 @@ fn absolute(path: &[String], module: &str) -> String {
     parts.join("::")
 }
 
-/// The names of all public types.
+/// Returns the names of all public types.
 pub(crate) fn types() -> BTreeSet<String> {
     let modules = modules();
     interface(&modules)
@@ -166,7 +167,7 @@ pub(crate) fn types() -> BTreeSet<String> {
         .collect()
 }
 
-/// Collects the members of a type: methods, fields, variants.
+/// Collects the public methods, fields and variants of each type.
 fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in modules.values() {

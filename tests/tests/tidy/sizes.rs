@@ -1,4 +1,4 @@
-//! A file holds one concept.
+//! Limits the length of files, because each file should contain a single concept.
 
 use crate::exceptions;
 use crate::sources;

@@ -1,9 +1,9 @@
-//! Tests wait for signals, or on a paused clock.
+//! Checks that tests wait for signals or on a paused clock instead of sleeping.
 
 use crate::exceptions;
 use crate::sources;
 
-/// Returns the functions of a source that sleep, except tests on a paused clock.
+/// Returns the functions in the source text that sleep, except tests that run on a paused clock.
 fn sleeping(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let (mut function, mut is_paused) = ("", false);
@@ -13,7 +13,7 @@ fn sleeping(text: &str) -> Vec<String> {
             is_paused = code.contains("start_paused = true");
         }
         let words: Vec<_> = line.split([' ', '(', '<']).collect();
-        // Functions and methods; those inside of them belong to them.
+        // A nested function counts as part of the function or method that contains it.
         if !line.starts_with("     ")
             && let Some(at) = words.iter().position(|word| *word == "fn")
         {

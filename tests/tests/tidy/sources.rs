@@ -1,4 +1,4 @@
-//! The sources of the project, with their comments, string literals and items.
+//! Reads the project's sources with their comments, string literals and items.
 
 use std::path::{Path, PathBuf};
 
@@ -6,17 +6,17 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// A Rust source file.
 pub(crate) struct Source {
-    /// Below the root of the repository, with `/` between the parts.
+    /// The path relative to the root of the repository, with `/` as separator.
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The files below these folders that end in `.extension`, in order.
+/// Returns all files in the folders that have the extension, sorted by path. A folder may also be a single file.
 pub(crate) fn files(folders: &[&str], extension: &str) -> Vec<Source> {
     let mut found = Vec::new();
     for folder in folders {
@@ -56,7 +56,7 @@ fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The sources of the crates that users build, without their tests.
+/// Returns the sources of the crates that users build, excluding test files.
 pub(crate) fn product() -> Vec<Source> {
     files(
         &[
@@ -73,7 +73,7 @@ pub(crate) fn product() -> Vec<Source> {
 }
 
 impl Source {
-    /// Returns `true` if the file holds tests only.
+    /// Returns `true` if the file contains only tests.
     pub(crate) fn is_test(&self) -> bool {
         let mut parts = self.path.rsplit('/');
         let file = parts.next().unwrap_or_default();
@@ -82,7 +82,7 @@ impl Source {
             || parts.any(|folder| folder == "tests")
     }
 
-    /// The items of the file, without what is there for tests only.
+    /// Returns the items in the file, excluding items with `#[cfg(test)]`.
     pub(crate) fn items(&self) -> Vec<syn::Item> {
         let file =
             syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path));
@@ -92,7 +92,7 @@ impl Source {
             .collect()
     }
 
-    /// The comments that stand on lines of their own, one for each block of lines, with the line each begins on.
+    /// Returns each block of lines that contain only a comment as one string, with the number of its first line.
     pub(crate) fn comments(&self) -> Vec<(usize, String)> {
         let mut found: Vec<(usize, String)> = Vec::new();
         let mut is_going_on = false;
@@ -124,7 +124,7 @@ impl Source {
         found
     }
 
-    /// The string literals of the file outside of tests and attributes other than options, with their lines.
+    /// Returns the string literals in the file with their line numbers, excluding tests and attributes.
     pub(crate) fn strings(&self) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         let product = self.text.split("\n#[cfg(test)]").next().unwrap_or_default();
@@ -182,7 +182,7 @@ fn is_for_tests(attribute: &syn::Attribute) -> bool {
             .is_ok_and(|path| path.is_ident("test"))
 }
 
-/// Returns `true` if an item is left out of the documentation.
+/// Returns `true` if an item is hidden from the documentation.
 pub(crate) fn is_hidden(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("doc")

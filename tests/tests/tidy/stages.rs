@@ -1,4 +1,4 @@
-//! The macros work in three stages, each of which uses only those before it; only the last makes tokens.
+//! Checks the three stages of the macros: each uses only the stages before it, and only the last one produces tokens.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::sources::product;
 
 const FOLDER: &str = "mcp-macros/src/";
 
-/// The modules of the macros, each with those below it that it must not use.
+/// The modules of the macro crate, each with the later modules that it must not use.
 const LATER: [(&str, &[&str]); 4] = [
     ("errors", &["parse", "model", "expand", "stages"]),
     ("parse", &["model", "expand", "stages"]),
@@ -17,7 +17,7 @@ const LATER: [(&str, &[&str]); 4] = [
     ("expand", &["stages"]),
 ];
 
-/// The macros that make tokens.
+/// Macros that produce tokens.
 const QUOTING: [&str; 5] = [
     "quote!",
     "quote_spanned!",
@@ -26,7 +26,7 @@ const QUOTING: [&str; 5] = [
     "format_ident!",
 ];
 
-/// The sources of one module, with their tokens outside of tests.
+/// Returns the paths and the tokens of all files in a module, excluding tests.
 fn sources(module: &str) -> impl Iterator<Item = (String, TokenStream)> {
     let file = format!("{FOLDER}{module}.rs");
     let folder = format!("{FOLDER}{module}/");
@@ -39,7 +39,7 @@ fn sources(module: &str) -> impl Iterator<Item = (String, TokenStream)> {
         })
 }
 
-/// The modules of the crate that these tokens name, in imports and in paths.
+/// Collects the modules of the crate that the tokens refer to, in imports and in paths.
 fn modules(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let mut trees = tokens.into_iter().peekable();
     while let Some(tree) = trees.next() {
@@ -61,7 +61,7 @@ fn modules(tokens: TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The words among these tokens; the name of a macro that is called ends in `!`.
+/// Returns the identifiers among the tokens. The name of an invoked macro ends in `!`.
 fn words(tokens: TokenStream) -> Vec<String> {
     let mut found = Vec::new();
     let mut trees = tokens.into_iter().peekable();

@@ -1,4 +1,4 @@
-//! Only the protocol crate knows how versions differ.
+//! Checks that only the protocol crate knows how protocol versions differ.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -27,7 +27,7 @@ fn only_the_protocol_crate_names_single_versions() {
     );
 }
 
-/// The first name of a version, such as `V2025_11_25`.
+/// Returns the first version name among the tokens, such as `V2025_11_25`.
 fn version_in(tokens: TokenStream) -> Option<String> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Group(group) => version_in(group.stream()),

@@ -1,9 +1,10 @@
-//! One word for one concept, in everything a user reads: documentation, messages, the guide.
+//! Checks that all text for users, which is documentation, messages and the guide, has a single word for each concept.
 
 use crate::exceptions;
 use crate::sources::{files, product, root};
 
-/// Words that are not ours, as lower-case words with single spaces, and what is said instead.
+/// Returns the words and phrases that the project does not use, in lower case with single spaces, each with its
+/// replacement.
 fn words() -> Vec<(String, String)> {
     std::fs::read_to_string(root().join("tests/tidy/words.txt"))
         .unwrap()
@@ -18,7 +19,8 @@ fn words() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The words of a text in lower case, with single spaces between and around them; code in backticks is left out.
+/// Returns the words of a text in lower case, with a single space before and after each word. Code in backticks is
+/// removed.
 fn normal(text: &str) -> String {
     let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join(" x ");
     let mut normal = String::from(" ");

@@ -1,11 +1,11 @@
-//! The requests of clients, and the answers they must get.
+//! The clients' requests, and checks of the answers.
 
 use std::io::Error;
 
 use benches::client::Era;
 use serde_json::{Value, json};
 
-/// Numbers that look random, and are the same each time.
+/// Generates pseudo-random numbers, which are the same in every run.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -13,7 +13,7 @@ impl Dice {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// A number below `sides`.
+    /// Returns a number less than `sides`.
     pub(crate) fn throw(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -56,7 +56,7 @@ impl Call {
         }
     }
 
-    /// The tool that is called.
+    /// Returns the name of the called tool.
     pub(crate) const fn tool(self) -> Option<&'static str> {
         Some(match self {
             Self::Add => "add",
@@ -114,7 +114,7 @@ impl Call {
     }
 }
 
-/// The description of its client in a request.
+/// Returns the `_meta` member of a request, which describes the client.
 pub(crate) fn meta(era: Era) -> Value {
     match era {
         Era::Legacy => json!({}),

@@ -1,4 +1,4 @@
-//! Clients over HTTP.
+//! Clients that use HTTP.
 
 use std::io::Error;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use tokio::time::timeout;
 use super::calls::{Call, Dice, meta};
 use super::{Tally, server};
 
-/// The maximum time for an answer.
+/// Maximum time to wait for an answer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A connection; dropping it hangs up.
+/// A connection. Dropping it closes the connection.
 struct Connection {
     send: SendRequest<String>,
     driver: JoinHandle<()>,
@@ -40,7 +40,7 @@ impl Connection {
             .await
             .map_err(Error::other)?;
         let driver = tokio::spawn(async move {
-            // However it ends, the task that waits for a response learns of it.
+            // Errors are ignored because the task that waits for a response is notified of them as well.
             let _ = connection.await;
         });
         Ok(Self { send, driver })
@@ -52,7 +52,7 @@ impl Connection {
             .map_err(Error::other)
     }
 
-    /// Calls, and checks the answer.
+    /// Makes a call and checks the answer.
     async fn call(&mut self, call: Call, id: u64, client: &Client) -> Result<(), Error> {
         let response = self.send(client.post(call, id)).await?;
         call.check(id, &Messages::of(response).last().await?)
@@ -96,12 +96,12 @@ impl Client {
     }
 }
 
-/// The messages of a response, as they come.
+/// The messages in a response, read as they arrive.
 struct Messages {
     response: Response<Incoming>,
     is_events: bool,
     unread: Vec<u8>,
-    /// The id of the event to continue from.
+    /// The id of the last event, from which the stream can be resumed.
     id: Option<String>,
 }
 
@@ -160,7 +160,7 @@ impl Messages {
         }
     }
 
-    /// The answer, which is the last message.
+    /// Returns the answer, which is the last message.
     async fn last(mut self) -> Result<Value, Error> {
         let mut last = None;
         while let Some(message) = self.next().await? {
@@ -170,7 +170,7 @@ impl Messages {
     }
 }
 
-/// Calls without a session, and hangs up now and then.
+/// Makes calls without a session and occasionally hangs up.
 pub(crate) async fn modern(address: Arc<str>, seed: u64, tally: Arc<Tally>) -> Result<(), Error> {
     let client = Client {
         era: Era::Modern,
@@ -195,7 +195,7 @@ pub(crate) async fn modern(address: Arc<str>, seed: u64, tally: Arc<Tally>) -> R
     Ok(())
 }
 
-/// Opens one session after another, loses connections and comes back, and leaves half of the sessions behind.
+/// Opens one session after another, drops connections and resumes their streams, and abandons half of the sessions.
 pub(crate) async fn sessions(address: Arc<str>, seed: u64, tally: Arc<Tally>) -> Result<(), Error> {
     let mut dice = Dice::new(seed << 8);
     let mut connection = Connection::open(&address).await?;
@@ -235,7 +235,7 @@ pub(crate) async fn sessions(address: Arc<str>, seed: u64, tally: Arc<Tally>) ->
     Ok(())
 }
 
-/// Hangs up after the first event of a call, and reads the rest over another connection.
+/// Hangs up after the first event of a call and reads the remaining events over another connection.
 async fn come_back(
     address: &str,
     connection: &mut Connection,
@@ -254,7 +254,7 @@ async fn come_back(
     Messages::of(connection.send(get).await?).last().await
 }
 
-/// Listens for changes for a while, again and again.
+/// Repeatedly listens for changes for a while.
 pub(crate) async fn listen(address: Arc<str>, seed: u64, tally: Arc<Tally>) -> Result<(), Error> {
     let client = Client {
         era: Era::Modern,
@@ -280,7 +280,7 @@ pub(crate) async fn listen(address: Arc<str>, seed: u64, tally: Arc<Tally>) -> R
     Ok(())
 }
 
-/// Sends what is no request, or the start of one, and goes.
+/// Repeatedly sends random bytes, or the start of a request followed by random bytes, and closes the connection.
 pub(crate) async fn nonsense(address: Arc<str>, seed: u64, tally: Arc<Tally>) -> Result<(), Error> {
     let mut dice = Dice::new(seed << 24);
     while !tally.is_over() {
@@ -294,7 +294,7 @@ pub(crate) async fn nonsense(address: Arc<str>, seed: u64, tally: Arc<Tally>) ->
         for _ in 0..dice.throw(2_000) {
             bytes.push(u8::try_from(dice.throw(256)).unwrap_or(0));
         }
-        // The server may hang up before it is all sent.
+        // Errors are ignored because the server may close the connection before all bytes have been sent.
         let _ = stream.write_all(&bytes).await;
         Tally::count(&tally.nonsense);
         tokio::time::sleep(Duration::from_millis(dice.throw(20))).await;

@@ -1,11 +1,13 @@
-//! Talks to a server for a long time, as well and as badly as clients do, and says whether it stayed what it was.
+//! Sends well-behaved and badly behaved traffic to a server for a long time, and checks that the server keeps answering
+//! correctly without using more memory.
 //!
-//! `soak [SECONDS]`, 600 if not said. The server is this program again: standard input and output, and HTTP, at the same time, on
-//! two threads. Clients of both eras call tools that answer, fail, panic, report and take their time; they cancel, hang up in
-//! the middle, come back for the rest, leave sessions behind, and some send nonsense. Every answer is checked.
+//! Usage: `soak [SECONDS]`; the default is 600. The server is a separate process of this program, which serves standard
+//! input and output and HTTP at the same time with two threads. Clients of both eras call tools that answer, fail,
+//! panic, report progress or are slow. The clients cancel calls, close connections early, resume streams and abandon
+//! sessions; some send nonsense. Every answer is checked.
 //!
-//! Fails if an answer is wrong, missing or comes twice, or if the memory of the server in the end is more than a tenth above
-//! what it was after a minute. Resident memory is that of `/proc`, so this needs Linux.
+//! Fails if an answer is wrong, missing or duplicated, or if the server's memory at the end is more than 10 % above its
+//! memory after one minute. Resident memory is read from `/proc`, so this requires Linux.
 
 mod calls;
 mod http;
@@ -21,10 +23,10 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
-/// The time of the first measurement of memory: everything that is needed once is there by then.
+/// The time of the first memory measurement. By then, the server has allocated all memory that it needs only once.
 const WARM: Duration = Duration::from_mins(1);
 
-/// Counts of what the clients saw.
+/// Counts the events that the clients have observed.
 #[derive(Default)]
 struct Tally {
     answered: AtomicU64,
@@ -33,7 +35,7 @@ struct Tally {
     resumed: AtomicU64,
     notifications: AtomicU64,
     nonsense: AtomicU64,
-    /// Set when the time is over.
+    /// `true` once the time is up.
     is_over: AtomicBool,
 }
 
@@ -75,7 +77,7 @@ async fn soak(time: Duration) -> Result<(), Error> {
     let mut errors = BufReader::new(errors).lines();
     let address = errors.next_line().await?;
     let address: Arc<str> = address.ok_or_else(|| Error::other("no address"))?.into();
-    // Its log of panics is not read, but has to go somewhere.
+    // The log is read and discarded, so that the server never blocks while writing to it.
     let logs = tokio::spawn(async move { while let Ok(Some(_)) = errors.next_line().await {} });
     let tally = Arc::new(Tally::default());
     let mut clients = tokio::task::JoinSet::new();
@@ -147,7 +149,7 @@ fn report(after: Duration, kib: u64, tally: &Tally) -> Result<(), Error> {
     )
 }
 
-/// Resident memory of a process, in KiB.
+/// Returns the resident memory of a process in KiB.
 fn resident(process: u32) -> Result<u64, Error> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! The server: tools that behave, and tools that do not.
+//! A server with well-behaved and misbehaving tools.
 
 use std::io::{Error, Write as _};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use mcp_runtime::transport::Stdio;
 use mcp_runtime::{Limits, bail};
 use tokio::net::TcpListener;
 
-/// The URI whose changes are notified.
+/// The URI of the resource that clients subscribe to.
 pub(crate) const WATCHED: &str = "soak://watched";
 
 /// Adds two integers.
@@ -67,7 +67,7 @@ fn watched() -> &'static str {
 
 #[tokio::main(worker_threads = 2)]
 pub(crate) async fn serve() -> Result<(), Error> {
-    // Sessions that are left behind end while this runs, so that their number settles within the first minute.
+    // Abandoned sessions end after 20 seconds, so that the number of sessions becomes stable within the first minute.
     let limits =
         Limits::default().with(|limits| limits.sessions.idle_timeout = Duration::from_secs(20));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -76,7 +76,7 @@ pub(crate) async fn serve() -> Result<(), Error> {
         .limits(limits.clone())
         .serve_http_listener(listener);
     let over_stdio = new_server!().limits(limits).serve(Stdio::open()?);
-    // The process that started it stops it.
+    // Runs until the parent process stops this one.
     let served = tokio::try_join!(over_http, over_stdio);
     served.map(|_| ()).map_err(Error::other)
 }

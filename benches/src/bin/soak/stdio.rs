@@ -1,4 +1,4 @@
-//! One client over standard input and output, of both eras at once.
+//! A client that uses both eras at the same time over standard input and output.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Error;
@@ -14,16 +14,16 @@ use tokio::time::timeout;
 use super::Tally;
 use super::calls::{Call, Dice};
 
-/// The number of requests that are open at once.
+/// The number of requests in flight.
 const DEPTH: usize = 32;
-/// The maximum time for an answer.
+/// Maximum time to wait for an answer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The open requests.
+/// The requests in flight.
 #[derive(Default)]
 struct Open {
     calls: HashMap<u64, Call>,
-    /// Taken back; they may be answered all the same, once.
+    /// The ids of cancelled calls. Each may still be answered, but only once.
     cancelled: HashSet<u64>,
 }
 

@@ -1,8 +1,9 @@
-//! The changes of lists so far, for sessions that are resumed.
+//! The changes to lists so far, used when sessions are resumed.
 //!
-//! Changes are counted rather than timed, because a clock may be set back. Counts of different sources cannot be compared; a
-//! source is usually one process. A session with a count of another source is notified that every list changed: perhaps once
-//! too often, but no change is lost. Instances that share a count would be a single source.
+//! Changes are counted rather than timed because a clock may be set back. Counts from different sources cannot be
+//! compared; a source is usually one process. A session with a count from another source is notified that every list
+//! has changed. This may be one notification too many, but no change is lost. Instances that shared a counter would be
+//! a single source.
 
 use std::collections::VecDeque;
 
@@ -12,10 +13,10 @@ use super::LISTS;
 use crate::handler::audience::Audience;
 use crate::protocol::encode::ListKind;
 
-/// The number of changes of lists at some time, as counted by one source.
+/// The number of changes to lists up to some point in time, as counted by one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Version {
-    /// Random; equal for two sources with a probability of 1 in 2^32. Zero stands for an unknown source.
+    /// A random number; two sources have the same one with a probability of 1 in 2^32. Zero denotes an unknown source.
     source: u32,
     count: u32,
 }
@@ -28,23 +29,25 @@ impl Version {
     }
 }
 
-/// The changes of lists so far.
+/// The changes to lists so far.
 pub(super) struct Versions {
     now: Version,
     lists: [History; 3],
 }
 
-/// The changes of one list.
+/// The changes to one list.
 #[derive(Default)]
 struct History {
-    /// The count after the last change that all callers see.
+    /// The count as of the most recent change visible to all callers.
     everybody: u32,
-    /// Later changes that only some callers see, each with the count after it. At most [`MOST`](Self::MOST).
+    /// Later changes that are visible only to some callers, each with the count as of that change. At most
+    /// [`MOST`](Self::MOST).
     some: VecDeque<(u32, Audience)>,
 }
 
 impl History {
-    /// Maximum number of changes with a separate audience. Older ones count as seen by all callers.
+    /// Maximum number of changes recorded with a separate audience. Older changes are treated as visible to all
+    /// callers.
     const MOST: usize = 32;
 
     fn note(&mut self, count: u32, audience: &Audience) {
@@ -76,7 +79,7 @@ impl History {
 }
 
 impl Default for Versions {
-    /// Creates a new source, without changes.
+    /// Creates a new source without any changes.
     fn default() -> Self {
         let source = u32::from_ne_bytes(crate::random::random()).max(1);
         Self {
@@ -87,15 +90,15 @@ impl Default for Versions {
 }
 
 impl Versions {
-    /// Returns the number of changes so far, to be compared later.
+    /// Returns the number of changes so far, for later comparison.
     pub(super) fn now(&self) -> Version {
         self.now
     }
 
-    /// Records a change of a list that these callers see.
+    /// Records a change to a list that is visible to the callers in `audience`.
     pub(super) fn note(&mut self, list: ListKind, audience: &Audience) {
         let Some(count) = self.now.count.checked_add(1) else {
-            // The new source makes all callers be notified of all lists.
+            // Because the source is new, every session is notified of all lists when it resumes.
             *self = Self::default();
             return;
         };
@@ -107,7 +110,7 @@ impl Versions {
         }
     }
 
-    /// Returns, for each list, the callers for whom it changed since `seen`.
+    /// Returns, for each list, the callers for whom it has changed since `seen`.
     pub(super) fn since(&self, seen: Version) -> [Audience; 3] {
         if seen.source != self.now.source {
             return [(); 3].map(|()| Audience::Everybody);
@@ -181,7 +184,7 @@ mod tests {
         assert!(!told(&versions, second, &caller("a"))[0]);
         assert!(told(&versions, second, &caller("b"))[0]);
         assert!(!told(&versions, first, &caller("c"))[0]);
-        // The audience of a change is not kept for ever.
+        // The audience of a change is not kept forever.
         for _ in 0..History::MOST {
             versions.note(ListKind::Tools, &users("b"));
         }

@@ -1,21 +1,21 @@
-//! The canonical form of JSON: two texts have the same form exactly if they mean the same.
+//! The canonical form of JSON: two texts have the same canonical form if and only if they are equivalent.
 //!
-//! Members are sorted by name; names and strings are compared by their characters, independent of escaping. Numbers are
-//! compared by their exact value, in decimal digits and never as floating point: `1`, `1.0` and `10e-1` are one number, and
-//! `-0` is `0`, because a client may serialize them again; `10000000000000000000000` and `10000000000000000000001` differ,
-//! because handlers can tell them apart.
+//! Members are sorted by name. Names and strings are compared by their characters, however these are escaped. Numbers
+//! are compared by their exact value, in decimal digits and never as floating point. `1`, `1.0` and `10e-1` are the
+//! same number, and `-0` equals `0`, because a client may reformat numbers when it serializes them again.
+//! `10000000000000000000000` and `10000000000000000000001` differ, because handlers can distinguish them.
 
 use std::borrow::Cow;
 
 use crate::jsonrpc::{plain_bytes, unquote, write_string};
 
-/// Maximum nesting, deeper than that of any message.
+/// Maximum nesting depth. No message is nested as deeply.
 const DEPTH: u32 = 256;
 
-/// Marks text that is copied unchanged, because it has no canonical form. No JSON begins with it.
+/// Marks text that is copied unchanged because it has no canonical form. No JSON text begins with this byte.
 const VERBATIM: u8 = b'?';
 
-/// Appends the canonical form of JSON that was parsed before.
+/// Appends the canonical form of JSON that has already been parsed.
 pub(super) fn canonical(json: &str, out: &mut Vec<u8>) {
     let mut reader = Reader(json);
     let node = reader.node(DEPTH);
@@ -42,7 +42,7 @@ impl Node<'_> {
     fn write(self, out: &mut Vec<u8>) {
         match self {
             Self::Object(mut members) => {
-                // The sort is stable: duplicate members keep their order.
+                // The sort is stable, so duplicate members keep their order.
                 members.sort_by(|(one, _), (other, _)| one.cmp(other));
                 out.push(b'{');
                 for (name, value) in members {
@@ -68,7 +68,7 @@ impl Node<'_> {
     }
 }
 
-/// Writes a number as its digits, without zeros at either end, and a power of ten.
+/// Writes a number as its digits, without leading or trailing zeros, and a power of ten.
 fn write_number(number: &str, out: &mut Vec<u8>) {
     let (sign, size) = match number.strip_prefix('-') {
         Some(size) => ("-", size),
@@ -98,7 +98,7 @@ fn write_number(number: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// The rest of the text to be read.
+/// The text that remains to be read.
 struct Reader<'a>(&'a str);
 
 impl<'a> Reader<'a> {
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         self.0.bytes().next()
     }
 
-    /// Skips the next byte if it is this one, and returns `true` if so.
+    /// If the next byte is `byte`, skips it and returns `true`.
     fn take(&mut self, byte: u8) -> bool {
         let comes = self.peek() == Some(byte);
         if comes {
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the length of the JSON string at the start of the text, including quotes.
+/// Returns the length of the JSON string at the start of the text, including its quotes.
 fn string_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = usize::from(bytes.first() == Some(&b'"'));
@@ -265,7 +265,7 @@ mod tests {
             ("[[],[]]", "[[[]]]", false),
             ("{}", "[]", false),
             ("{}", "", false),
-            // These cannot be parsed, so they are copied unchanged.
+            // These texts cannot be parsed, so they are copied unchanged.
             (r#"{"a":"\ud800"}"#, r#"{"a":"\ud801"}"#, false),
             (r#"{"a":"\ud800","b":1}"#, r#"{"a":"\ud800","b":2}"#, false),
             ("{", "[", false),

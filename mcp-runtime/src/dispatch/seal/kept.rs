@@ -1,4 +1,4 @@
-//! States that stay in this process; the client holds a random handle to each.
+//! States that stay in this process. The client holds a random handle to each one.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::dispatch::seal::SealError;
 use crate::random::random_id;
 
-/// Maximum number of calls between two rounds. When exceeded, the oldest is dropped.
+/// Maximum number of calls whose state is kept between rounds. When this is exceeded, the oldest state is dropped.
 const MOST: usize = 1_024;
 
 /// Keeps states in memory.
@@ -54,7 +54,7 @@ impl Seal {
         Some(handle)
     }
 
-    /// Returns the state that a handle refers to.
+    /// Returns the state to which a handle refers.
     pub(crate) fn open(
         &self,
         binding: &[u8; 32],
@@ -73,7 +73,7 @@ impl Seal {
     }
 }
 
-/// Computes a digest for use in this process only; nothing but handles leaves it.
+/// Computes a digest that is used only within this process. Only handles ever leave the process.
 pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     for (index, part) in hash.chunks_mut(8).enumerate() {

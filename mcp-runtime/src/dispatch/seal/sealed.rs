@@ -1,4 +1,4 @@
-//! States that travel with the client, sealed.
+//! Sealed states that the client holds.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,7 +18,8 @@ const NONCE: usize = 24;
 
 /// A key that seals `requestState`: 32 unpredictable bytes.
 ///
-/// Written as base64 (either alphabet) or as 64 hexadecimal digits; `openssl rand -base64 32` generates one.
+/// A key is written as base64 (in either alphabet) or as 64 hexadecimal digits. `openssl rand -base64 32` generates
+/// one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealingKey([u8; 32]);
 
@@ -29,7 +30,7 @@ impl SealingKey {
         Self(bytes)
     }
 
-    /// Parses a key; returns `None` if the text does not encode exactly 32 bytes.
+    /// Parses a key. Returns `None` if the text does not encode exactly 32 bytes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -52,7 +53,7 @@ impl SealingKey {
         Self(random())
     }
 
-    /// Returns the key id: states carry it to name the key that sealed them.
+    /// Returns the key id. Each state contains the id of the key that sealed it.
     fn id(&self) -> [u8; KEY_ID] {
         let mut named = b"mcp state key id".to_vec();
         named.extend_from_slice(&self.0);
@@ -69,13 +70,13 @@ impl fmt::Debug for SealingKey {
 
 /// Seals and opens states.
 pub(crate) struct Seal {
-    /// The first key seals; all keys open.
+    /// The first key seals states. Any of the keys can open them.
     keys: Vec<([u8; KEY_ID], XChaCha20Poly1305)>,
     lifetime: Duration,
 }
 
 impl Seal {
-    /// Creates a seal with these keys, or with a random key of this process if there are none.
+    /// Creates a seal with the given keys, or with a random key for this process if there are none.
     pub(crate) fn new(keys: &[SealingKey], lifetime: Duration) -> Self {
         let own;
         let keys = if keys.is_empty() {
@@ -93,12 +94,12 @@ impl Seal {
         }
     }
 
-    /// Seals the state of a call. Never returns `None` with the keys and lengths in use.
+    /// Seals the state of a call. With the keys and lengths in use, it never returns `None`.
     pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
         self.seal_until(binding, plain, now.saturating_add(self.lifetime))
     }
 
-    /// Seals data that expires at this time.
+    /// Seals data that expires at the given time.
     pub(crate) fn seal_until(
         &self,
         binding: &[u8; 32],
@@ -126,7 +127,7 @@ impl Seal {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the state is refused.
+    /// If the state is refused, returns the reason.
     pub(crate) fn open(
         &self,
         binding: &[u8; 32],
@@ -267,20 +268,20 @@ mod tests {
         assert_eq!(format!("{key:?}"), "SealingKey(…)");
     }
 
-    /// A change to a state, or to the call it is opened for.
+    /// A change to a state, or to the call for which it is opened.
     #[derive(Clone, Debug)]
     enum Mutation {
         Bit(usize, u8),
         Cut(usize),
         Append(String),
-        /// The head of this state and the tail of another.
+        /// Joins the start of this state and the end of another.
         Splice(usize),
         Principal,
         Tool,
         Arguments,
         Server,
         Method,
-        /// The state arrives this many seconds too late.
+        /// Delivers the state this many seconds too late.
         Late(u64),
     }
 
@@ -306,12 +307,12 @@ mod tests {
             plain in proptest::collection::vec(any::<u8>(), 0..200),
             other in proptest::collection::vec(any::<u8>(), 0..200),
             mutation in mutations(),
-            // Another instance opens the state: with the same key, or with that key and another.
+            // Another instance opens the state, with either the same key or that key and another one.
             keys in prop::sample::select(vec![&[1_u8][..], &[2, 1], &[1, 2]]),
         ) {
             let (seal, opener, mut bound) = (ring(&[1]), ring(keys), binding());
             let state = seal.seal(&bound.digest(), &plain, NOW).unwrap();
-            // Sealed by the other instance, whose first key may be the same.
+            // The other instance seals a second state. Its first key may be the same.
             let second = opener.seal(&bound.digest(), &other, NOW).unwrap();
             let mut now = NOW + LIFETIME;
             prop_assert_eq!(opener.open(&bound.digest(), &state, now).unwrap(), plain);
@@ -332,7 +333,7 @@ mod tests {
                 Mutation::Splice(at) => {
                     let at = 1 + at % (state.len().min(second.len()) - 1);
                     changed = format!("{}{}", &state[..at], &second[at..]);
-                    // Cut within the common prefix, it is the other state.
+                    // Splicing within a common prefix yields the other state unchanged.
                     prop_assume!(changed != state && changed != second);
                 }
                 Mutation::Principal => bound.principal = "q",

@@ -1,7 +1,7 @@
 //! Definitions created at run time, for items that are not known when the program is compiled.
 //!
-//! They are inserted into the same registry as annotated functions, before the server starts or while it runs. Mistakes are
-//! reported when a definition is inserted.
+//! They are inserted into the same registry as annotated functions, either before the server starts or while it is
+//! running. Mistakes are reported when a definition is inserted.
 
 mod prompt;
 mod resource;
@@ -27,7 +27,8 @@ pub use tool::DynamicTool;
 
 /// The arguments of a dynamic definition.
 ///
-/// For a tool, they have been validated against its input schema. For a prompt or a template, every value is a string.
+/// The arguments of a tool have already been validated against its input schema. For a prompt or template, every value
+/// is a string.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments(pub Map<String, Value>);
 
@@ -36,7 +37,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// If it is absent or has another type; the model reads the reason.
+    /// If the argument is absent or has a different type. The model receives the reason.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, HandlerError> {
         let Some(value) = self.0.get(name) else {
             return Err(HandlerError::exposed(format_args!(
@@ -47,7 +48,7 @@ impl Arguments {
             .map_err(|error| HandlerError::exposed(format_args!("argument `{name}`: {error}")))
     }
 
-    /// Returns the argument with this name, if it is present and a string.
+    /// Returns the argument with this name if it is present and is a string.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str)
@@ -57,7 +58,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// If they do not fit; the model reads the reason.
+    /// If the arguments do not match the type. The model receives the reason.
     pub fn parse<T: DeserializeOwned>(self) -> Result<T, HandlerError> {
         serde_json::from_value(Value::Object(self.0)).map_err(HandlerError::exposed)
     }
@@ -66,8 +67,8 @@ impl Arguments {
 /// Calls a dynamic handler.
 pub(crate) type DynamicRun = Arc<dyn Fn(Arguments, Context) -> Running + Send + Sync>;
 
-/// The handler of a dynamic definition, with the options that lists do not show. The same for all kinds; options that do not
-/// apply to a kind keep their defaults.
+/// The handler of a dynamic definition and the options that do not appear in lists. All kinds use this type; options
+/// that do not apply to a kind keep their defaults.
 pub(crate) struct DynamicHandler {
     pub(crate) run: DynamicRun,
     pub(crate) guards: GuardOptions<String>,
@@ -100,32 +101,32 @@ impl DynamicHandler {
     }
 }
 
-/// Builder methods shared by all kinds; `$wire` is the field with the definition as lists show it.
+/// Builder methods shared by all kinds. `$wire` is the field that holds the definition as it appears in lists.
 macro_rules! builder {
     ($name:ident, $wire:ident) => {
         impl $name {
-            /// Sets the title, a name for people to read.
+            /// Sets the title, a human-readable name.
             #[must_use]
             pub fn title(mut self, title: impl Into<String>) -> Self {
                 self.$wire.title = Some(title.into());
                 self
             }
 
-            /// Sets the description, for the model to read.
+            /// Sets the description that the model reads.
             #[must_use]
             pub fn description(mut self, description: impl Into<String>) -> Self {
                 self.$wire.description = Some(description.into());
                 self
             }
 
-            /// Adds an icon. An icon whose source is not an `https:` or `data:` URI is rejected when the item is inserted.
+            /// Adds an icon. Its source must be an `https:` or `data:` URI; otherwise, inserting the item fails.
             #[must_use]
             pub fn icon(mut self, icon: Icon) -> Self {
                 self.$wire.icons.push(icon);
                 self
             }
 
-            /// Adds an entry to `_meta`. Keys with reserved prefixes are refused on insertion.
+            /// Adds an entry to `_meta`. Inserting the item fails if the key has a reserved prefix.
             #[must_use]
             pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
                 self.$wire
@@ -135,51 +136,53 @@ macro_rules! builder {
                 self
             }
 
-            /// Sets the time after which a call is stopped. Default: [`limits.calls.timeout`](crate::Limits).
+            /// Sets the time after which a call is stopped. Defaults to [`limits.calls.timeout`](crate::Limits).
             #[must_use]
             pub fn timeout(mut self, timeout: Duration) -> Self {
                 self.handler.guards.timeout = Some(timeout);
                 self
             }
 
-            /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`. Default: only the server's
-            /// limits apply. An invalid rate is refused on insertion.
+            /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`. By default, only the
+            /// server's limits apply. Inserting the item fails if the rate is invalid.
             #[must_use]
             pub fn rate(mut self, rate: impl Into<String>) -> Self {
                 self.handler.guards.rate = Some(rate.into());
                 self
             }
 
-            /// Sets the maximum number of concurrent calls; further calls wait. Default: only the server's limits apply.
+            /// Sets the maximum number of concurrent calls. Further calls wait. By default, only the server's limits
+            /// apply.
             #[must_use]
             pub fn concurrency(mut self, calls: usize) -> Self {
                 self.handler.guards.concurrency = Some(calls);
                 self
             }
 
-            /// Sets the maximum size of a result, in bytes. Default: [`limits.calls.max_result_bytes`](crate::Limits), which no
-            /// result may exceed.
+            /// Sets the maximum size of a result in bytes. Defaults to
+            /// [`limits.calls.max_result_bytes`](crate::Limits), which no result may exceed in any case.
             #[must_use]
             pub fn max_output(mut self, bytes: usize) -> Self {
                 self.handler.guards.max_output = Some(bytes);
                 self
             }
 
-            /// Requires all of these scopes, in addition to those already required. Default: none. A scope that no credentials
-            /// can hold is refused on insertion.
+            /// Requires callers to have all of these scopes, in addition to any scopes already required. By default, no
+            /// scopes are required. Inserting the item fails if a scope is one that credentials can never contain.
             ///
-            /// Callers without them do not see the definition in lists; if they use it, the error names the required scopes.
-            /// Scopes do not apply to trusted [`Caller`]s, such as those on standard input and output.
+            /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
+            /// the required scopes. Scopes do not apply to trusted [`Caller`]s, such as those that connect through
+            /// standard input and output.
             #[must_use]
             pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
                 self.handler.access.require(scopes);
                 self
             }
 
-            /// Makes the definition visible only to callers for whom the function returns `true`; for all others it does not
-            /// exist. Default: visible to all.
+            /// Makes the definition visible only to callers for whom the function returns `true`. For all other
+            /// callers, it does not exist. By default, the definition is visible to all callers.
             ///
-            /// The function runs for every list and call, before anything else, so it must not block.
+            /// The function runs at the start of every list request and call, so it must not block.
             #[must_use]
             pub fn visible_if(
                 mut self,
@@ -205,7 +208,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// Returns the list that shows it.
+    /// Returns the list in which the definition appears.
     pub(crate) fn list(&self) -> Capability {
         match self {
             Self::Tool(_) => DynamicTool::LIST,
@@ -215,7 +218,7 @@ impl Item {
         }
     }
 
-    /// Returns its name or URI.
+    /// Returns the name or URI of the definition.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Tool(definition) => &definition.tool.name,
@@ -226,7 +229,7 @@ impl Item {
     }
 }
 
-/// A kind of dynamic definition. Sealed: implemented by the four types of this module.
+/// A kind of dynamic definition. This trait is sealed and implemented by the four types in this module.
 #[doc(hidden)]
 pub trait ItemKind: sealed::Sealed {
     const LIST: Capability;

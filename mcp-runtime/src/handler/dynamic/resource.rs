@@ -16,7 +16,7 @@ use crate::handler::listing::{Lister, Page};
 use crate::handler::resource::IntoResourceResult;
 use crate::types::{Annotations, CacheScope, Icon, Resource, ResourceTemplate};
 
-/// A resource with a fixed URI, known only at run time.
+/// A resource with a fixed URI that is known only at run time.
 pub struct DynamicResource {
     pub(crate) resource: Resource,
     pub(crate) handler: DynamicHandler,
@@ -44,7 +44,7 @@ impl DynamicResource {
         }
     }
 
-    /// Sets the size in bytes, before any encoding.
+    /// Sets the size of the contents in bytes, before any encoding.
     #[must_use]
     pub fn size(mut self, size: u64) -> Self {
         self.resource.size = Some(size);
@@ -52,7 +52,7 @@ impl DynamicResource {
     }
 }
 
-/// A resource template known only at run time.
+/// A resource template that is known only at run time.
 pub struct DynamicTemplate {
     pub(crate) template: ResourceTemplate,
     pub(crate) any_path: Vec<String>,
@@ -65,8 +65,8 @@ builder!(DynamicTemplate, template);
 impl DynamicTemplate {
     /// Creates a resource template with this URI template (RFC 6570) and name. The handler receives the template's variables.
     ///
-    /// A URI matches only if no variable contains NUL, has a segment `..`, or begins with `/`, `\` or a drive letter, unless
-    /// the variable accepts [any path](Self::any_path).
+    /// A URI does not match if a variable's value contains NUL, has a `..` segment, or begins with `/`, `\` or a drive
+    /// letter, unless the variable accepts [any path](Self::any_path).
     pub fn new<F, R>(
         uri_template: impl Into<String>,
         name: impl Into<String>,
@@ -101,18 +101,18 @@ impl DynamicTemplate {
         self
     }
 
-    /// Makes a variable accept values that lead out of a directory: `..`, absolute paths, drive letters and NUL. The handler
-    /// must validate them before it uses them as a path.
+    /// Makes a variable accept values that can lead out of a directory: `..`, absolute paths, drive letters and NUL.
+    /// The handler must validate such values before using them as paths.
     #[must_use]
     pub fn any_path(mut self, variable: impl Into<String>) -> Self {
         self.any_path.push(variable.into());
         self
     }
 
-    /// Sets a function that lists the template's resources page by page: it receives a cursor, `None` for the first page,
-    /// and returns resources and the cursor of the next page.
+    /// Sets a function that lists the template's resources page by page. It receives a cursor, which is `None` for the
+    /// first page, and returns resources and the cursor for the next page.
     ///
-    /// The cursor comes back through the client, which may have changed it: validate it like any input.
+    /// The client sends the cursor back and may have changed it, so validate it like any other input.
     #[must_use]
     pub fn list<F>(
         mut self,
@@ -147,14 +147,14 @@ macro_rules! readable {
                 self
             }
 
-            /// Sets how long clients may cache the contents. Default: the server's value.
+            /// Sets how long clients may cache the contents. Defaults to the server's value.
             #[must_use]
             pub fn ttl(mut self, ttl: Duration) -> Self {
                 self.handler.ttl = Some(ttl);
                 self
             }
 
-            /// Sets for whom the contents may be cached. Default: the server's value.
+            /// Sets for whom the contents may be cached. Defaults to the server's value.
             #[must_use]
             pub fn cache(mut self, scope: CacheScope) -> Self {
                 self.handler.cache = Some(scope);

@@ -12,7 +12,7 @@ use crate::handler::call::{running, tool};
 use crate::handler::output::IntoToolResult;
 use crate::types::{Icon, Tool, ToolAnnotations};
 
-/// A tool known only at run time.
+/// A tool that is known only at run time.
 ///
 /// ```
 /// # use mcp_runtime::dynamic::{Arguments, DynamicTool};
@@ -31,7 +31,7 @@ use crate::types::{Icon, Tool, ToolAnnotations};
 /// }
 /// ```
 pub struct DynamicTool {
-    /// The definition; its schemas are set on insertion.
+    /// The definition. Its schemas are set on insertion.
     pub(crate) tool: Tool,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
@@ -41,11 +41,12 @@ pub struct DynamicTool {
 builder!(DynamicTool, tool);
 
 impl DynamicTool {
-    /// Creates a tool with this name, 1 to 128 characters of `A-Z a-z 0-9 _ - .`, and this input schema, an object schema.
+    /// Creates a tool. The name consists of 1 to 128 characters from `A-Z a-z 0-9 _ - .`, and the input schema must be
+    /// an object schema.
     ///
-    /// The schema is served unchanged, and enforced before the handler runs. A string, boolean or integer with
-    /// `x-mcp-header` is mirrored by that header over HTTP, in protocol version 2026-07-28; it must be reached through
-    /// properties.
+    /// The schema is served unchanged and enforced before the handler runs. In protocol version 2026-07-28, a string,
+    /// boolean or integer with `x-mcp-header` is mirrored over HTTP in the header that this key names. It must be
+    /// reachable through `properties` alone.
     pub fn new<F, R>(
         name: impl Into<String>,
         input_schema: Value,
@@ -73,35 +74,35 @@ impl DynamicTool {
         self
     }
 
-    /// Sets all hints about the tool's behaviour at once.
+    /// Sets all hints about the tool's behaviour.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.tool.annotations = Some(annotations);
         self
     }
 
-    /// Sets the hint that the tool changes nothing.
+    /// Sets the hint that the tool does not modify anything.
     #[must_use]
     pub fn read_only(mut self, hint: bool) -> Self {
         self.hints().read_only_hint = Some(hint);
         self
     }
 
-    /// Sets the hint that the tool may delete or overwrite.
+    /// Sets the hint that the tool may delete or overwrite data.
     #[must_use]
     pub fn destructive(mut self, hint: bool) -> Self {
         self.hints().destructive_hint = Some(hint);
         self
     }
 
-    /// Sets the hint that repeating a call with the same arguments changes nothing more.
+    /// Sets the hint that repeating a call with the same arguments has no additional effect.
     #[must_use]
     pub fn idempotent(mut self, hint: bool) -> Self {
         self.hints().idempotent_hint = Some(hint);
         self
     }
 
-    /// Sets the hint that the tool reaches systems outside the server.
+    /// Sets the hint that the tool interacts with systems outside the server.
     #[must_use]
     pub fn open_world(mut self, hint: bool) -> Self {
         self.hints().open_world_hint = Some(hint);

@@ -1,6 +1,6 @@
 //! The constraints that apply to the type of an argument.
 //!
-//! Each check fails at its caller, an assertion in the expansion of a macro.
+//! Each check fails at its caller, which is an assertion in the expansion of a macro.
 
 #![expect(
     clippy::missing_panics_doc,
@@ -21,16 +21,16 @@ pub struct ApplicableConstraints {
     pub(crate) text: bool,
     /// `true` if `items` applies.
     pub(crate) items: bool,
-    /// `true` if a header can mirror it: a string, a boolean or an integer.
+    /// `true` if a header can mirror the argument, that is, if it is a string, a boolean or an integer.
     pub(crate) header: bool,
-    /// The smallest whole number the type can hold.
+    /// The smallest integer that the type can hold.
     pub(crate) min: i128,
-    /// The largest whole number the type can hold.
+    /// The largest integer that the type can hold.
     pub(crate) max: i128,
 }
 
 impl ApplicableConstraints {
-    /// Every constraint.
+    /// Accepts every constraint.
     pub(crate) const ALL: Self = Self {
         range: true,
         length: true,
@@ -50,7 +50,7 @@ impl ApplicableConstraints {
         );
     }
 
-    /// Checks that the type can hold a whole number, an end of a range.
+    /// Checks that the type can hold an integer that is an endpoint of a range.
     #[track_caller]
     pub const fn check_number(self, number: i128) {
         assert!(
@@ -86,7 +86,7 @@ impl ApplicableConstraints {
         );
     }
 
-    /// Checks that `header` applies, and that the name of the header is a token.
+    /// Checks that `header` applies and that the name of the header is a token.
     #[track_caller]
     pub const fn check_header(self, name: &str) {
         assert!(
@@ -105,7 +105,7 @@ impl ApplicableConstraints {
         );
     }
 
-    /// Checks that the first parameter of a completer can take the text typed so far.
+    /// Checks that the first parameter of a completer can accept the text typed so far.
     #[track_caller]
     pub const fn check_partial_text(self) {
         assert!(

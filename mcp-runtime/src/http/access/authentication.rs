@@ -1,7 +1,7 @@
-//! The caller of a request.
+//! Determines the caller of a request.
 //!
-//! A program that the server is mounted into may have authenticated the request already: then a `Principal` is among
-//! the request's extensions, and is the caller. Otherwise, on a protected server, a token identifies the caller.
+//! A program in which the server is mounted may already have authenticated the request. In that case, the caller is the
+//! `Principal` in the request's extensions. Otherwise, on a protected server, a token identifies the caller.
 
 #[cfg(feature = "auth")]
 use hyper::Response;
@@ -20,7 +20,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-/// Authentication of the requests of a server.
+/// Authenticates the requests to a server.
 pub(in crate::http) struct Authentication {
     /// `None` if requests need no token.
     #[cfg(feature = "auth")]
@@ -28,7 +28,7 @@ pub(in crate::http) struct Authentication {
 }
 
 impl Authentication {
-    /// Creates the authentication that is configured, and allows requests to the host of a protected server.
+    /// Creates the configured authentication and allows requests to the host of a protected server.
     #[cfg_attr(
         not(feature = "auth"),
         expect(unused_variables, reason = "only protected servers have a host")
@@ -83,8 +83,8 @@ impl Authentication {
         Ok(None)
     }
 
-    /// Refuses a request that needs scopes, which the error names: 403 for a caller who lacks some of them, 401 for an
-    /// anonymous caller.
+    /// Refuses a request that needs the scopes named in the error, with 403 for a caller that lacks some of them and
+    /// 401 for an anonymous caller.
     pub(in crate::http) fn refuse(
         &self,
         caller: Option<&Principal>,
@@ -103,7 +103,7 @@ impl Authentication {
         HttpRefusal::new(status, error).with_challenge(challenge)
     }
 
-    /// Returns the URL of the server's metadata, if it has any.
+    /// Returns the URL of the server's metadata, if any is published.
     #[cfg_attr(
         not(feature = "auth"),
         expect(clippy::unused_self, reason = "only protected servers have metadata")
@@ -119,7 +119,8 @@ impl Authentication {
 
 #[cfg(feature = "auth")]
 impl Authentication {
-    /// Returns `true` if this is the path of a document for clients without a token; `endpoint` is the path of the server.
+    /// Returns `true` if `path` is the path of a document for clients without a token; `endpoint` is the path of the
+    /// server.
     pub(in crate::http) fn publishes(&self, path: &str, endpoint: &str) -> bool {
         let protection = self.protection.as_ref();
         protection.is_some_and(|protection| protection.publishes(path, endpoint))
@@ -132,8 +133,8 @@ impl Authentication {
         protection.map_or_else(Vec::new, |protection| protection.paths(endpoint))
     }
 
-    /// Answers a request for a document for clients without a token; `path` is the path as the client sees it. `None` if
-    /// the request is for something else.
+    /// Answers a request for a document that is published for clients without a token, or returns `None` if the request
+    /// is not for such a document. `path` returns the path as the client sees it.
     pub(in crate::http) fn document<'p>(
         &self,
         parts: &'p Parts,

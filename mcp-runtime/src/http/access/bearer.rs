@@ -5,7 +5,8 @@
 use hyper::Uri;
 use hyper::header::{self, HeaderMap};
 
-/// Returns `true` if the query contains a token, which proxies and browsers would record. The token is not used.
+/// Returns `true` if the query contains a token. Such a token is never used, because proxies and browsers could record
+/// it.
 pub(super) fn has_token(uri: &Uri) -> bool {
     let names = uri.query().unwrap_or_default().split('&');
     let mut names = names.map(|pair| pair.split('=').next().unwrap_or_default());
@@ -16,7 +17,7 @@ pub(super) fn has_token(uri: &Uri) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MalformedAuthorization;
 
-/// Returns the bearer token of a request; `None` if it has no credentials, or those of another scheme.
+/// Returns the bearer token of a request, or `None` if the request has no credentials or uses another scheme.
 pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, MalformedAuthorization> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Challenges: they tell a caller without access how to get it, but not what is wrong with the token received.
+//! Challenges, which tell a caller without access how to get it, but not why its token was rejected.
 //!
 //! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 6750, section 3; RFC 9728, section 5.
 
@@ -22,13 +22,13 @@ pub(super) struct Challenge<'c> {
 }
 
 impl Challenge<'_> {
-    /// Returns the value of `WWW-Authenticate`. Its parts were checked at start-up.
+    /// Returns the value of the `WWW-Authenticate` header, whose parts were checked at start-up.
     pub(super) fn value(&self) -> HeaderValue {
         let mut parameters = Vec::new();
         if let Some(error) = self.error {
             parameters.push(format!("error=\"{error}\""));
         }
-        // A token that never expires is not needed for a single operation.
+        // No single operation needs a token that never expires.
         let scopes = self.scopes.iter().copied();
         let scopes: Vec<&str> = scopes.filter(|scope| *scope != "offline_access").collect();
         if !scopes.is_empty() {

@@ -1,4 +1,4 @@
-//! The documents of a protected server for clients without a token: they tell a client how to authenticate.
+//! The documents that a protected server publishes to tell clients without a token how to authenticate.
 //!
 //! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 9728.
 
@@ -34,7 +34,8 @@ impl Protection {
         paths
     }
 
-    /// Returns `true` if this is the path of a document for clients without a token; `endpoint` is the path of the server.
+    /// Returns `true` if `path` is the path of a document for clients without a token; `endpoint` is the path of the
+    /// server.
     pub(super) fn publishes(&self, path: &str, endpoint: &str) -> bool {
         let about = path
             .strip_prefix("/.well-known/")

@@ -1,7 +1,7 @@
 //! Access to the server: the caller of a request, challenges for callers without access, and the metadata that tells clients
 //! how to authenticate.
 //!
-//! The scopes that a handler needs are left to the dispatcher, and the validity of a token to `auth`.
+//! The dispatcher checks the scopes that a handler needs, and `auth` checks whether a token is valid.
 //!
 //! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 6750; RFC 9728.
 

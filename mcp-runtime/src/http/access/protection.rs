@@ -1,4 +1,4 @@
-//! A protected server: authentication of requests.
+//! Authentication of requests to a protected server.
 //!
 //! The documents that tell clients how to authenticate are in `metadata`.
 //!
@@ -18,22 +18,22 @@ use crate::http::access::bearer::{MalformedAuthorization, bearer, has_token};
 use crate::http::access::challenge::Challenge;
 use crate::http::response::refusal::HttpRefusal;
 
-/// Name of the metadata document of this server.
+/// Name of this server's metadata document.
 pub(super) const METADATA: &str = "oauth-protected-resource";
 
-/// The protection of a server, checked and assembled once.
+/// The protection of a server, which is checked and assembled only once.
 pub(super) struct Protection {
     authenticator: Arc<dyn Authenticator>,
     pub(super) resource: Url,
     /// The scopes that every request needs.
     pub(super) required: Vec<String>,
-    /// The scopes to publish; without them, those that definitions need.
+    /// The scopes to publish. If `None`, the scopes that requests and definitions need are published.
     pub(super) supported: Option<Vec<String>>,
-    /// The issuers of its authorization servers. Without any, there is no metadata.
+    /// The issuers of the server's authorization servers. If there are none, no metadata is published.
     pub(super) servers: Vec<String>,
     /// URL of the metadata.
     pub(super) metadata: Option<String>,
-    /// URL of the metadata of its authorization server, for clients that look for them at this origin.
+    /// URL of the authorization server's metadata, for clients that look for it at this origin.
     pub(super) origin_metadata: Option<HeaderValue>,
 }
 
@@ -55,12 +55,12 @@ impl Protection {
         })
     }
 
-    /// Returns the host by which clients know the server.
+    /// Returns the host under which clients know the server.
     pub(super) fn host(&self) -> &str {
         self.resource.authority()
     }
 
-    /// Returns the URL of the metadata, if there is any.
+    /// Returns the URL of the metadata, if any is published.
     pub(super) fn metadata(&self) -> Option<&str> {
         self.metadata.as_deref()
     }
@@ -81,7 +81,7 @@ impl Protection {
         challenge.refuse(status)
     }
 
-    /// Authenticates the caller of a request, or refuses the request.
+    /// Authenticates the caller of a request or refuses the request.
     pub(super) async fn admit(
         &self,
         parts: &Parts,

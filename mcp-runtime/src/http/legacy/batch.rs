@@ -1,7 +1,7 @@
 //! Batches: arrays of messages, which only sessions of 2025-03-26 support.
 //!
-//! All elements run at once. Their answers form one array, or a stream of events if something is sent before the last
-//! answer. Specification: 2025-03-26, basic, "Batching".
+//! All elements run concurrently. Their answers form a single array, or an event stream if another message is sent
+//! before the last answer. Specification: 2025-03-26, basic, "Batching".
 
 use std::sync::Arc;
 

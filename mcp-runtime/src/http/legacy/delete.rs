@@ -1,4 +1,4 @@
-//! DELETE requests: they end a session.
+//! DELETE requests, which end a session.
 
 use std::time::Duration;
 
@@ -49,7 +49,8 @@ async fn end(
         return Err(HttpRefusal::unknown_session());
     }
     if let Some(events) = &state.sessions.events {
-        // The session has ended in any case; the store drops the rest of its events in time.
+        // The result is ignored because the session has ended in any case, and its remaining events expire in the
+        // store.
         let _ = events.forget(id).within(time).await;
     }
     Ok(answer::empty(StatusCode::NO_CONTENT))

@@ -1,4 +1,4 @@
-//! GET requests: they open the standalone stream of a session, or resume a stream.
+//! GET requests, which open the standalone stream of a session or resume a stream.
 //!
 //! Specification: 2025-11-25, basic/transports, "Listening for Messages from the Server", "Resumability and Redelivery".
 
@@ -54,7 +54,8 @@ async fn open(
     Ok(follow(state, session, reader.ok_or_else(gone)?))
 }
 
-/// Returns a reader of the events of a stream after this one, kept here or stored by the instance where they occurred.
+/// Returns a reader for the events of a stream after this one, which are either kept here or stored by the instance
+/// where they occurred.
 async fn resume(
     state: &ServiceState,
     session: &HttpSession,

@@ -1,4 +1,4 @@
-//! The handshake, which begins a session.
+//! The handshake, which starts a session.
 
 use hyper::header::HeaderValue;
 
@@ -57,11 +57,11 @@ pub(super) fn initialize(
     }
 }
 
-/// The session that a handshake begins.
+/// The session that a handshake starts.
 enum NewSession {
-    /// A session that has to be stored.
+    /// A session that must be stored.
     Stored(SessionRecord),
-    /// A session that the client keeps, by its id; or none.
+    /// A session that the client keeps in the form of its id, or no session.
     Unstored(Option<HeaderValue>),
 }
 
@@ -77,7 +77,7 @@ fn shake_hands(
     }
     let storage = &state.sessions.storage;
     let is_lasting = storage.is_lasting();
-    // Without a lasting session there is no stream for change notifications.
+    // Without a lasting session, there is no stream for change notifications.
     let seen = if is_lasting {
         state.dispatcher.version()
     } else {
@@ -119,7 +119,7 @@ fn shake_hands(
     Ok((params.version, session))
 }
 
-/// Names the member that makes the description of a client too large.
+/// Names the member that makes a client's description of itself too large.
 fn too_large(params: &InitializeParams, limit: &str) -> ErrorObject {
     let size = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len());
     let info = size(serde_json::to_vec(&params.client_info));

@@ -1,7 +1,8 @@
-//! The transport of 2024-11-05: one event stream for everything the server sends, and a POST for each message of the client.
+//! The transport of 2024-11-05: a single event stream for all messages from the server, and a POST request for each
+//! message from the client.
 //!
-//! The session lives as long as the stream, and nothing can be resumed. Both end when the credentials of the client expire,
-//! unless a message has brought later ones.
+//! The session lasts as long as the stream, which cannot be resumed. Both end when the client's credentials expire,
+//! unless a message has carried credentials that expire later.
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 
@@ -27,7 +28,7 @@ use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::telemetry::{RefusalKind, refused};
 
-/// Query parameter, in the URL for messages, that contains the id of the connection.
+/// Query parameter in the URL for messages that contains the id of the connection.
 const CONNECTION: &str = "connection=";
 
 /// Opens a stream. Its first event tells the client to send messages to `path`.
@@ -58,7 +59,7 @@ pub(in crate::http) fn open(
     state.event_stream(connection)
 }
 
-/// Returns the id of the connection that a message is for, from its URL.
+/// Returns the connection id from the URL to which a message was sent.
 pub(in crate::http) fn connection(uri: &Uri) -> Option<&str> {
     let mut pairs = uri.query()?.split('&');
     pairs.find_map(|pair| pair.strip_prefix(CONNECTION))
@@ -162,7 +163,7 @@ impl EventSource for SseConnection {
         } else {
             self.session.poll_standalone(&mut self.reader, cx, out)
         };
-        // Calls under way are still answered: they would end with the stream.
+        // Calls in progress would end with the stream, so they are answered first.
         let is_idle = out.is_empty() && !self.session.is_busy();
         if is_idle && (is_stopping || has_expired) {
             return StreamStatus::Ended;

@@ -1,6 +1,7 @@
-//! Legacy requests: those that rely on a handshake, with the sessions of 2025 and the event stream of 2024-11-05.
+//! Legacy requests, which rely on a handshake: the sessions of the 2025 protocol versions and the event stream of
+//! 2024-11-05.
 //!
-//! The live part of a session, which calls and streams belong to, is left to `sessions`; the meaning of methods to the
+//! The live part of a session, with its calls and streams, is in `sessions`. The methods are implemented by the
 //! dispatcher.
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; 2024-11-05, basic/transports, "HTTP with SSE".

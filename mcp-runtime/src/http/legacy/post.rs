@@ -1,4 +1,4 @@
-//! POST requests with one message: the handshake, requests, notifications, and answers to requests of the server.
+//! POST requests with one message: the handshake, requests, notifications, and answers to requests from the server.
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are in `docs/requirements.md`, section
 //! 3.3.
@@ -44,7 +44,8 @@ pub(in crate::http) fn serve(
     };
     let missing_claim = || HttpRefusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
     if is_modern(version) {
-        // A header alone does not make a request modern, and a request that claims to be modern is not served as legacy.
+        // A header alone does not make a request modern, but a request with such a header is not served as a legacy
+        // request either.
         return with_id(missing_claim());
     }
     let method = Method::named(method);
@@ -60,7 +61,7 @@ pub(in crate::http) fn serve(
     };
     match found {
         None if is_handshake => initialize(state, head.caller, id, message, accepts),
-        // In a session, or on a server without sessions, it is a legacy request for an unknown method.
+        // In a session or on a server without sessions, this is a legacy request for an unknown method.
         None if is_only_modern && has_sessions(state) => with_id(missing_claim()),
         Some(_) if is_handshake => {
             let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());
@@ -81,7 +82,7 @@ pub(in crate::http) fn serve(
     }
 }
 
-/// Takes the client's response to a request of the server.
+/// Handles the client's response to a request from the server.
 fn respond(
     state: &ServiceState,
     caller: Option<&Principal>,
@@ -90,7 +91,7 @@ fn respond(
 ) -> Result<Posted, HttpRefusal> {
     let required = || HttpRefusal::bad_request("a response requires a session");
     let found = found?.ok_or_else(required)?;
-    // The call that waits for it runs in the live part.
+    // The call that is waiting for the response runs in the session's live part.
     if let Some(session) = state.sessions.get(found.id) {
         session.decide(&state.dispatcher, caller, message, &mut Vec::new());
     }
@@ -108,7 +109,8 @@ fn notify(
     match found? {
         None if !has_sessions(state) => {}
         None => return Err(HttpRefusal::session_required()),
-        // No live part is created for this alone: every client sends it once, and many send nothing more for a long time.
+        // This notification alone does not create a live part, because every client sends it once and many send no
+        // other message for a long time.
         Some(found) if is_initialized(message) => {
             let change = SessionUpdate {
                 ready: !found.record.is_ready(),

@@ -1,4 +1,4 @@
-//! The result of a legacy POST, and the part of it that has to wait.
+//! The result of a legacy POST request, and the part of it that must be awaited.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::{ResponseStart, SessionStream};
 use crate::http::timers::silence_timeout::SilenceTimeout;
 
-/// Result of a POST, as far as it is known without waiting.
+/// The result of a POST request, as far as it is known without waiting.
 pub(in crate::http) struct Posted {
-    /// A change of the session to save before answering.
+    /// A change to the session to save before answering.
     pub(super) save: Option<PendingSave>,
     pub(super) answer: PostResponse,
 }
 
-/// State of the answer to a POST.
+/// The state of the answer to a POST request.
 pub(super) enum PostResponse {
     /// Available.
     Over(Response<HttpBody>),
     /// Available once the session is stored.
     Opening(UnsavedSession),
-    /// To come on a stream.
+    /// Still to come, on a stream.
     Waiting(AwaitedAnswers),
 }
 
-/// Answers to a POST that come on a stream.
+/// Answers to a POST request that are sent on a stream.
 pub(super) struct AwaitedAnswers {
     pub(in crate::http) session: Arc<HttpSession>,
     pub(in crate::http) stream: Arc<SessionStream>,
@@ -63,7 +63,7 @@ impl From<Response<HttpBody>> for Posted {
 }
 
 impl Posted {
-    /// Returns the response: available, unless something has to be saved or waited for.
+    /// Returns the response, which is available immediately unless a change must be saved or an answer awaited.
     pub(in crate::http) fn into_pending(self, state: &ServiceState) -> PendingResponse<'_> {
         match self {
             Self {
@@ -74,7 +74,7 @@ impl Posted {
         }
     }
 
-    /// Does the part that has to wait. Dropping the future leaves calls running.
+    /// Completes the part that must be awaited. Calls continue to run if the future is dropped.
     async fn finish(self, state: &ServiceState) -> Response<HttpBody> {
         if let Some(save) = self.save
             && let Err(refusal) = state.sessions.save(save).await

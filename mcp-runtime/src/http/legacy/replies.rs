@@ -1,4 +1,4 @@
-//! Responses with answers that are all available: as JSON or as events, whichever the client accepts.
+//! Responses for answers that are all available, as JSON or as events, whichever the client accepts.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::http::response::body::HttpBody;
 use crate::http::response::message::Whole;
 use crate::http::response::{answer, sse};
 
-/// Returns the response for an answer that is available.
+/// Returns the response for an available answer.
 pub(super) fn whole(answer: impl Into<Whole>, accepts: Accepts) -> Response<HttpBody> {
     let answer = answer.into();
     if accepts.json {
@@ -20,7 +20,7 @@ pub(super) fn whole(answer: impl Into<Whole>, accepts: Accepts) -> Response<Http
     answer::event_stream(HttpBody::whole(out))
 }
 
-/// Returns the response without an answer: the request was cancelled.
+/// Returns the response to a cancelled request, which has no answer.
 pub(super) fn nothing(accepts: Accepts) -> Response<HttpBody> {
     if accepts.events {
         answer::event_stream(HttpBody::empty())
@@ -29,7 +29,7 @@ pub(super) fn nothing(accepts: Accepts) -> Response<HttpBody> {
     }
 }
 
-/// Returns the response for answers that are all available, of one request or of a batch.
+/// Returns the response for answers that are all available, to a single request or to a batch.
 pub(super) fn all(messages: &[Arc<[u8]>], is_batch: bool, accepts: Accepts) -> Response<HttpBody> {
     match messages {
         [] => nothing(accepts),

@@ -1,7 +1,7 @@
-//! Requests and notifications of a session.
+//! Requests and notifications in a session.
 //!
-//! A call survives a broken connection: its session owns it. If a message is sent before the answer, or nothing for too
-//! long, the response becomes an event stream, which a client can resume.
+//! A call survives a broken connection because its session owns it. If a message is sent before the answer, or the call
+//! is silent for too long, the response becomes an event stream, which a client can resume.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use crate::jsonrpc::{ErrorObject, Message};
 use crate::protocol::{Method, ProtocolVersion, encode, errors};
 use crate::telemetry::{RefusalKind, refused};
 
-/// Returns the live part of the session that a request belongs to; on a server without sessions, one for this request
-/// only.
+/// Returns the live part of the session that a request belongs to. On a server without sessions, the live part exists
+/// only for this request.
 pub(super) fn session_of(
     state: &ServiceState,
     found: Option<&RequestSession<'_>>,
@@ -41,7 +41,7 @@ pub(super) fn session_of(
     }
 }
 
-/// Takes a notification.
+/// Handles a notification.
 pub(super) fn take_notification(
     state: &ServiceState,
     session: &HttpSession,
@@ -54,7 +54,7 @@ pub(super) fn take_notification(
     }
 }
 
-/// Serves a request of a session.
+/// Serves a request in a session.
 pub(super) fn request(
     state: &ServiceState,
     found: Option<&RequestSession<'_>>,
@@ -89,7 +89,7 @@ pub(super) fn request(
                 answer: PostResponse::Over(whole(answer, accepts)),
             };
         }
-        // Cancelled while it started; its stream then ends without an answer.
+        // Cancelled while it was starting; its stream, if any, ends without an answer.
         None if !is_open => return nothing(accepts).into(),
         None => {}
     }
@@ -105,8 +105,8 @@ pub(super) fn request(
     PostResponse::Waiting(answers).into()
 }
 
-/// Serves one request that has no HTTP status of its own. Returns the answer if it is available already; otherwise it comes
-/// on the stream, or never.
+/// Serves a request that has no HTTP status of its own. Returns the answer if it is already available; otherwise, the
+/// answer is sent on the stream, if at all.
 pub(super) fn one(
     state: &ServiceState,
     session: &Arc<HttpSession>,
@@ -121,7 +121,7 @@ pub(super) fn one(
     })
 }
 
-/// Like [`one`]; an error names the scopes that the caller lacks.
+/// Like [`one`], but returns an error that names the required scopes if the caller lacks any of them.
 fn try_one(
     state: &ServiceState,
     session: &Arc<HttpSession>,

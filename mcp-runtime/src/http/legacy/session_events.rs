@@ -45,12 +45,12 @@ impl EventSource for SessionEvents {
         out: &mut Vec<u8>,
         is_stopping: bool,
     ) -> StreamStatus {
-        // A stream that awaits an answer continues until the answer is sent, or the time to finish is over.
+        // A stream that awaits an answer continues until the answer is sent or the time for finishing requests is over.
         if !is_standalone(self.reader.stream.number) {
             return self.reader.poll(cx, out);
         }
         if self.expiry.poll(self.session.until(), cx) {
-            // Its client gets the rest when it reconnects.
+            // The client receives the rest when it reconnects.
             return StreamStatus::Ended;
         }
         let status = if self.reader.is_current() {

@@ -1,4 +1,4 @@
-//! A session that begins once its record is stored.
+//! A session that starts once its record has been stored.
 
 use hyper::Response;
 use hyper::header::HeaderValue;
@@ -12,7 +12,7 @@ use crate::http::stores::session_id::random_id;
 use crate::http::stores::session_storage::SessionStorage;
 use crate::jsonrpc::RequestId;
 
-/// A session that begins once its record is stored.
+/// A session that starts once its record has been stored.
 pub(super) struct UnsavedSession {
     pub(super) id: RequestId,
     pub(super) record: SessionRecord,
@@ -20,7 +20,7 @@ pub(super) struct UnsavedSession {
 }
 
 impl UnsavedSession {
-    /// Stores the session, and answers with its id.
+    /// Stores the session and returns the response with its id.
     pub(super) async fn finish(self, state: &ServiceState) -> Response<HttpBody> {
         let SessionStorage::Store(store) = &state.sessions.storage else {
             return self.response;

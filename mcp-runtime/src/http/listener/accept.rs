@@ -9,26 +9,29 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A source of HTTP connections.
 ///
-/// **Open**: implement it for anything that accepts streams of bytes. It is implemented for TCP listeners and, on Unix,
-/// for local sockets, for servers behind a proxy on the same machine.
+/// **Open**: implement it for any type that accepts byte streams. It is implemented for TCP listeners and, on Unix, for
+/// local sockets, which suit servers behind a proxy on the same machine.
 pub trait HttpListener: Send + 'static {
     /// The type of a connection.
     type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
 
-    /// Accepts the next connection. Do not wait for anything the client sends: that would keep out all other clients.
+    /// Accepts the next connection. Do not wait for data from the client, because no other client can connect in the
+    /// meantime.
     ///
-    /// May be dropped and called again at any time. An error ends the server, except for errors that concern a single
-    /// client (aborted or reset connections) and a lack of descriptors or memory, after which accepting is retried.
+    /// The future may be dropped and the method called again at any time. An error ends the server, unless it concerns
+    /// a single client (an aborted or reset connection) or is caused by a lack of file descriptors or memory; accepting
+    /// is then retried.
     fn accept(&mut self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
-    /// Returns the address at the other end of a connection, for logs; `None`, the default, if it is unknown.
+    /// Returns the address of a connection's peer for logs, or `None` if it is unknown. The default implementation
+    /// returns `None`.
     fn peer_address(stream: &Self::Stream) -> Option<SocketAddr> {
         let _ = stream;
         None
     }
 
-    /// Returns the network address that clients connect to; `None` if no network leads here. At an address that other
-    /// machines can reach, the server starts only if a host was allowed
+    /// Returns the network address that clients connect to, or `None` if the listener cannot be reached over a network.
+    /// If other machines can reach the address, the server starts only if a host has been allowed
     /// ([`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host)).
     ///
     /// # Errors
@@ -42,7 +45,8 @@ impl HttpListener for TcpListener {
 
     async fn accept(&mut self) -> io::Result<TcpStream> {
         let (stream, _) = TcpListener::accept(self).await?;
-        // Responses are written whole; waiting for more bytes would only delay them. Not essential.
+        // Responses are written whole, so waiting for more bytes would only delay them. An error is ignored because
+        // this option is not essential.
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }

@@ -1,4 +1,4 @@
-//! One connection, from its handshake to its end.
+//! A connection, from its handshake to its end.
 
 use std::future::{Future, poll_fn, ready};
 use std::io;
@@ -21,10 +21,10 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::http_service::{HttpService, Responding};
 use crate::jsonrpc::ErrorObject;
 
-/// Path, besides the endpoint, at which streams of 2024-11-05 are opened.
+/// Path at which 2024-11-05 streams can be opened, in addition to the endpoint.
 const SSE_PATH: &str = "/sse";
 
-/// Serves one connection, from its handshake to its end.
+/// Serves a connection, from its handshake to its end.
 pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     opening: impl Future<Output = io::Result<S>>,
     peer: Option<SocketAddr>,
@@ -34,7 +34,7 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
     let stream = tokio::select! {
-        // First, because a connection that is already open may carry a request.
+        // Polled first, because a connection that is already open may carry a request.
         biased;
         opened = timeout(limits.http.handshake_timeout, opening) => match opened {
             Ok(Ok(stream)) => stream,
@@ -51,14 +51,14 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
     let stream = Timed::new(stream, Arc::clone(&activity), patience);
     let serve = service_fn(move |request| route(&service, peer, activity.begin(), request));
     let connection = http1::Builder::new()
-        // The stream has the timers: hyper would create one for each request.
+        // The stream has its own timers; hyper would create one for each request.
         .header_read_timeout(None)
         .max_headers(limits.http.max_headers)
         .max_buf_size(limits.http.max_header_bytes.max(8 << 10))
         .serve_connection(TokioIo::new(stream), serve);
     let mut connection = pin!(connection);
     let mut stopping = pin!(shutdown.cancelled());
-    // Polled once: from then on it wakes this task, which never changes.
+    // Polling once is enough: `stopping` then wakes this task, which stays the same for the life of the connection.
     let mut is_awaited = false;
     let ended = poll_fn(|cx| {
         let served = connection.as_mut().poll(cx);
@@ -79,7 +79,7 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
     }
 }
 
-/// Serves a request if its path is served; otherwise answers 404.
+/// Serves a request if its path is known; otherwise, responds with 404.
 fn route(
     service: &HttpService,
     peer: Option<SocketAddr>,
@@ -99,7 +99,7 @@ fn route(
         is_there |= service.0.authentication.publishes(path, &options.path);
     }
     if is_stream {
-        // Session headers of the client are ignored: this transport does not use them.
+        // Session headers from the client are ignored because this transport does not use them.
         request.headers_mut().remove(&SESSION);
         request.headers_mut().remove(&VERSION);
     }

@@ -1,6 +1,6 @@
-//! The built-in listener: accepts connections, gives up on slow clients, and stops gracefully.
+//! The built-in listener: accepts connections, disconnects slow clients, and shuts down gracefully.
 //!
-//! The requests of a connection are left to `service`.
+//! The requests on a connection are handled by `service`.
 
 pub(super) mod accept;
 mod connection;

@@ -1,4 +1,4 @@
-//! Serves all connections: one task for each, a maximum number of them, and a graceful shutdown.
+//! Serves each connection in its own task, limits the number of connections, and shuts down gracefully.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -29,8 +29,8 @@ struct OpenConnection {
     activity: Arc<Activity>,
 }
 
-/// Serves all connections, after their handshake, until `shutdown` is cancelled; then work in progress may finish within
-/// [`limits.calls.drain_timeout`](crate::Limits).
+/// Serves all connections, each after its handshake, until `shutdown` is cancelled. Work in progress may then finish
+/// within [`limits.calls.drain_timeout`](crate::Limits).
 ///
 /// Dropping the future drops all connections, their calls, and all sessions.
 pub(crate) async fn serve<L, S, H>(
@@ -79,23 +79,25 @@ where
     }
     drop(listener);
     let finishing = async { while tasks.join_next().await.is_some() {} };
-    // Requests that are not finished by then are dropped with their tasks.
+    // Requests that have not finished by then are dropped along with their tasks.
     let _ = timeout(limits.calls.drain_timeout, finishing).await;
     drop(sessions);
     Ok(())
 }
 
-/// Like [`serve`], for a server that owns its process: the first signal to stop starts the shutdown, and a second one ends
-/// the process at once. So does a drain that takes too long because handlers block all workers of the runtime.
+/// Like [`serve`], but for a server that owns its process: the first stop signal starts the shutdown, and a second one
+/// ends the process immediately. The process also ends if draining takes too long because handlers are blocking all of
+/// the runtime's worker threads.
 ///
-/// The second result is `true` if handlers still block threads; dropping the runtime would wait for them.
+/// The second returned value is `true` if handlers are still blocking threads; dropping the runtime would wait for
+/// them.
 #[cfg(feature = "cli")]
 pub(crate) async fn serve_process(
     listener: impl HttpListener,
     service: HttpService,
 ) -> (Result<(), Error>, bool) {
     let state = &service.0;
-    // There can always be further clients, so a disconnect never ends the process.
+    // New clients can always connect, so a disconnect never ends the process.
     let hung_up = Box::new(|| false);
     let _process = match Process::own(state.limits(), &state.shutdown, hung_up) {
         Ok(process) => process,
@@ -115,7 +117,7 @@ impl Drop for SessionGuard {
     }
 }
 
-/// Closes the oldest connection that serves no request; `false` if there is none.
+/// Closes the oldest connection that is not serving a request. Returns `false` if there is none.
 fn make_room(open: &mut HashMap<Id, OpenConnection>) -> bool {
     let idle = open.iter().filter(|(_, open)| !open.activity.is_busy());
     let Some((id, _)) = idle.min_by_key(|(_, open)| open.since) else {

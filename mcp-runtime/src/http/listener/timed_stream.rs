@@ -1,4 +1,5 @@
-//! A socket that gives up on slow clients: those whose request headers trickle in, and those that do not read responses.
+//! A socket that disconnects slow clients: those whose request headers trickle in, and those that do not read
+//! responses.
 
 use std::io;
 use std::pin::Pin;
@@ -19,7 +20,7 @@ pub(super) struct Patience {
     pub(super) idle: Duration,
     /// From the first byte of the request headers, or from the start of the connection, to the end of the headers.
     pub(super) headers: Duration,
-    /// For accepting the bytes that it is sent.
+    /// For the client to accept any of the bytes sent to it.
     pub(super) unread: Duration,
 }
 
@@ -30,10 +31,10 @@ pub(super) struct Timed<S> {
     patience: Patience,
     /// `true` once request headers have begun to arrive.
     has_begun: bool,
-    /// Deadline for the rest of the headers, or for the first byte of the next request, while that is waited for.
+    /// Deadline for the rest of the headers or for the first byte of the next request, while waiting for it.
     due: Option<Instant>,
     reading: Alarm,
-    /// Start of the time in which the client accepts no bytes; `None` while it accepts them.
+    /// Time since which the client has accepted no bytes, or `None` while it accepts them.
     blocked: Option<Instant>,
     writing: Alarm,
 }
@@ -60,7 +61,7 @@ impl<S> Timed<S> {
         }
     }
 
-    /// Limits the time that a write may wait.
+    /// Limits how long a write may wait.
     fn written<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -91,7 +92,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         }
         if polled.is_ready() {
             if buffer.filled().len() > before && !this.has_begun {
-                // Its time begins when more has to be waited for: most headers arrive whole.
+                // The time limit starts only if more data must be awaited, because most headers arrive whole.
                 (this.has_begun, this.due) = (true, None);
             }
             return polled;
@@ -137,7 +138,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Over TLS, a closing message is written.
+        // Over TLS, shutting down writes a closing message.
         let polled = Pin::new(&mut self.socket).poll_shutdown(cx);
         self.written(cx, polled)
     }

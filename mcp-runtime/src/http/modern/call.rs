@@ -1,8 +1,8 @@
 //! A call, polled by the task that serves the connection.
 //!
-//! Nothing is sent before its answer or its first notification, so that the status can match the answer; a notification
-//! makes the response an event stream, and so does a silence that lasts too long. The response owns the call: a client that
-//! disconnects drops it.
+//! The response does not start until the call finishes, sends its first notification, or has been silent for too long,
+//! so that the status can match the answer. A notification or too long a silence turns the response into an event
+//! stream. The response owns the call, so the call is dropped when the client disconnects.
 
 use std::cell::OnceCell;
 use std::future::{Future, poll_fn};
@@ -52,8 +52,8 @@ pub(super) fn start<'s>(
     }
 }
 
-/// Runs a call until the form of the response is decided. `queue` is `None` if the call cannot send anything before its
-/// answer, because it did not request a sink when it started; `silence` is `None` if the client does not accept events.
+/// Runs a call until the form of the response is decided. `queue` is `None` if the call cannot send messages before its
+/// answer because it did not request a sink when it started; `silence` is `None` if the client does not accept events.
 async fn run(
     state: &ServiceState,
     mut running: RunningCall,
@@ -106,7 +106,7 @@ fn finish(finished: Finished, queue: Option<&EventQueue>) -> Response<HttpBody> 
     answer::event_stream(HttpBody::whole(out))
 }
 
-/// The events of a call: the messages it sends, then its answer, which may be an error although the status was 200.
+/// The events of a call: the messages it sends, then its answer, which may be an error even though the status was 200.
 struct CallEvents {
     running: Option<RunningCall>,
     queue: Option<Arc<EventQueue>>,

@@ -1,12 +1,13 @@
-//! The protocol version and capabilities that a request claims, in its body and in its header.
+//! The protocol version that a request claims in its body and its header, and the capabilities that it claims in its
+//! body.
 
 use crate::http::request::headers::RequestHeaders;
 use crate::jsonrpc::{ErrorObject, MetaMember, Params};
 use crate::protocol::errors;
 use crate::protocol::negotiation::{Claim, Modern, claim};
 
-/// Reads the protocol version and capabilities that the body claims, and compares the version with the header. The errors,
-/// in order of precedence: a malformed claim, a header that does not match, a version that is not supported.
+/// Reads the protocol version and capabilities that the body claims and compares the version with the header. In order
+/// of precedence, the errors are a malformed claim, a header that does not match, and an unsupported version.
 pub(super) fn read_claim<'m>(
     headers: &RequestHeaders<'_>,
     params: &Params<'m>,

@@ -9,7 +9,7 @@ use crate::http::response::sse;
 
 /// Messages that a call sends before its answer.
 pub(super) struct EventQueue {
-    /// `true` if the client accepts events; if not, nothing is sent before the answer.
+    /// `true` if the client accepts events; otherwise, nothing is sent before the answer.
     takes_events: bool,
     max_bytes: usize,
     state: Mutex<QueuedMessages>,
@@ -47,7 +47,7 @@ impl EventQueue {
         self.state().messages.is_empty()
     }
 
-    /// Appends the messages as events, and removes them.
+    /// Appends the messages as events and removes them from the queue.
     pub(super) fn take(&self, out: &mut Vec<u8>) {
         let mut state = self.state();
         state.bytes = 0;

@@ -10,8 +10,8 @@ use crate::http::response::event_source::{EventSource, MAX_POLLED_BYTES, StreamS
 use crate::http::response::sse;
 use crate::http::timers::expiry::{Expiry, Until};
 
-/// The events of `subscriptions/listen`: the acknowledgement, then changes, and the answer when the server stops or the
-/// credentials of the caller expire.
+/// The events of `subscriptions/listen`: the acknowledgement, then changes, and finally the answer, when the server
+/// stops or the caller's credentials expire.
 pub(super) struct ListenEvents {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) listen: Listen,
@@ -34,7 +34,7 @@ impl EventSource for ListenEvents {
             let acknowledgement = std::mem::take(&mut self.acknowledgement);
             sse::write_event(out, None, "message", &acknowledgement);
         }
-        // Register before draining: only the first change after a drain rings the bell.
+        // Register before draining, because only the first change after a drain rings the bell.
         self.bell.register(cx.waker());
         let mut lines = Vec::new();
         self.listen

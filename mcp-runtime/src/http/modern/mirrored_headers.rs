@@ -1,6 +1,7 @@
-//! Comparison of headers with the body: method, name, and the tool arguments that headers mirror.
+//! Compares headers with the body: the method, the name, and the tool arguments that headers mirror.
 //!
-//! Proxies between client and server route and filter by these headers. A request whose body differs is always refused.
+//! Proxies between client and server route and filter requests by these headers, so a request whose body differs from
+//! them is always refused.
 //!
 //! Specification: 2026-07-28, basic/transports, "Standard Request Headers".
 
@@ -33,7 +34,7 @@ pub(super) fn check_names(
     };
     let body = params.string(source).ok().flatten();
     match (headers.name, body) {
-        // A member missing in the body is reported later, as such.
+        // If the member is missing from the body, that is reported later.
         (None, None) => Ok(()),
         (None, Some(_)) => Err(header_mismatch("Mcp-Name", "is missing")),
         (Some(sent), body) => match decoded(sent) {
@@ -47,7 +48,7 @@ pub(super) fn check_names(
     }
 }
 
-/// Compares the `Mcp-Param-*` headers of a tool with its arguments.
+/// Compares the `Mcp-Param-*` headers for a tool with its arguments.
 pub(in crate::http) fn check_arguments(
     headers: &HeaderMap,
     mirrored: &[HeaderArgument],
@@ -58,7 +59,8 @@ pub(in crate::http) fn check_arguments(
     }
     for HeaderArgument { path, header } in mirrored {
         let name = format!("Mcp-Param-{header}");
-        // Arguments mirrored by a header are decoded without leniency on the path to them, so this is the decoded value.
+        // Arguments mirrored by a header are decoded without leniency along their path, so this value is the one that
+        // is decoded.
         let value = path
             .iter()
             .try_fold(arguments, |value, step| member(value, step))
@@ -87,8 +89,8 @@ pub(in crate::http) fn check_arguments(
     Ok(())
 }
 
-/// Returns `true` if a header has the value of an argument, given as JSON. Numbers are compared by value, digit by digit:
-/// `42` equals `42.0`.
+/// Returns `true` if a header has the same value as an argument, which is given as JSON. Numbers are compared by value,
+/// digit by digit, so `42` equals `42.0`.
 fn is_same(sent: &str, value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'"') => unquote(value).is_ok_and(|text| text == sent),

@@ -1,6 +1,6 @@
-//! Modern requests: they contain everything they need; there is no session, and nothing is kept once they are answered.
+//! Modern requests, which are self-contained: they have no session, and nothing is kept after they have been answered.
 //!
-//! The checks of all requests are in `request`; the meaning of methods is left to the dispatcher.
+//! The checks that all requests share are in `request`. The methods are implemented by the dispatcher.
 //!
 //! Specification: 2026-07-28, basic/transports, "Streamable HTTP".
 

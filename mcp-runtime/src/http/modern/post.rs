@@ -1,4 +1,4 @@
-//! POST requests: requests and notifications that state their own protocol version.
+//! POST requests with requests and notifications that specify their own protocol version.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::http::timers::expiry::{Expiry, Until};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Method, errors};
 
-/// Answers a notification. None has an effect here, but a malformed one is refused.
+/// Answers a notification. Notifications have no effect here, but malformed ones are refused.
 pub(in crate::http) fn notification(
     headers: &RequestHeaders<'_>,
     params: &Params<'_>,
@@ -35,7 +35,7 @@ pub(in crate::http) fn notification(
     }
 }
 
-/// Decides a request; if it is a call, starts the call and polls it once.
+/// Decides how to handle a request. If it is a call, starts the call and polls it once.
 pub(in crate::http) fn request<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
@@ -106,7 +106,7 @@ pub(in crate::http) fn request<'s>(
     }
 }
 
-/// Compares the headers that mirror arguments, if the tool exists.
+/// Compares the headers that mirror arguments with those arguments, if the tool exists.
 fn check_arguments(
     dispatcher: &Dispatcher,
     origin: &RequestOrigin,

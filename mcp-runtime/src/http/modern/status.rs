@@ -5,9 +5,10 @@ use hyper::StatusCode;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-/// Returns the HTTP status of an answer in the modern era, by the code of its error.
+/// Returns the HTTP status for an answer in the modern era, based on its error code.
 ///
-/// Errors of handlers keep 200: from another status, a client could conclude that the server does not support the protocol.
+/// Handler errors keep status 200, because a client could take another status to mean that the server does not support
+/// the protocol.
 pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
     match code {
         Some(ErrorObject::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,

@@ -10,7 +10,7 @@ pub(in crate::http) struct Accepts {
 }
 
 impl Accepts {
-    /// For clients without an `Accept` header.
+    /// Used for clients that send no `Accept` header.
     pub(super) const EVERYTHING: Self = Self {
         json: true,
         events: true,
@@ -22,7 +22,7 @@ impl Accepts {
 
     /// Adds the content types of an `Accept` header.
     pub(super) fn add(&mut self, accept: &HeaderValue) {
-        // A fast path for the value that clients send.
+        // Fast path for the value that clients usually send.
         if accept.as_bytes() == b"application/json, text/event-stream" {
             *self = Self::EVERYTHING;
             return;
@@ -41,7 +41,7 @@ impl Accepts {
     }
 }
 
-/// Returns `true` for a weight of zero: the client does not accept this content type.
+/// Returns `true` for a weight of zero, which means that the client does not accept this content type.
 fn is_never(parameter: &[u8]) -> bool {
     let weight = parameter
         .strip_prefix(b"q=")

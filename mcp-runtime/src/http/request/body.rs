@@ -1,4 +1,4 @@
-//! Reads request bodies, bounded in size and time.
+//! Reads request bodies, with limits on their size and on the time they take.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -14,13 +14,14 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 
-/// Time before a slow body counts as too slow.
+/// Time before a body can be refused as too slow.
 const GRACE: Duration = Duration::from_secs(5);
-/// Maximum time and number of bytes for reading the rest of a refused body, so that its sender gets to see the response.
+/// Maximum time and number of bytes for reading the rest of a refused body, which is read so that its sender sees the
+/// response.
 const READ_AWAY_TIME: Duration = Duration::from_secs(2);
 const READ_AWAY: usize = 32 << 20;
 
-/// Reads the whole body. Most bodies arrive at once, as a single frame, which is used as it is.
+/// Reads the whole body. Most bodies arrive as a single frame, which is used directly.
 pub(in crate::http) async fn read_body<B: Body>(
     mut body: Pin<&mut B>,
     headers: &RequestHeaders<'_>,
@@ -117,6 +118,6 @@ async fn read_away<B: Body>(mut body: Pin<&mut B>) {
             }
         }
     };
-    // The response is the same even if the rest could not be read.
+    // The result is ignored because the response is the same even if the rest could not be read.
     let _ = timeout(READ_AWAY_TIME, reading).await;
 }

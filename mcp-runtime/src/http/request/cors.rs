@@ -1,6 +1,6 @@
 //! CORS: lets the web pages of allowed origins send requests and read the responses.
 //!
-//! The origin was checked before, by `guards`.
+//! The origin has already been checked by `guards`.
 
 use hyper::Response;
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -12,7 +12,7 @@ use crate::http::response::body::HttpBody;
 const ALLOWED: &str = "content-type, accept, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, \
                        last-event-id";
 
-/// Lets the browser show the response to the web page that sent the request, if any origins are listed.
+/// Allows the web page that sent the request to read the response, if any allowed origins are configured.
 pub(in crate::http) fn add_cors(
     options: &HttpOptions,
     origin: Option<&HeaderValue>,
@@ -30,7 +30,7 @@ pub(in crate::http) fn add_cors(
     );
 }
 
-/// Answers a CORS preflight request of a web page, whose origin has been checked already.
+/// Answers a CORS preflight request from a web page whose origin has already been checked.
 pub(in crate::http) fn preflight(headers: &HeaderMap, response: &mut Response<HttpBody>) {
     let mut allowed = ALLOWED.to_owned();
     let wanted = headers
@@ -38,7 +38,7 @@ pub(in crate::http) fn preflight(headers: &HeaderMap, response: &mut Response<Ht
         .and_then(|wanted| wanted.to_str().ok())
         .unwrap_or_default();
     for name in wanted.split(',').map(str::trim) {
-        // In addition to the fixed headers, only those that mirror arguments of tools are allowed.
+        // In addition to the fixed headers, only those that mirror tool arguments are allowed.
         let is_param = name
             .get(..10)
             .is_some_and(|start| start.eq_ignore_ascii_case("mcp-param-"));

@@ -1,8 +1,8 @@
-//! Checks of browser access: the host that a request names, and the web page that it comes from.
+//! Browser access checks: which host a request is addressed to and which web page it comes from.
 //!
 //! A web page can make a browser send requests to this machine, under the page's own host name (DNS rebinding) or as
-//! simple requests (CSRF). Both are refused before any part of the request is used. A refusal names the setting that
-//! would allow the request.
+//! simple requests (CSRF). Both kinds of request are refused before any part of them is used. The error names the
+//! setting that would allow the request.
 //!
 //! Specification: basic/transports, "Security Warning".
 
@@ -12,10 +12,11 @@ use hyper::header::HeaderValue;
 use crate::http::options::HttpOptions;
 use crate::http::response::refusal::HttpRefusal;
 
-/// The host names of this machine.
+/// Host names that always refer to this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Checks the host that a request names. An absolute request target names one too, and both must be allowed.
+/// Checks the host that a request is addressed to. An absolute request target also contains a host, and both must be
+/// allowed.
 pub(in crate::http) fn check_host(
     options: &HttpOptions,
     uri: &Uri,
@@ -82,7 +83,7 @@ fn is_allowed_origin(options: &HttpOptions, origin: &str) -> bool {
             .any(|allowed| allowed == "*" || *allowed == origin)
 }
 
-/// Returns the host without its port; `None` if it is malformed.
+/// Returns the host without its port, or `None` if it is malformed.
 fn without_port(host: &str) -> Option<&str> {
     let end = match host.strip_prefix('[') {
         Some(rest) => rest.find(']')?.checked_add(2)?,
@@ -102,7 +103,7 @@ fn without_port(host: &str) -> Option<&str> {
         .then_some(name)
 }
 
-/// Returns `true` if this has the form of a host name or an address.
+/// Returns `true` if `host` has the form of a host name or an IP address.
 fn is_name(host: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
     !host.is_empty() && host.bytes().all(is_part)

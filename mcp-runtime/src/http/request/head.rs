@@ -11,7 +11,7 @@ use crate::telemetry::Origin;
 pub(in crate::http) struct RequestHead<'h> {
     pub(in crate::http) uri: &'h Uri,
     pub(in crate::http) headers: &'h RequestHeaders<'h>,
-    /// The authenticated caller; `None` if there were no credentials to check.
+    /// The authenticated caller, or `None` if there were no credentials to check.
     pub(in crate::http) caller: Option<&'h Principal>,
     pub(in crate::http) origin: &'h Origin,
 }

@@ -1,4 +1,4 @@
-//! The headers that the transport reads, and their checks before a body is read.
+//! The headers that the transport uses, and the checks on them before a body is read.
 
 use std::borrow::Cow;
 
@@ -14,12 +14,13 @@ use crate::protocol::errors;
 
 pub(in crate::http) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(in crate::http) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The problem with a header that occurs more often than allowed.
+/// Error text for a header that is repeated but must not be.
 const TWICE: &str = "occurs more than once";
 
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Returns `true` for headers with a single value: if one occurred twice, a proxy could read another value than the server.
+/// Returns `true` for headers that must have a single value. If one occurred twice, a proxy and the server could read
+/// different values.
 fn is_single(name: &HeaderName) -> bool {
     let single = [
         header::HOST,
@@ -36,8 +37,8 @@ fn is_ours(name: &HeaderName) -> bool {
     name.as_str().starts_with("mcp-")
 }
 
-/// Refuses repeated headers that may occur only once. Those of the protocol are left to code that knows the era of the
-/// message, because each era has its own error for them: [`RequestHeaders::check_legacy`], [`RequestHeaders::check_modern`].
+/// Refuses repeated headers that may occur only once. Headers that the protocol defines are left to
+/// [`RequestHeaders::check_legacy`] and [`RequestHeaders::check_modern`], because each era has its own error for them.
 pub(in crate::http) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     match repeated(headers, |name| !is_ours(name)) {
         Some(name) => Err(repetition(name)),
@@ -45,7 +46,7 @@ pub(in crate::http) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRef
     }
 }
 
-/// Returns a repeated header among these that may occur only once.
+/// Returns a header that is repeated although it may occur only once, among those that `of` selects.
 fn repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
     if headers.len() == headers.keys_len() {
         return None;
@@ -58,9 +59,10 @@ fn repetition(name: &HeaderName) -> HttpRefusal {
     HttpRefusal::bad_request(&format!("header `{name}` {TWICE}"))
 }
 
-/// The headers of a request. Those that matter are found in one pass: a lookup costs as much as passing three headers.
+/// The headers of a request. The relevant ones are found in a single pass, because one lookup costs as much as stepping
+/// over three headers.
 pub(in crate::http) struct RequestHeaders<'h> {
-    /// All headers, to look up rare ones.
+    /// All headers, for looking up rare ones.
     pub(in crate::http) all: &'h HeaderMap,
     pub(in crate::http) host: Option<&'h HeaderValue>,
     pub(in crate::http) origin: Option<&'h HeaderValue>,
@@ -74,7 +76,7 @@ pub(in crate::http) struct RequestHeaders<'h> {
     method: Option<&'h HeaderValue>,
     is_encoded: bool,
     is_coded: bool,
-    /// A header of the protocol that occurs more than once.
+    /// A header defined by the protocol that occurs more than once.
     repeated: Option<&'h HeaderName>,
 }
 
@@ -134,29 +136,29 @@ impl<'h> RequestHeaders<'h> {
         self.session.map(plain)
     }
 
-    /// Returns the method, as proxies read it.
+    /// Returns the MCP method from its header, which proxies can read.
     pub(in crate::http) fn method(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.method.map(plain)
     }
 
-    /// Returns the id of the last event.
+    /// Returns the id of the last event that the client received.
     pub(in crate::http) fn last_event(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.all.get(&LAST_EVENT).map(plain)
     }
 
-    /// Refuses repeated headers of the protocol, with an error for legacy clients.
+    /// Refuses repeated headers that the protocol defines, with an error for legacy clients.
     pub(in crate::http) fn check_legacy(&self) -> Result<(), HttpRefusal> {
         self.repeated.map_or(Ok(()), |name| Err(repetition(name)))
     }
 
-    /// Refuses repeated headers of the protocol, with an error for modern clients.
+    /// Refuses repeated headers that the protocol defines, with an error for modern clients.
     pub(in crate::http) fn check_modern(&self) -> Result<(), ErrorObject> {
         let error = |name: &HeaderName| errors::header_mismatch(name.as_str(), TWICE);
         self.repeated.map_or(Ok(()), |name| Err(error(name)))
     }
 
-    /// Refuses bodies that are not plain JSON: content types that a web page can send without a preflight request, and
-    /// bodies with a content or transfer encoding.
+    /// Refuses bodies that are not plain JSON: those with a content type that a web page can send without a preflight
+    /// request, and those with a content or transfer encoding.
     pub(super) fn check_content(&self) -> Result<(), HttpRefusal> {
         let refuse = |message: &str| {
             Err(HttpRefusal::new(
@@ -185,7 +187,7 @@ impl<'h> RequestHeaders<'h> {
     }
 }
 
-/// The value contains bytes that are not allowed in it, or claims to be Base64 and is not.
+/// The header value contains bytes that are not allowed, or is marked as Base64 but is not valid Base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) struct MalformedHeader;
 
@@ -194,7 +196,7 @@ fn plain(value: &HeaderValue) -> Result<&str, MalformedHeader> {
     Ok(text.trim_ascii())
 }
 
-/// Decodes a header whose value may be wrapped in Base64, as strings are that a header cannot contain.
+/// Decodes a header value, which is wrapped in Base64 if a header cannot contain the string itself.
 pub(in crate::http) fn decoded(value: &HeaderValue) -> Result<Cow<'_, str>, MalformedHeader> {
     let text = plain(value)?;
     let Some(wrapped) = text
@@ -289,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_may_be_there_once_is_refused_twice() {
-        // The checks before the era is known, and after.
+        // The checks before and after the era is known.
         for (name, at_first, later) in [
             ("mcp-method", true, false),
             ("mcp-param-a", true, false),

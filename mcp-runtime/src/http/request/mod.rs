@@ -1,7 +1,7 @@
-//! Requests: reading and checking of everything that is the same in both eras.
+//! Requests: reads and checks everything that is the same in both eras.
 //!
-//! The host, the origin and the headers are checked before any part of the body is read. Authentication is left to
-//! `access`, and the meaning of the body to `modern` and `legacy`.
+//! The host, the origin and the headers are checked before any part of the body is read. Authentication is handled by
+//! `access`, and the body is interpreted by `modern` and `legacy`.
 
 pub(super) mod accepts;
 pub(super) mod body;

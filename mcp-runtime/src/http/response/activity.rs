@@ -1,9 +1,9 @@
-//! The number of requests of a connection that are being answered: a connection is idle between two of them.
+//! Tracks the requests being answered on a connection, which is idle when there are none.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Number of requests of a connection that are being served.
+/// The number of requests being served on a connection.
 #[derive(Debug, Default)]
 pub(in crate::http) struct Activity(AtomicUsize);
 
@@ -12,7 +12,7 @@ impl Activity {
         self.0.load(Ordering::Acquire) > 0
     }
 
-    /// Marks a request as being served until the result is dropped.
+    /// Marks a request as being served until the returned value is dropped.
     pub(in crate::http) fn begin(self: &Arc<Self>) -> Busy {
         self.0.fetch_add(1, Ordering::AcqRel);
         Busy(Arc::clone(self))

@@ -1,4 +1,4 @@
-//! Bodies of responses: a complete message, or events as they arrive.
+//! Response bodies: a complete message, or events as they arrive.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct HttpBody {
     content: BodyContent,
     /// Marks the connection as busy while the body exists.
     busy: Option<Busy>,
-    /// The permit for one of the streams that may be open at once.
+    /// The permit for an open stream.
     permit: Option<StreamPermit>,
 }
 
@@ -38,12 +38,12 @@ struct EventBody {
     /// `None` once the stream has ended.
     events: Option<Box<dyn EventSource>>,
     keep_alive: Duration,
-    /// Fires when there was no event for `keep_alive`.
+    /// Fires when there has been no event for `keep_alive`.
     silence: Alarm,
     /// Start of the current silence.
     since: Instant,
     stopping: Stopping,
-    /// Maximum time the stream continues once the server was told to stop, even if more events could follow.
+    /// Maximum time for which the stream continues after the server is told to stop, even if more events could follow.
     drain: Duration,
     /// Fires when that time is over.
     end: Option<(Instant, Alarm)>,
@@ -72,8 +72,8 @@ impl HttpBody {
         Self::new(BodyContent::Parts(parts.rev().collect()))
     }
 
-    /// Creates a body of events. A comment is sent after each keep-alive time of silence; the body ends at most the
-    /// drain time after the shutdown.
+    /// Creates a body of events. A comment is sent after each keep-alive interval of silence. The body ends no later
+    /// than the drain timeout after shutdown begins.
     pub(in crate::http) fn events(
         events: impl EventSource + 'static,
         limits: &Limits,
@@ -125,7 +125,7 @@ impl Body for HttpBody {
         if is_stopping {
             let begin = || (after(Instant::now(), stream.drain), Alarm::default());
             let (due, end) = stream.end.get_or_insert_with(begin);
-            // Checked first, because there may always be another event.
+            // Checked first, because a steady flow of events would otherwise keep the stream open.
             if end.poll(*due, cx).is_ready() {
                 stream.events = None;
                 return Poll::Ready(None);

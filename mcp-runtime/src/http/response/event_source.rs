@@ -1,14 +1,14 @@
-//! Sources of events: everything that sends a response piece by piece.
+//! Event sources, which produce a response piece by piece.
 
 use std::task::Context;
 
-/// Maximum number of bytes of events to append at once.
+/// Maximum number of bytes of events to append in one poll.
 pub(in crate::http) const MAX_POLLED_BYTES: usize = 64 << 10;
 
-/// The source of a response's events. Dropped when the client disconnects.
+/// The source of a response's events. It is dropped when the client disconnects.
 pub(in crate::http) trait EventSource: Send {
-    /// Appends the events that are available. If there are none and the stream continues, the task is woken when there
-    /// are. Also called when `is_stopping` becomes `true`: the server was told to stop.
+    /// Appends the available events. If there are none and the stream continues, the task is woken when events become
+    /// available. Also called when `is_stopping` becomes `true` because the server has been told to stop.
     fn poll_events(
         &mut self,
         cx: &mut Context<'_>,
@@ -17,11 +17,11 @@ pub(in crate::http) trait EventSource: Send {
     ) -> StreamStatus;
 }
 
-/// The state of an event stream after its events were appended.
+/// The state of an event stream after its available events have been appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) enum StreamStatus {
     /// More events may follow.
     Open,
-    /// The events that were appended are the last ones.
+    /// No more events will follow.
     Ended,
 }

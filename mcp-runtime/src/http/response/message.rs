@@ -1,11 +1,11 @@
-//! A message that is sent whole.
+//! Messages that are sent as a whole.
 
 use hyper::body::Bytes;
 
 use crate::http::response::body::HttpBody;
 use crate::protocol::encode::Gap;
 
-/// A complete message, which may contain a page of a list that all callers of the list share.
+/// A complete message. It may contain a list page that all callers share.
 pub(in crate::http) struct Whole {
     pub(in crate::http) text: Vec<u8>,
     pub(in crate::http) page: Option<(Gap, Bytes)>,
@@ -18,7 +18,7 @@ impl From<Vec<u8>> for Whole {
 }
 
 impl Whole {
-    /// Returns the message in a buffer of its own.
+    /// Returns the message in a single buffer.
     pub(in crate::http) fn into_text(self) -> Vec<u8> {
         let Self { mut text, page } = self;
         if let Some((gap, page)) = page {

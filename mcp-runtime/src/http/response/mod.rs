@@ -1,6 +1,6 @@
-//! Responses: their bodies, whole or as events, the refusals, and the permits for streams.
+//! Responses: their bodies (complete messages or events), refusals, and permits for streams.
 //!
-//! The contents are left to the rooms that answer requests: `modern` and `legacy`.
+//! The contents are provided by the modules that answer requests, `modern` and `legacy`.
 
 pub(super) mod activity;
 pub(super) mod answer;

@@ -1,4 +1,4 @@
-//! The response to a request, available at once or after some waiting.
+//! The response to a request, available immediately or later.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use hyper::Response;
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
 
-/// Result of a request, as far as nothing has to be waited for.
+/// The result of serving a request as far as possible without waiting.
 pub(in crate::http) enum PendingResponse<'s> {
     /// The response.
     Over(Response<HttpBody>),

@@ -1,4 +1,4 @@
-//! Refusals: responses to requests that are not served, with a status, an error and perhaps a challenge.
+//! Refusals: responses to requests that are not served, with a status, an error and possibly a challenge.
 
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -34,7 +34,7 @@ impl HttpRefusal {
         self
     }
 
-    /// Adds a challenge, which says how to get access.
+    /// Adds a challenge that tells the client how to get access.
     pub(in crate::http) fn with_challenge(mut self, challenge: HeaderValue) -> Self {
         self.challenge = Some(challenge);
         self
@@ -51,19 +51,19 @@ impl HttpRefusal {
         )
     }
 
-    /// 503: the time for finishing requests is over.
+    /// 503: the server is stopping, and the time for finishing requests is over.
     pub(in crate::http) fn stopping() -> Self {
         let error = ErrorObject::internal("the server is stopping");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
     }
 
-    /// 404: no session with this id is open. Clients start a new one.
+    /// 404: there is no open session with this id. The client must start a new one.
     pub(in crate::http) fn unknown_session() -> Self {
         let error = ErrorObject::invalid_request("the session is unknown or has ended");
         Self::new(StatusCode::NOT_FOUND, error)
     }
 
-    /// 400: the request needs a session and names none.
+    /// 400: the request needs a session but does not name one.
     pub(in crate::http) fn session_required() -> Self {
         Self::bad_request("`Mcp-Session-Id` is missing: send `initialize` first")
     }
@@ -82,7 +82,7 @@ impl HttpRefusal {
         Self::new(StatusCode::NOT_ACCEPTABLE, error)
     }
 
-    /// 400: batches need a session of the one protocol version that has them.
+    /// 400: only sessions of one protocol version support batches.
     pub(in crate::http) fn batch_not_supported() -> Self {
         Self::bad_request("only sessions of protocol version 2025-03-26 support batches")
     }
@@ -95,7 +95,7 @@ impl HttpRefusal {
         )
     }
 
-    /// 405: the HTTP method is not one of `allow`.
+    /// 405: the HTTP method is not one of those in `allow`.
     pub(in crate::http) fn method(allow: &'static str) -> Response<HttpBody> {
         let error = ErrorObject::invalid_request("this HTTP method is not served here");
         let mut response = Self::new(StatusCode::METHOD_NOT_ALLOWED, error).into_response();

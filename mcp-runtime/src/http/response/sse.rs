@@ -5,7 +5,7 @@ use std::io::Write as _;
 /// Approximate size of an event without its data, in bytes.
 const FRAME: usize = 64;
 
-/// Appends one event. `id` is its stream and its position there, for clients that can resume.
+/// Appends an event. `id` contains its stream and its position in that stream, for clients that can resume.
 pub(in crate::http) fn write_event(
     out: &mut Vec<u8>,
     id: Option<(u64, u64)>,
@@ -21,7 +21,7 @@ pub(in crate::http) fn write_event(
     out.extend_from_slice(b"\ndata: ");
     let start = out.len();
     out.extend_from_slice(data);
-    // Between the tokens of JSON, a line end is equivalent to a space; strings contain none.
+    // In JSON, a line break between tokens is equivalent to a space, and strings cannot contain line breaks.
     if memchr::memchr2(b'\n', b'\r', data).is_some() {
         for byte in out.iter_mut().skip(start) {
             if matches!(byte, b'\n' | b'\r') {
@@ -32,7 +32,7 @@ pub(in crate::http) fn write_event(
     out.extend_from_slice(b"\n\n");
 }
 
-/// Returns the messages in these lines, each of which ends with a line end.
+/// Returns the messages in `lines`, each of which ends with a newline.
 pub(in crate::http) fn messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     memchr::memchr_iter(b'\n', lines).filter_map(move |end| {
@@ -52,7 +52,7 @@ pub(in crate::http) fn write_priming(out: &mut Vec<u8>, id: (u64, u64)) {
 pub(super) const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
 fn write_id(out: &mut Vec<u8>, (stream, position): (u64, u64)) {
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = writeln!(out, "id: {stream}:{position}");
 }
 

@@ -1,4 +1,4 @@
-//! Permits for event streams that wait for events: a maximum for all callers, and one for each known caller.
+//! Permits for event streams that wait for events, limited both in total and for each known caller.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,12 +16,12 @@ const RETRY: Duration = Duration::from_secs(10);
 /// Permits for event streams.
 pub(in crate::http) struct StreamPermits {
     all: Arc<Semaphore>,
-    /// Number of permits of each caller, by the key of its principal.
+    /// Number of permits held by each caller, keyed by the key of its principal.
     taken: Mutex<HashMap<Box<str>, usize>>,
     max_per_principal: usize,
 }
 
-/// A permit, returned when dropped.
+/// A permit, which is returned to the pool when dropped.
 pub(in crate::http) struct StreamPermit {
     _permit: OwnedSemaphorePermit,
     /// The pool and the key of the caller, if the caller is known.
@@ -33,7 +33,7 @@ pub(in crate::http) struct StreamPermit {
 pub(in crate::http) enum NoPermit {
     /// All permits of the server are in use.
     Server,
-    /// The caller has the maximum number of permits, and may retry after this delay.
+    /// The caller already holds the maximum number of permits and may retry after this delay.
     Caller(Duration),
 }
 

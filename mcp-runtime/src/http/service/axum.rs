@@ -4,9 +4,9 @@ use axum::Router;
 
 use crate::http::service::http_service::HttpService;
 
-/// A router with one route, at [`HttpOptions::path`](crate::http::HttpOptions::path), for [`merge`](Router::merge) and
-/// [`nest`](Router::nest). With feature `auth`, it also has the routes of a protected server's metadata, which clients
-/// look for at the origin:
+/// A router with a single route at [`HttpOptions::path`](crate::http::HttpOptions::path), for use with
+/// [`merge`](Router::merge) and [`nest`](Router::nest). With feature `auth`, it also has routes for a protected
+/// server's metadata, which clients look for at the origin.
 ///
 /// ```
 /// # fn app(server: mcp_runtime::Server) -> Result<axum::Router, mcp_runtime::Error> {

@@ -1,4 +1,4 @@
-//! The era of a POST request, which its body decides; the headers alone never do.
+//! The era of a POST request, which is determined by its body and never by the headers alone.
 //!
 //! Specification: 2026-07-28, basic/transports; `docs/requirements.md`, section 3.3.
 
@@ -13,7 +13,7 @@ use crate::http::state::ServiceState;
 use crate::http::{legacy, modern};
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 
-/// Determines the era of a message from the body, and serves the message.
+/// Determines the era of a message from the body and serves the message.
 pub(super) fn begin<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,

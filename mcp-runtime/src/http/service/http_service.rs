@@ -1,4 +1,4 @@
-//! The service: guards, then everything else, within the time that is left.
+//! The service: checks the guards, then serves the request within the remaining time.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -27,9 +27,10 @@ use crate::telemetry::{Origin, RefusalKind};
 
 /// A server as a `tower` service, to mount in a program that already serves HTTP.
 ///
-/// Created by [`Server::into_http_service`](crate::Server::into_http_service). It answers at every path; the `axum::Router`
-/// made from it with feature `axum` answers at the path of its [`HttpOptions`]. The program is then responsible for a limit
-/// on connections, a timeout for request headers, TLS, and disabling compression of event streams.
+/// Created by [`Server::into_http_service`](crate::Server::into_http_service). It responds at every path; the
+/// `axum::Router` created from it (feature `axum`) responds at the path set in its [`HttpOptions`]. The program is
+/// responsible for limiting the number of connections, a timeout for request headers, TLS, and disabling compression
+/// for event streams.
 #[derive(Clone)]
 pub struct HttpService(pub(in crate::http) Arc<ServiceState>);
 
@@ -82,7 +83,7 @@ pub(in crate::http) type Responding =
     Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
 
 impl HttpService {
-    /// Responds to a request of this peer; `busy` marks the connection as busy until the response is written.
+    /// Responds to a request from this peer. `busy` marks the connection as busy until the response has been written.
     pub(in crate::http) fn respond<B>(
         &self,
         peer: Option<SocketAddr>,
@@ -112,7 +113,7 @@ impl HttpService {
                 response
             };
             if response.status() == StatusCode::REQUEST_TIMEOUT {
-                // The rest of the body would be read as the next request.
+                // Otherwise, the rest of the body would be read as the next request.
                 let close = header::HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
@@ -124,8 +125,8 @@ impl HttpService {
     }
 }
 
-/// Waits for a response until the server was told to stop and the time to finish is over. Most responses are available at
-/// once and need no timer.
+/// Waits for a response until the server has been told to stop and the time for finishing requests is over. Most
+/// responses are available immediately and need no timer.
 async fn within_time(
     state: &ServiceState,
     mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,
@@ -142,7 +143,7 @@ async fn within_time(
     .await
 }
 
-/// Checks a request before anything of it is used.
+/// Checks a request before any part of it is used.
 fn guard(
     state: &ServiceState,
     uri: &Uri,

@@ -1,6 +1,7 @@
-//! The `tower` service: guards, then the caller, then the body, which decides the era.
+//! The `tower` service: checks the guards, then the caller, then the body, which determines the era.
 //!
-//! Everything but the order is left to others: the checks to `request` and `access`, the answers to `modern` and `legacy`.
+//! This module determines only the order. The checks are in `request` and `access`; requests are answered by `modern`
+//! and `legacy`.
 
 #[cfg(feature = "axum")]
 mod axum;

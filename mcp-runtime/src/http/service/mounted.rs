@@ -1,4 +1,4 @@
-//! The view of the client, if a program mounted the service: its address, and the path that it requested.
+//! The client's address and the path that it requested, for a service that is mounted in another program.
 
 use std::net::SocketAddr;
 
@@ -13,13 +13,13 @@ pub(super) fn peer_address(extensions: &Extensions) -> Option<SocketAddr> {
     extensions.get().map(|ConnectInfo(peer)| *peer)
 }
 
-/// Returns `None`: only axum provides the client's address.
+/// Returns `None`, because only axum provides the client's address.
 #[cfg(not(all(feature = "axum", feature = "telemetry")))]
 pub(super) const fn peer_address(_: &Extensions) -> Option<SocketAddr> {
     None
 }
 
-/// Returns the path of a request as its client sees it, also in nested routers.
+/// Returns the path of a request as its client sees it, even in nested routers.
 #[cfg(feature = "axum")]
 pub(super) fn original_path(parts: &Parts) -> Option<&str> {
     use axum::extract::OriginalUri;
@@ -27,7 +27,7 @@ pub(super) fn original_path(parts: &Parts) -> Option<&str> {
     original.map(|OriginalUri(uri)| uri.path())
 }
 
-/// Returns the full path of a request, also in nested routers.
+/// Returns the full path of a request, even in nested routers.
 #[cfg(feature = "auth")]
 pub(super) fn full_path(parts: &Parts) -> &str {
     #[cfg(feature = "axum")]

@@ -1,4 +1,4 @@
-//! Routing by HTTP method. POST requests are routed further by their body, in `era`.
+//! Routes requests by HTTP method. POST requests are routed further by their body, in `era`.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::http::service::mounted;
 use crate::http::state::ServiceState;
 use crate::telemetry::Origin;
 
-/// Serves a request. Futures that few requests need are boxed, so that the others need not move them.
+/// Serves a request. Futures that few requests need are boxed, so that other requests do not pay for moving them.
 pub(super) async fn serve<B: Body>(
     state: &Arc<ServiceState>,
     origin: &Origin,
@@ -95,7 +95,7 @@ async fn get(
     response
 }
 
-/// Returns the path of the endpoint, as the client sees it.
+/// Returns the path of the endpoint as the client sees it.
 #[cfg_attr(
     not(feature = "axum"),
     expect(unused_variables, reason = "only a router knows the path")

@@ -1,4 +1,5 @@
-//! Calls of a session: each runs in place if it can, otherwise in a task that the session owns.
+//! Calls in a session. A call that finishes when first polled runs in place; any other runs in a task that the session
+//! owns.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -16,7 +17,7 @@ use crate::limits::Limits;
 
 /// Result of starting a call.
 pub(in crate::http) enum CallStart {
-    /// The call is finished; this is its answer.
+    /// The call has finished; this is its answer.
     Done(Vec<u8>),
     /// The call continues; its answer is sent on its stream.
     Running,
@@ -24,12 +25,12 @@ pub(in crate::http) enum CallStart {
     Cancelled,
     /// A call with this id is still running.
     Repeated,
-    /// The maximum number of calls is reached.
+    /// The maximum number of calls has been reached.
     TooMany,
 }
 
 impl HttpSession {
-    /// Polls a call once; if it is not finished, continues it in a task of the session.
+    /// Polls a call once. If it does not finish, continues it in a task that the session owns.
     pub(in crate::http) fn run(
         self: &Arc<Self>,
         prepared: PreparedCall<'_>,
@@ -86,7 +87,7 @@ impl HttpSession {
         CallStart::Running
     }
 
-    /// Removes a finished call; returns `false` if it was cancelled before.
+    /// Removes a finished call. Returns `false` if it had already been cancelled.
     fn finish(&self, id: &RequestId, serial: u64) -> bool {
         let mut state = self.state();
         state.used = Instant::now();

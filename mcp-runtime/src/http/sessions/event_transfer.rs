@@ -1,4 +1,4 @@
-//! Transfer of events between instances: to the store that they share, and back from it for a client that reconnects at
+//! Transfers events between instances: to the store that they share, and from there to a client that reconnects at
 //! another instance.
 
 use std::future::{Future, poll_fn};
@@ -11,20 +11,21 @@ use crate::http::stores::maybe_ready::StoreFailed;
 use crate::http::streams::session_stream::{SessionStream, is_standalone};
 use crate::limits::Limits;
 
-/// Interval for polling a stream that continues at another instance, and delay before a store that failed is retried.
+/// Interval for polling a stream that continues at another instance, and delay before retrying a failed store
+/// operation.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Maximum number of attempts to store an entry.
 const ATTEMPTS: u32 = 10;
 
 impl HttpSession {
-    /// Spawns a task that copies events to or from a store; the session owns it.
+    /// Spawns a task, owned by the session, that copies events to or from a store.
     fn own(&self, transfer: impl Future<Output = ()> + Send + 'static) {
         self.state().streams.own(transfer);
     }
 }
 
-/// Stores the entries of a stream, from its beginning to its end, unless another task does so already.
+/// Stores all entries of a stream from beginning to end, unless another task is already doing so.
 pub(in crate::http) fn begin_storing(
     store: &Arc<dyn EventStore>,
     session: &HttpSession,
@@ -65,7 +66,7 @@ impl Storing {
         }
     }
 
-    /// Stores an entry, with as many attempts as allowed; returns `false` if all of them fail.
+    /// Stores an entry, with up to the maximum number of attempts. Returns `false` if all of them fail.
     async fn store(&self, position: u64, entry: StreamEntry) -> bool {
         let keep = match entry {
             StreamEntry::Ended => self.limits.streams.replay_timeout,
@@ -85,7 +86,7 @@ impl Storing {
             {
                 return true;
             }
-            // Clients that read here need not wait for the store.
+            // Clients that read at this instance need not wait for the store.
             self.stream.stored(u64::MAX);
             tokio::time::sleep(PAUSE).await;
         }
@@ -93,8 +94,8 @@ impl Storing {
     }
 }
 
-/// Returns a stream that is not, or no longer, at this instance: the entries after a position, and those still to come.
-/// `None` if the store does not have them.
+/// Returns a stream that this instance does not have or no longer has, with the entries after a position and those
+/// still to come. Returns `None` if the store does not have them.
 pub(in crate::http) async fn fetch(
     store: &Arc<dyn EventStore>,
     session: &HttpSession,
@@ -106,7 +107,7 @@ pub(in crate::http) async fn fetch(
         return Ok(None);
     };
     if is_standalone(number) {
-        // Such a stream continues wherever its client listens.
+        // A standalone stream continues at whichever instance its client connects to.
         let stream = session.standalone(limits);
         for entry in entries {
             if let StreamEntry::Message(message) = entry {
@@ -139,7 +140,7 @@ struct Fetching {
 }
 
 impl Fetching {
-    /// Copies entries; returns `true` if the last one of the stream was among them.
+    /// Copies entries. Returns `true` if they include the last entry of the stream.
     fn take(&mut self, entries: Vec<StreamEntry>) -> bool {
         for entry in entries {
             self.position = self.position.saturating_add(1);
@@ -170,9 +171,9 @@ impl Fetching {
                         return;
                     }
                 }
-                // The store dropped the stream: the client has to reconnect, and then gets an error.
+                // The store dropped the stream. The client must reconnect and then receives an error.
                 Ok(None) => return self.stream.end(),
-                // The error has been logged, and may be temporary.
+                // The error has been logged and may be temporary.
                 Err(StoreFailed) => {}
             }
         }

@@ -1,8 +1,8 @@
-//! The live part of a legacy session over HTTP: its running calls, its streams, and requests to the client without a
-//! response.
+//! The live part of a legacy session over HTTP: its running calls, its streams, and its unanswered requests to the
+//! client.
 //!
-//! It is created when needed and dropped when empty. It has no task itself: its calls run in tasks that it owns, so that a
-//! broken connection ends none of them; ending the session ends them all.
+//! It is created when needed and dropped when empty. It has no task of its own. Its calls run in tasks that it owns, so
+//! they survive a broken connection and end when the session ends.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
@@ -28,24 +28,24 @@ use crate::protocol::ProtocolVersion;
 pub(in crate::http) struct HttpSession {
     pub(in crate::http) id: Arc<str>,
     pub(super) kind: SessionKind,
-    /// The key of the principal it belongs to, if it belongs to one.
+    /// The key of the principal that owns the session, if any.
     pub(super) owner: Option<Box<str>>,
     /// Rung when the session has change notifications.
     bell: Arc<Bell>,
     state: Mutex<LiveState>,
 }
 
-/// The kind of a session: the thing that it lives in.
+/// The kind of a session, according to where its state is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionKind {
-    /// A record, kept in a store.
+    /// The state is kept in a record in a store.
     Kept {
-        /// `true` if the events of its streams are stored for other instances.
+        /// `true` if the events of the session's streams are stored for other instances.
         stores_events: bool,
     },
-    /// Nothing: its state is kept by its client, or not at all.
+    /// The state is kept by the client, or not at all.
     Alone,
-    /// A connection on which all messages are sent over one stream, as in 2024-11-05.
+    /// The state is kept as long as a connection, which sends all messages over a single stream, as in 2024-11-05.
     Connection,
 }
 
@@ -54,19 +54,19 @@ pub(super) struct LiveState {
     pub(super) channel: ChannelMemory,
     pub(super) requests: RunningRequests,
     pub(super) streams: LiveStreams,
-    /// Number of connections that read its streams.
+    /// Number of connections that are reading its streams.
     pub(super) readers: usize,
     pub(super) used: Instant,
-    /// The latest expiry of the credentials that its client has sent.
+    /// The latest expiry of all credentials that the client has sent.
     until: Until,
-    /// Time at which its record was last read.
+    /// Time at which the session's record was last read.
     pub(super) renewed: Instant,
-    /// Count of changes of the record that are known here.
+    /// Number of changes to the record that this instance knows of.
     known: u32,
 }
 
 impl HttpSession {
-    /// Creates the live part of a session with a record, or of one that is [`Alone`](SessionKind::Alone).
+    /// Creates the live part of a session that has a record or is [`Alone`](SessionKind::Alone).
     pub(super) fn resume(
         id: Arc<str>,
         kind: SessionKind,
@@ -83,7 +83,7 @@ impl HttpSession {
         )
     }
 
-    /// Creates the session of a new connection of 2024-11-05.
+    /// Creates the session for a new 2024-11-05 connection.
     pub(super) fn connection(
         id: Arc<str>,
         caller: Option<&Principal>,
@@ -97,7 +97,7 @@ impl HttpSession {
         connection
     }
 
-    /// Lets the session share its limits with all other callers without a session.
+    /// Makes the session share its limits with all other callers that have no session.
     pub(super) fn with_shared_limits(self) -> Self {
         self.state().channel.set_channel(ChannelId::SHARED);
         self
@@ -144,7 +144,7 @@ impl HttpSession {
         self.kind == SessionKind::Connection
     }
 
-    /// Decides a message of this caller.
+    /// Decides how to handle a message from this caller.
     pub(in crate::http) fn decide<'m>(
         &self,
         dispatcher: &Arc<Dispatcher>,
@@ -157,7 +157,7 @@ impl HttpSession {
         dispatcher.decide(message, &mut state.channel, out)
     }
 
-    /// Records that the client is present, as this caller.
+    /// Records that the client is present and is this caller.
     pub(in crate::http) fn attend(&self, caller: Option<&Principal>) {
         self.state().attend(caller);
     }
@@ -172,7 +172,7 @@ impl HttpSession {
         self.state().channel.allows_batch()
     }
 
-    /// Returns the changes since the record was read, if any.
+    /// Returns the changes made since the record was read, if any.
     pub(super) fn change_since(&self, record: &SessionRecord) -> Option<SessionUpdate> {
         let memory = self.state().channel.memory()?;
         Some(SessionUpdate::between(record, memory)).filter(|change| !change.is_nothing())
@@ -183,12 +183,12 @@ impl HttpSession {
         self.state().used = Instant::now();
     }
 
-    /// Records that the record was read, and applies changes made elsewhere.
+    /// Notes that the record was read and applies changes made elsewhere.
     pub(super) fn know(&self, record: &SessionRecord) {
         self.state().know(record, Instant::now());
     }
 
-    /// Records that the client is present and that the record was read for its request.
+    /// Notes that the client is present and that the record was read for its request.
     pub(super) fn meet(&self, record: &SessionRecord) {
         let mut state = self.state();
         let now = Instant::now();
@@ -196,7 +196,7 @@ impl HttpSession {
         state.know(record, now);
     }
 
-    /// Records that the state here may differ from the record.
+    /// Notes that the live state may differ from the record.
     pub(super) fn doubt(&self) {
         self.state().known = 0;
     }
@@ -206,7 +206,7 @@ impl HttpSession {
         !self.state().requests.is_empty()
     }
 
-    /// Returns the properties of a new stream.
+    /// Returns the properties for a new stream.
     fn stream_properties(&self, state: &LiveState, takes_events: bool) -> StreamProperties {
         let (is_kept, is_stored) = match self.kind {
             SessionKind::Kept { stores_events } => (true, stores_events),
@@ -237,7 +237,7 @@ impl HttpSession {
         state.streams.open(properties, awaited, limits)
     }
 
-    /// Returns the standalone stream, creating it if there is none.
+    /// Returns the standalone stream, creating it if it does not exist.
     pub(in crate::http) fn standalone(&self, limits: &Limits) -> Arc<SessionStream> {
         let mut state = self.state();
         let properties = self.stream_properties(&state, true);
@@ -258,21 +258,21 @@ impl HttpSession {
         self.state().streams.remove(number);
     }
 
-    /// Appends the events of the standalone stream, after moving change notifications to it.
+    /// Moves change notifications to the standalone stream and then appends the stream's events.
     pub(in crate::http) fn poll_standalone(
         &self,
         reader: &mut StreamReader,
         cx: &mut Context<'_>,
         out: &mut Vec<u8>,
     ) -> StreamStatus {
-        // Register before draining: only the first change after a drain rings the bell.
+        // Register before draining, because only the first change after a drain rings the bell.
         self.bell.register(cx.waker());
         self.pump(&reader.stream);
         reader.poll(cx, out)
     }
 
-    /// Moves change notifications to the standalone stream, as many as it has room for. The others stay pending, and are
-    /// merged with later ones about the same change.
+    /// Moves as many change notifications to the standalone stream as it has room for. The others stay pending and are
+    /// merged with later notifications of the same change.
     pub(super) fn pump(&self, standalone: &SessionStream) {
         let mut lines = Vec::new();
         let room = standalone.room().min(MAX_POLLED_BYTES);
@@ -282,13 +282,13 @@ impl HttpSession {
         }
     }
 
-    /// Records that a connection reads one of its streams.
+    /// Records that a connection has started reading one of the session's streams.
     pub(in crate::http) fn reader_came(&self) {
         let mut state = self.state();
         state.readers = state.readers.saturating_add(1);
     }
 
-    /// Records that a connection no longer reads one of its streams.
+    /// Records that a connection has stopped reading one of the session's streams.
     pub(in crate::http) fn reader_left(&self) {
         let mut state = self.state();
         state.readers = state.readers.saturating_sub(1);

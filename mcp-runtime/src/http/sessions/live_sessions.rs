@@ -1,4 +1,4 @@
-//! All sessions of a server: their storage, and their live parts at this instance.
+//! All sessions of a server: their storage and their live parts at this instance.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -54,10 +54,10 @@ impl Sessions {
         self.dispatcher.limits()
     }
 
-    /// Loads the session that a request belongs to, and extends its life. Returns `None` if the request names no
-    /// session, or is modern.
+    /// Loads the session that a request belongs to and extends its lifetime. Returns `None` if the request is modern or
+    /// does not name a session.
     ///
-    /// A session of another caller is treated as unknown.
+    /// A session that belongs to another caller is treated as unknown.
     pub(in crate::http) async fn find<'h>(&self, head: RequestHead<'h>) -> SessionLookup<'h> {
         let headers = head.headers;
         let version = headers.version.and_then(Result::ok);
@@ -82,7 +82,7 @@ impl Sessions {
         Ok(Some(RequestSession { id, record }))
     }
 
-    /// Stores a new session; returns `false` if there are too many.
+    /// Stores a new session. Returns `false` if there are too many.
     pub(in crate::http) async fn insert(
         &self,
         store: &dyn SessionStore,
@@ -100,7 +100,7 @@ impl Sessions {
         inserted.within(limits.sessions.store_timeout).await
     }
 
-    /// Returns the live part of a session, creating it if there is none.
+    /// Returns the live part of a session, creating it if it does not exist.
     pub(in crate::http) fn resume(
         self: &Arc<Self>,
         found: &RequestSession<'_>,
@@ -116,7 +116,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Creates a session for one request of a client of which only the protocol version is known.
+    /// Creates a session for a single request from a client about which only the protocol version is known.
     pub(in crate::http) fn anonymous(
         &self,
         version: ProtocolVersion,
@@ -142,7 +142,7 @@ impl Sessions {
         HttpSession::resume(id, kind, record, &self.dispatcher)
     }
 
-    /// Opens a connection of 2024-11-05; fails if there are too many.
+    /// Opens a 2024-11-05 connection. Fails if there are too many.
     pub(in crate::http) fn connect(
         self: &Arc<Self>,
         caller: Option<&Principal>,
@@ -155,7 +155,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Returns the connection of 2024-11-05 with this id, if it belongs to this caller.
+    /// Returns the 2024-11-05 connection with this id, if it belongs to this caller.
     pub(in crate::http) fn connection(
         &self,
         id: &str,
@@ -170,7 +170,7 @@ impl Sessions {
         Some(Arc::clone(session))
     }
 
-    /// Returns the live part with this id, if there is one.
+    /// Returns the live part with this id, if it exists.
     pub(in crate::http) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
         self.live().sessions.get(id).cloned()
     }
@@ -179,7 +179,8 @@ impl Sessions {
         let limits = self.limits();
         let mut max = limits.sessions.max_sessions.max(1);
         if self.storage.is_lasting() {
-            // A store counts sessions; those that have ended may still be here until that is noticed.
+            // The store limits the number of sessions, but some that have ended may remain here until their end is
+            // noticed.
             max = max.saturating_mul(2);
         }
         if live.sessions.len() >= max {
@@ -198,7 +199,7 @@ impl Sessions {
     pub(in crate::http) fn end(&self, id: &str) {
         let removed = {
             let mut live = self.live();
-            // The id of a connection is never the id of a session, whatever a request says.
+            // A request cannot end a connection by sending the connection's id as its session id.
             let is_session = |session: &Arc<HttpSession>| !session.is_connection();
             let is_there = live.sessions.get(id).is_some_and(is_session);
             is_there.then(|| live.sessions.remove(id)).flatten()
@@ -208,7 +209,7 @@ impl Sessions {
         }
     }
 
-    /// Ends a connection of 2024-11-05.
+    /// Ends a 2024-11-05 connection.
     pub(in crate::http) fn disconnect(&self, session: &HttpSession) {
         self.live().sessions.remove(&session.id);
         session.close();

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 /// The streams of a session at this instance.
 pub(super) struct LiveStreams {
     streams: FnvMap<u64, Arc<SessionStream>>,
-    /// Number of the standalone stream, which no request opened.
+    /// Number of the standalone stream, which is not opened by a request.
     standalone: u64,
     next: u64,
     /// Tasks that copy events to and from a store.
@@ -22,8 +22,8 @@ pub(super) struct LiveStreams {
 }
 
 impl LiveStreams {
-    /// Creates an empty table. The streams of a session have different numbers at each instance, and whenever its live part is
-    /// created again.
+    /// Creates an empty table. Numbering starts at a random value, so that streams of a session have different numbers
+    /// at each instance and each time its live part is created.
     pub(super) fn new() -> Self {
         let numbers = u64::from_ne_bytes(crate::random::random());
         let standalone = (numbers >> 2) & !1;
@@ -36,7 +36,7 @@ impl LiveStreams {
         }
     }
 
-    /// Returns `true` if there is no stream, and nothing that copies events.
+    /// Returns `true` if there are no streams and no tasks that copy events.
     pub(super) fn is_empty(&self) -> bool {
         self.streams.is_empty() && self.transfers.is_empty()
     }
@@ -50,12 +50,12 @@ impl LiveStreams {
     ) -> Arc<SessionStream> {
         self.sweep(limits);
         let number = self.next;
-        // Streams of requests have odd numbers.
+        // Streams opened by requests have odd numbers.
         self.next = number.saturating_add(2);
         self.add(SessionStream::new(number, properties, awaited, limits))
     }
 
-    /// Returns the standalone stream, creating it with these properties if there is none.
+    /// Returns the standalone stream, creating it with these properties if it does not exist.
     pub(super) fn standalone(
         &mut self,
         properties: StreamProperties,
@@ -67,7 +67,7 @@ impl LiveStreams {
         }
     }
 
-    /// Creates a copy of a stream of another instance, and ends an earlier copy.
+    /// Creates a copy of a stream from another instance and ends any earlier copy.
     pub(super) fn copy(&mut self, number: u64, after: u64, limits: &Limits) -> Arc<SessionStream> {
         let before = self.streams.remove(&number);
         if let Some(before) = before {
@@ -105,7 +105,7 @@ impl LiveStreams {
         }
     }
 
-    /// Drops streams that have ended, unless they are within the limits for streams that clients may resume.
+    /// Drops streams that have ended, unless clients may resume them and they are within the limits for such streams.
     pub(super) fn sweep(&mut self, limits: &Limits) {
         self.transfers.retain(|transfer| !transfer.is_finished());
         let now = Instant::now();
@@ -132,7 +132,7 @@ impl LiveStreams {
         }
     }
 
-    /// Takes all streams, to be [ended](Self::end); further ones end at once.
+    /// Takes all streams, to be [ended](Self::end); streams opened later end immediately.
     pub(super) fn close(&mut self) -> Self {
         self.is_closed = true;
         Self {

@@ -1,4 +1,4 @@
-//! Maintenance of live parts: those that are unused are dropped, and those in use keep their records alive.
+//! Maintains live parts: drops those that are unused and keeps the records of those in use from expiring.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -14,15 +14,15 @@ use crate::http::stores::session_storage::SessionStorage;
 
 /// Interval between checks of live parts.
 const TEND: Duration = Duration::from_secs(5);
-/// Interval between checks of records while work is in progress here.
+/// Interval between checks of records while work is in progress at this instance.
 const RENEW: Duration = Duration::from_secs(15);
-/// Time that an unused live part is kept. Longer than a token bucket of the session takes to fill up again.
+/// Time for which an unused live part is kept. It is longer than a session's token buckets take to refill.
 const LINGER: Duration = Duration::from_secs(5);
-/// Number of records that are checked concurrently.
+/// Maximum number of records that are checked concurrently.
 const TOGETHER: usize = 16;
 
 impl Sessions {
-    /// Adds a live part, and maintains it from now on.
+    /// Adds a live part and maintains it from now on.
     pub(super) fn add(self: &Arc<Self>, live: &mut LiveSessions, session: &Arc<HttpSession>) {
         let id = Arc::clone(&session.id);
         live.sessions.insert(id, Arc::clone(session));
@@ -31,7 +31,7 @@ impl Sessions {
         }
     }
 
-    /// Drops unused live parts, and ends those whose session has ended. Returns `false` if none are left.
+    /// Drops unused live parts and ends those whose session has ended. Returns `false` if none are left.
     async fn tend(&self) -> bool {
         let limits = self.limits();
         let mut ended = Vec::new();
@@ -48,7 +48,7 @@ impl Sessions {
                 due.extend(keep.map(|keep| (Arc::clone(session), keep)));
                 true
             });
-            // Gives back memory that only many sessions needed.
+            // Releases memory that is no longer needed after a peak in the number of sessions.
             let max = live.sessions.len().saturating_mul(2);
             live.sessions.shrink_to(max);
             let is_over = live.sessions.is_empty();
@@ -73,7 +73,8 @@ impl Sessions {
                 match loaded.await {
                     Ok(Some(record)) => session.know(&record),
                     Ok(None) => self.end(&session.id),
-                    // The error has been logged; work in progress continues, and the rest is checked next time.
+                    // The error has been logged. Work in progress continues, and the remaining records are checked next
+                    // time.
                     Err(StoreFailed) => has_failed.store(true, Ordering::Relaxed),
                 }
             };

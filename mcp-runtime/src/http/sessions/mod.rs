@@ -1,6 +1,6 @@
-//! Legacy sessions at this instance: their running calls, their streams, and how long all of that is kept.
+//! Legacy sessions at this instance: their running calls, their streams, and the time for which both are kept.
 //!
-//! The data of a session is in `stores`. The requests that begin, use and end a session are left to `legacy`.
+//! The data of a session is in `stores`. Requests that start, use and end a session are handled by `legacy`.
 
 pub(super) mod calls;
 pub(super) mod event_transfer;

@@ -1,4 +1,4 @@
-//! The time that the live part of a session is kept, and that its record is.
+//! The time for which the live part of a session and its record are kept.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::http::sessions::http_session::{HttpSession, SessionKind};
 use crate::limits::Limits;
 
 impl HttpSession {
-    /// Returns `true` if it is empty and was not used for the time `linger`.
+    /// Returns `true` if the live part is empty and has not been used for more than `linger`.
     pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
         let mut state = self.state();
         state.streams.sweep(limits);
@@ -18,7 +18,7 @@ impl HttpSession {
             && state.used.elapsed() > linger
     }
 
-    /// Returns the time for which the record is to be kept from now on, if it was not read for the time `after`.
+    /// Returns the time for which to keep the record from now on, if it has not been read for at least `after`.
     pub(super) fn renewal(&self, after: Duration, limits: &Limits) -> Option<Duration> {
         let state = self.state();
         let is_due =
@@ -36,7 +36,7 @@ impl HttpSession {
         })
     }
 
-    /// Returns `true` if its connection was silent for too long.
+    /// Returns `true` if the session's connection has been silent for too long.
     pub(super) fn is_expired(&self, limits: &Limits) -> bool {
         let state = self.state();
         self.kind == SessionKind::Connection

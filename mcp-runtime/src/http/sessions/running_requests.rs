@@ -1,4 +1,4 @@
-//! The requests of a session that are being served, by their ids.
+//! The requests that a session is serving, keyed by their ids.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::fnv::FnvMap;
 use crate::http::streams::session_stream::SessionStream;
 use crate::jsonrpc::RequestId;
 
-/// The requests of a session that are being served.
+/// The requests that a session is serving.
 #[derive(Default)]
 pub(super) struct RunningRequests {
     requests: FnvMap<RequestId, RunningRequest>,
@@ -26,9 +26,9 @@ pub(super) struct RunningRequest {
 
 /// The reason why a request is not served.
 pub(super) enum NotEntered {
-    /// A request with this id is being served.
+    /// A request with this id is already being served.
     Repeated,
-    /// The maximum number of requests is being served.
+    /// The maximum number of requests is already being served.
     TooMany,
 }
 
@@ -37,7 +37,7 @@ impl RunningRequests {
         self.requests.is_empty()
     }
 
-    /// Enters a request, if there are fewer than `max`, and returns its serial number.
+    /// Enters a request if there are fewer than `max`, and returns its serial number.
     pub(super) fn enter(&mut self, id: RequestId, max: usize) -> Result<u64, NotEntered> {
         let is_full = self.requests.len() >= max;
         let slot = match self.requests.entry(id) {
@@ -51,17 +51,17 @@ impl RunningRequests {
         Ok(serial)
     }
 
-    /// Returns a request that was entered, unless it was cancelled.
+    /// Returns a request that was entered, unless it has been cancelled.
     pub(super) fn get_mut(&mut self, id: &RequestId, serial: u64) -> Option<&mut RunningRequest> {
         let request = self.requests.get_mut(id);
         request.filter(|request| request.serial == serial)
     }
 
-    /// Removes a finished request; returns `false` if it was cancelled before.
+    /// Removes a finished request. Returns `false` if it had already been cancelled.
     pub(super) fn leave(&mut self, id: &RequestId, serial: u64) -> bool {
         match self.requests.remove_entry(id) {
             Some((_, request)) if request.serial == serial => true,
-            // A later request with the same id.
+            // This entry is for a later request with the same id.
             Some((id, request)) => {
                 self.requests.insert(id, request);
                 false
@@ -70,7 +70,7 @@ impl RunningRequests {
         }
     }
 
-    /// Removes a request; returns its task and the stream for its answer, if it has them.
+    /// Removes a request and returns its task and the stream for its answer, if it has them.
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<(AbortHandle, Arc<SessionStream>)> {
         self.requests.remove(id)?.task
     }
@@ -83,7 +83,7 @@ impl RunningRequests {
         }
     }
 
-    /// Drops the tasks of all requests.
+    /// Aborts the tasks of all requests.
     pub(super) fn abort(self) {
         for (task, _) in self
             .requests

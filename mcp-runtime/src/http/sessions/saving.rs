@@ -1,4 +1,4 @@
-//! Saving of changes to sessions, even if others change them at the same time.
+//! Saves changes to sessions, even if they are changed concurrently elsewhere.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::http::stores::record::SessionRecord;
 use crate::http::stores::session_storage::SessionStorage;
 use crate::http::stores::session_store::SessionStore;
 
-/// Maximum number of attempts to save a change, if others change the session too.
+/// Maximum number of attempts to save a change to a session that is being changed concurrently.
 const ATTEMPTS: usize = 8;
 
 impl Sessions {
-    /// Saves a change, even if others change the session at the same time.
+    /// Saves a change, even if the session is changed concurrently.
     pub(in crate::http) async fn save(&self, save: PendingSave) -> Result<(), HttpRefusal> {
         let SessionStorage::Store(store) = &self.storage else {
             return Ok(());
@@ -43,7 +43,7 @@ impl Sessions {
         Err(refusal.with_id(save.request))
     }
 
-    /// Saves a change and returns the new record; `None` if the session no longer exists.
+    /// Saves a change and returns the new record, or `None` if the session no longer exists.
     async fn save_in(
         &self,
         store: &dyn SessionStore,

@@ -17,14 +17,14 @@ impl From<StoreFailed> for HttpRefusal {
     }
 }
 
-/// A session that a request belongs to.
+/// The session that a request belongs to.
 pub(in crate::http) struct RequestSession<'h> {
     pub(in crate::http) id: &'h str,
     pub(in crate::http) record: Arc<SessionRecord>,
 }
 
 impl RequestSession<'_> {
-    /// Returns a change to save, requested by `request` or caused otherwise.
+    /// Returns a change to save. `request` is the request that made the change, if any.
     pub(in crate::http) fn save(
         &self,
         change: SessionUpdate,
@@ -38,7 +38,7 @@ impl RequestSession<'_> {
         }
     }
 
-    /// Returns the changes of the session since it was loaded, if any.
+    /// Returns the changes to the session since it was loaded, if any.
     pub(in crate::http) fn changed(
         &self,
         session: &HttpSession,
@@ -49,7 +49,7 @@ impl RequestSession<'_> {
     }
 }
 
-/// A change that is still to be saved.
+/// A change that has yet to be saved.
 pub(in crate::http) struct PendingSave {
     pub(super) id: Box<str>,
     pub(super) record: Arc<SessionRecord>,

@@ -1,4 +1,4 @@
-//! Stores for events of streams, for clients that reconnect at another instance: the trait.
+//! The trait for stores of stream events, which let clients resume a stream at another instance.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,29 +7,29 @@ use crate::http::stores::maybe_ready::MaybeReady;
 
 /// Stores the messages sent on the event streams of sessions, for clients that reconnect with `Last-Event-ID`.
 ///
-/// **Open**: implement it over a database that the instances of a server share, in addition to a [`SessionStore`]. A
-/// client whose connection broke then gets the rest of a stream at any instance, even while the call continues at the
-/// instance where it began. Without a shared store, each instance keeps the events of its own streams, within the same
-/// limits.
+/// **Open**: implement it on top of a database that all instances of a server share, in addition to a [`SessionStore`].
+/// A client that lost its connection can then receive the rest of a stream from any instance, even while the call
+/// continues at the instance where it started. Without a shared store, each instance keeps the events of its own
+/// streams, within the same limits.
 ///
-/// A stream is a list of entries at consecutive positions without gaps: first [`StreamEntry::Opened`] at position 0,
-/// then messages, and finally [`StreamEntry::Ended`]. A client names the last position it has seen. Nothing is sent
-/// before it was appended, unless appending fails: then it is retried a few times while the client receives what is
-/// available. A stream that could not be stored to its end, because the store or the instance failed, ends at other
-/// instances when the store drops it.
+/// A stream is a list of entries at consecutive positions: first [`StreamEntry::Opened`] at position 0, then messages,
+/// and finally [`StreamEntry::Ended`]. A client that reconnects names the last position it has seen. Messages are sent
+/// only after they have been appended, unless appending fails: it is then retried a few times, and the client meanwhile
+/// receives the messages that are available. If the store or the instance fails before the whole stream is stored, the
+/// stream ends at other instances when the store drops it.
 ///
-/// As with a [`SessionStore`], each operation may take [`limits.sessions.store_timeout`](crate::Limits), and errors
-/// are answered with 503.
+/// As with a [`SessionStore`], each operation may take up to [`limits.sessions.store_timeout`](crate::Limits), and a
+/// request for which the store fails receives 503.
 ///
 /// [`SessionStore`]: crate::http::SessionStore
 pub trait EventStore: Send + Sync + 'static {
-    /// Appends an entry to a stream of a session. From now on the stream is kept for the time `keep`, regardless of
-    /// earlier values: [`limits.sessions.streaming_idle_timeout`](crate::Limits) while it continues,
-    /// and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
+    /// Appends an entry to a stream of a session. From now on, the store keeps the stream for the time `keep`,
+    /// regardless of earlier values. `keep` is [`limits.sessions.streaming_idle_timeout`](crate::Limits) while the
+    /// stream continues and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
     ///
-    /// The entries of a stream are appended one after the other, by one instance; after an error or a timeout, the same
-    /// entry is appended again. `stream` is less than 2⁶³. A store may drop the oldest entries of a stream, and streams
-    /// of a session, when there are too many.
+    /// A single instance appends all entries of a stream, one after another. After an error or a timeout, it appends
+    /// the same entry again. `stream` is less than 2⁶³. A store may drop the oldest entries of a stream that has too
+    /// many, and streams of a session that has too many.
     fn append<'a>(
         &'a self,
         session: &'a str,
@@ -39,9 +39,9 @@ pub trait EventStore: Send + Sync + 'static {
         keep: Duration,
     ) -> MaybeReady<'a, ()>;
 
-    /// Returns the entries after the position `after`, in order; an empty list if there are none yet. `None` if the
-    /// stream is not kept for this session, the entry at the next position was dropped, or the position was never
-    /// reached.
+    /// Returns the entries after the position `after`, in order, or an empty list if there are none yet. Returns `None`
+    /// if the stream is not kept for this session, if the entry at the next position was dropped, or if the position
+    /// was never reached.
     fn read<'a>(
         &'a self,
         session: &'a str,
@@ -60,10 +60,10 @@ pub trait EventStore: Send + Sync + 'static {
     reason = "a store writes every kind of entry; a new kind would be lost"
 )]
 pub enum StreamEntry {
-    /// The stream begins.
+    /// The start of the stream.
     Opened,
-    /// A message was sent, as JSON.
+    /// A message sent on the stream, as JSON.
     Message(Arc<[u8]>),
-    /// The stream ends: no entries follow.
+    /// The end of the stream: no entries follow.
     Ended,
 }

@@ -1,4 +1,4 @@
-//! Results of stores: available at once, or later, or a failure.
+//! Results of store operations, available immediately or later.
 
 use std::fmt;
 use std::future::Future;
@@ -7,30 +7,30 @@ use std::time::Duration;
 use crate::context::StoreFuture;
 use crate::error::Causes;
 
-/// The result of a store operation: available at once, or later.
+/// The result of a store operation, available immediately or later.
 ///
-/// An immediate result, for data in memory, needs no allocation.
+/// A result that is available immediately, as for data in memory, needs no allocation.
 pub enum MaybeReady<'a, T> {
     /// The result is available.
     Ready(Result<T, Box<dyn std::error::Error + Send + Sync>>),
-    /// The result has to be waited for.
+    /// The result must be awaited.
     Later(StoreFuture<'a, T>),
 }
 
 impl<'a, T> MaybeReady<'a, T> {
-    /// Returns a result that is available.
+    /// Creates a result that is already available.
     pub const fn ready(value: T) -> Self {
         Self::Ready(Ok(value))
     }
 
-    /// Returns a result that has to be waited for.
+    /// Creates a result that must be awaited.
     pub fn later(
         future: impl Future<Output = Result<T, Box<dyn std::error::Error + Send + Sync>>> + Send + 'a,
     ) -> Self {
         Self::Later(Box::pin(future))
     }
 
-    /// Waits for the result, but no longer than `time`. The cause of a failure is logged.
+    /// Waits for the result for at most `time`. The cause of a failure is logged.
     pub(in crate::http) async fn within(self, time: Duration) -> Result<T, StoreFailed> {
         let known = match self {
             Self::Ready(known) => known,
@@ -54,6 +54,6 @@ impl<T: fmt::Debug> fmt::Debug for MaybeReady<'_, T> {
     }
 }
 
-/// A store failed; the cause has been logged.
+/// A store operation failed; the cause has been logged.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct StoreFailed;

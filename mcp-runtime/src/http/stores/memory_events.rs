@@ -1,4 +1,4 @@
-//! Events of streams kept in the memory of this process.
+//! Stream events kept in the memory of this process.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -11,10 +11,11 @@ use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::maybe_ready::MaybeReady;
 use crate::limits::Limits;
 
-/// Keeps events in the memory of this process, for servers in one process.
+/// Keeps stream events in the memory of this process, for servers that run in the same process.
 ///
-/// `limits.streams.max_replay_events` bounds the entries of a stream and the streams of a session; `limits.streams.max_replay_bytes`
-/// bounds the size of a stream and of a session. Streams that have ended are dropped first.
+/// `limits.streams.max_replay_events` limits the number of entries in a stream and the number of streams in a session;
+/// `limits.streams.max_replay_bytes` limits the size of a stream and the total size of a session's streams. Streams
+/// that have ended are dropped first.
 pub struct MemoryEvents {
     sessions: Mutex<HashMap<Box<str>, StoredStreams>>,
     max_entries: usize,
@@ -25,7 +26,7 @@ type StoredStreams = HashMap<u64, StoredStream>;
 
 struct StoredStream {
     entries: VecDeque<StreamEntry>,
-    /// Position of the first entry that is kept.
+    /// Position of the first entry still kept.
     first: u64,
     bytes: usize,
     until: Instant,
@@ -53,7 +54,7 @@ impl StoredStream {
         self.entries.push_back(entry);
     }
 
-    /// Drops the oldest entries when a limit is exceeded, but never the last entry.
+    /// Drops the oldest entries while a limit is exceeded, but never the last one.
     fn forget(&mut self, max_entries: usize, max_bytes: usize) {
         while self.entries.len() > 1 && (self.entries.len() > max_entries || self.bytes > max_bytes)
         {
@@ -93,7 +94,7 @@ impl EventStore for MemoryEvents {
         let now = Instant::now();
         let mut sessions = self.sessions();
         if !sessions.contains_key(session) {
-            // Only at new sessions, which are rarer than events.
+            // Done only for new sessions, which are rarer than events.
             sessions.retain(|_, streams| {
                 streams.retain(|_, log| now <= log.until);
                 !streams.is_empty()
@@ -110,14 +111,14 @@ impl EventStore for MemoryEvents {
             until: now,
         });
         if log.next() == position.saturating_add(1) {
-            // Repeated, because the instance did not learn that the first attempt succeeded.
+            // The entry is appended again because the instance did not learn that its first attempt succeeded.
             return MaybeReady::ready(());
         }
         if log.next() != position {
             return MaybeReady::Ready(Err("the entry does not follow the previous one".into()));
         }
         log.push(entry);
-        // A year, if the limit is too large for a clock.
+        // Falls back to one year if the time is too large for the clock.
         let until = now.checked_add(keep);
         log.until = until.unwrap_or_else(|| now + Duration::from_hours(24 * 365));
         log.forget(self.max_entries, self.max_bytes);

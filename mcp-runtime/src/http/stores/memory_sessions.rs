@@ -15,14 +15,14 @@ use crate::limits::Limits;
 
 /// Interval between searches for expired sessions, in microseconds.
 const SWEEP: u64 = 5_000_000;
-/// Divisor: one in this many sessions is recorded as idle when all of them are examined.
+/// One in this many sessions is recorded as idle each time all of them are examined.
 const SHARE: usize = 16;
 
-/// Keeps sessions in the memory of this process: the default, and a store that servers in one process can share.
+/// Keeps sessions in the memory of this process. This is the default store; servers in the same process can share one.
 ///
-/// Holds at most `limits.sessions.max_sessions`, and at most `limits.sessions.max_per_principal` per principal. When exceeded, the
-/// session that was idle longest (of that principal) ends to make room. Sessions with running calls do not end this
-/// way.
+/// Holds at most `limits.sessions.max_sessions` sessions in total and `limits.sessions.max_per_principal` for each
+/// principal. When a limit is exceeded, the session (of that principal) that has been idle longest ends to make room.
+/// Sessions with running calls never end this way.
 pub struct MemorySessions {
     table: Mutex<SessionTable>,
     began: Instant,
@@ -33,14 +33,15 @@ pub struct MemorySessions {
 #[derive(Default)]
 struct SessionTable {
     entries: ById<Box<str>, StoredSession>,
-    /// The longest idle sessions when all were last examined, the longest idle last, each with its last use at that time.
+    /// The sessions that had been idle longest when all were last examined, each with the time of its last use before
+    /// that. The one that had been idle longest is last.
     idle: Vec<(u64, Box<str>)>,
     /// The sessions of each principal, possibly including some that have ended.
     owned: HashMap<Box<str>, Vec<Box<str>>>,
     swept: u64,
 }
 
-/// A session. Times are microseconds since the start, half the size of an instant.
+/// A session. Times are stored as microseconds since the store was created, which takes half the space of an `Instant`.
 struct StoredSession {
     record: Arc<SessionRecord>,
     used: u64,
@@ -59,7 +60,7 @@ impl MemorySessions {
         }
     }
 
-    /// Locks the table, removes expired entries if that is due, and returns the table and the current time.
+    /// Locks the table, removes expired entries if a sweep is due, and returns the table and the current time.
     fn table(&self) -> (MutexGuard<'_, SessionTable>, u64) {
         let now = microseconds(self.began.elapsed());
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +86,7 @@ impl SessionTable {
         self.entries.get_mut(id).filter(|entry| now <= entry.until)
     }
 
-    /// Ends the session that was idle longest; returns `false` if none is idle.
+    /// Ends the session that has been idle longest. Returns `false` if none is idle.
     fn make_room(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
         if self.end_idle(in_use) {
             return true;
@@ -105,7 +106,7 @@ impl SessionTable {
         self.end_idle(in_use)
     }
 
-    /// Does the same among the recorded sessions. Any session that was not recorded, or was used since, was used later.
+    /// Does the same for the sessions recorded as idle. All others, and those used since, were used more recently.
     fn end_idle(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
         while let Some((used, id)) = self.idle.pop() {
             let entry = self.entries.get(&id);
@@ -116,8 +117,8 @@ impl SessionTable {
         false
     }
 
-    /// Makes room for one more session of a principal, who may have `max` of them; returns `false` if none of theirs
-    /// is idle.
+    /// Makes room for another session of a principal that may have up to `max` sessions. Returns `false` if all of the
+    /// principal's sessions are in use.
     fn make_room_of(&mut self, owner: &str, max: usize, in_use: &dyn Fn(&str) -> bool) -> bool {
         let Some(ids) = self.owned.get_mut(owner) else {
             return true;

@@ -1,6 +1,6 @@
-//! Stores: the data of sessions and the events of their streams, in memory, in a database, or with the client.
+//! Stores for session data and stream events: in memory, in a database, or with the client.
 //!
-//! A store keeps data only. The live part of a session, with its calls and streams, is left to `sessions`.
+//! A store keeps only data. The live part of a session, with its calls and streams, is in `sessions`.
 
 pub(super) mod event_store;
 pub(super) mod http_sessions;

@@ -1,4 +1,4 @@
-//! The data of a session, as it is stored.
+//! The data of a session in its stored form.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,8 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 /// The data of a legacy session: the protocol version, the client's description of itself, its log level and subscriptions,
 /// and the owner.
 ///
-/// Wire: none; this is for a [`SessionStore`](crate::http::SessionStore). As JSON, it is an object of a few hundred bytes.
+/// Never sent to clients: records are only for a [`SessionStore`](crate::http::SessionStore). As JSON, a record is an
+/// object of a few hundred bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
     changes: u32,
@@ -22,12 +23,12 @@ pub struct SessionRecord {
     version: ProtocolVersion,
     level: LoggingLevel,
     ready: bool,
-    /// `true` for the lists whose changes it is notified of: tools, prompts, resources.
+    /// For tools, prompts and resources, in this order: `true` if the client is notified of list changes.
     lists: [bool; 3],
-    /// The changes of lists that the client has seen: those before the session began.
+    /// The list changes that the client has already seen, which are those made before the session started.
     #[serde(default, skip_serializing_if = "Version::is_unknown")]
     seen: Version,
-    /// The JSON of [`Client`], which takes less memory than the parsed form.
+    /// A [`ClientRecord`] as JSON, which takes less memory than the parsed form.
     client: Box<str>,
     uris: Box<[Box<str>]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,21 +43,21 @@ struct ClientRecord<'c> {
 }
 
 impl SessionRecord {
-    /// Returns the number of times the record was written: one for a new session, and one more for each change.
+    /// Returns how many times the record has been written: once for a new session, and once more for each change.
     #[must_use]
     pub const fn changes(&self) -> u32 {
         self.changes
     }
 
-    /// Returns the owner: the [`key`](crate::Principal::key) of the principal that began the session, if there was one.
-    /// Requests of other callers are answered as if there were no such session.
+    /// Returns the owner: the [`key`](crate::Principal::key) of the principal that started the session, if there was
+    /// one. Requests from other callers are answered as if the session did not exist.
     #[must_use]
     pub fn owner(&self) -> Option<&str> {
         self.owner.as_deref()
     }
 
-    /// Creates the record of a new session of this caller; `lists` are those whose changes it is notified of, and `seen`
-    /// are their changes so far.
+    /// Creates the record for a new session of this caller. `lists` are the lists whose changes the client is notified
+    /// of, and `seen` counts their changes so far.
     pub(in crate::http) fn new(
         params: &InitializeParams,
         (lists, seen): (&Filter, Version),
@@ -70,7 +71,7 @@ impl SessionRecord {
         record
     }
 
-    /// Creates the record of a client of which only the protocol version is known.
+    /// Creates the record for a client about which only the protocol version is known.
     pub(in crate::http) fn unknown(version: ProtocolVersion) -> Self {
         Self {
             changes: 1,
@@ -134,7 +135,7 @@ impl SessionRecord {
         }
     }
 
-    /// Returns the record after a change, with at most `max` resources subscribed to.
+    /// Returns the record with a change applied, adding subscriptions only up to a total of `max`.
     pub(in crate::http) fn changed(&self, change: &SessionUpdate, max: usize) -> Self {
         let mut uris = self.uris.to_vec();
         uris.retain(|uri| !change.unfollowed.contains(uri));
@@ -160,7 +161,7 @@ fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> 
         capabilities: Cow::Borrowed(capabilities),
         info: info.map(Cow::Borrowed),
     };
-    // Values that were read from JSON can be written as JSON.
+    // Serialization cannot fail because the values were parsed from JSON.
     serde_json::to_string(&client).unwrap_or_default().into()
 }
 
@@ -174,7 +175,7 @@ pub(in crate::http) struct SessionUpdate {
 }
 
 impl SessionUpdate {
-    /// Returns the difference between a record and the present state.
+    /// Returns the difference between a record and the current state.
     pub(in crate::http) fn between(before: &SessionRecord, now: SessionMemory) -> Self {
         let unfollowed = before.uris.iter().filter(|uri| !now.uris.contains(uri));
         Self {

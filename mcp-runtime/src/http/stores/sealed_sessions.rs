@@ -1,6 +1,6 @@
-//! Sessions that their clients keep: the id is the sealed result of the handshake, with its expiry time.
+//! Sessions kept by their clients: the id is the sealed result of the handshake, including its expiry time.
 //!
-//! Sealed with the keys of `requestState`, and bound to the name of the server.
+//! Ids are sealed with the same keys as `requestState` and bound to the server's name.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::dispatch::seal::{self, Binding};
 
 use crate::http::stores::record::SessionRecord;
 
-/// Seals and opens the ids of sessions.
+/// Seals and opens session ids.
 pub(in crate::http) struct SealedSessions {
     dispatcher: Arc<Dispatcher>,
     binding: [u8; 32],
@@ -20,7 +20,7 @@ impl SealedSessions {
         let binding = Binding {
             server: &dispatcher.identity().implementation().name,
             principal: "",
-            // No call uses this method, so the state of a call is never a session.
+            // No call uses this method, so the state of a call can never be opened as a session.
             method: "initialize",
             name: "",
             arguments: "",
@@ -31,7 +31,7 @@ impl SealedSessions {
         }
     }
 
-    /// Returns the id of a session.
+    /// Seals a session and returns its id.
     pub(in crate::http) fn seal(&self, record: &SessionRecord) -> Option<String> {
         let plain = serde_json::to_vec(record).ok()?;
         let time = self.dispatcher.limits().sessions.sealed_timeout;
@@ -41,7 +41,7 @@ impl SealedSessions {
             .seal_until(&self.binding, &plain, expiry)
     }
 
-    /// Returns the session with this id; `None` if the id was not sealed by this server, or has expired.
+    /// Returns the session with this id, or `None` if this server did not seal the id or the id has expired.
     pub(in crate::http) fn open(&self, id: &str) -> Option<SessionRecord> {
         if id.len() > self.dispatcher.limits().sessions.max_sealed_bytes {
             return None;

@@ -1,4 +1,4 @@
-//! Ids of sessions: as confidential as passwords, because an id is all that is needed to use a session.
+//! Session ids. They are as confidential as passwords, because knowing an id is enough to use the session.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -10,10 +10,10 @@ pub(in crate::http) fn random_id() -> String {
     crate::random::random_id::<32>()
 }
 
-/// A map by ids that this server generated.
+/// A map keyed by ids that this server generated.
 pub(in crate::http) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdSuffixHasher>>;
 
-/// Hashes the end of an id, which is as random as the whole.
+/// Hashes only the end of an id, which is as random as the rest.
 #[derive(Default)]
 pub(in crate::http) struct IdSuffixHasher(Fnv);
 
@@ -27,9 +27,9 @@ impl Hasher for IdSuffixHasher {
     }
 }
 
-/// Returns `true` if this has the form of a generated id, so that stores are not asked for anything else.
+/// Returns `true` if `id` has the form of a generated id. Stores are never queried for other values.
 pub(in crate::http) fn is_id(id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    // All bytes are checked, without an early exit: a processor checks many at a time.
+    // Checks every byte with no early exit, so that the processor can check many at a time.
     id.len() == 43 && id.bytes().fold(true, |all, byte| all & is_plain(byte))
 }

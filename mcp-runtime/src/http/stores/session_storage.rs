@@ -1,4 +1,4 @@
-//! Storage of sessions: in a store, with their clients (sealed), or not at all.
+//! Session storage: in a store, with the client (sealed), or none at all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::http::stores::sealed_sessions::SealedSessions;
 use crate::http::stores::session_id::is_id;
 use crate::http::stores::session_store::SessionStore;
 
-/// Storage of sessions.
+/// The storage for a server's sessions.
 pub(in crate::http) enum SessionStorage {
     Store(Arc<dyn SessionStore>),
     #[cfg(feature = "sealing")]
@@ -32,12 +32,12 @@ impl SessionStorage {
         }
     }
 
-    /// Returns `true` if anything after the handshake is remembered.
+    /// Returns `true` if changes to a session after the handshake are remembered.
     pub(in crate::http) fn is_lasting(&self) -> bool {
         matches!(self, Self::Store(_))
     }
 
-    /// Returns the session with this id, if there is one.
+    /// Returns the session with this id, if it exists.
     pub(in crate::http) fn load<'a>(
         &'a self,
         id: &'a str,

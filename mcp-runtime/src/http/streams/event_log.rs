@@ -1,4 +1,4 @@
-//! The events of one stream: those that were sent, those to be sent, and the position of the reader. Bounded.
+//! The bounded log of a stream: events that were sent, events still to be sent, and the position of the reader.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 use crate::limits::Limits;
 
-/// The limits of a log: unread events, events that are kept for a client that reconnects, and their size.
+/// The limits of a log: the size of unread events, and the number and size of the events kept for a client that
+/// reconnects.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) outgoing: usize,
@@ -19,27 +20,28 @@ pub(super) struct Bounds {
 /// The events of one stream.
 pub(super) struct EventLog {
     pub(super) events: VecDeque<Arc<[u8]>>,
-    /// Position of the first event that is kept, and of the next event. Position 0 is that of the priming event.
+    /// Positions of the first event still kept and of the next event. The priming event has position 0.
     pub(super) first: u64,
     pub(super) next: u64,
-    /// Position up to which events may be read because they are stored; the maximum if events are not stored at all.
+    /// Position up to which events may be read because they have been stored, or the maximum if events are not stored
+    /// at all.
     pub(super) stored: u64,
-    /// Position up to which events were read.
+    /// Position up to which events have been read.
     pub(super) read: u64,
     pub(super) kept_bytes: usize,
     pub(super) unread_bytes: usize,
-    /// Number of answers still to come. Never zero for a standalone stream, until it ends.
+    /// Number of answers still to come. For a standalone stream, it is never zero until the stream ends.
     pub(super) awaited: usize,
-    /// Set once a message other than an answer was sent.
+    /// Set once a message other than an answer has been sent.
     pub(super) has_notifications: bool,
-    /// Position at which the connection is to be closed.
+    /// Position at which to close the connection.
     pub(super) close_at: Option<u64>,
     /// Time of the last answer.
     pub(super) finished: Option<Instant>,
     /// Number of the current reader.
     pub(super) reader: u64,
     pub(super) waker: Option<Waker>,
-    /// Set once a task stores the events.
+    /// Set once a task is storing the events.
     pub(super) is_storing: bool,
     /// Waker of that task.
     pub(super) storer: Option<Waker>,
@@ -56,7 +58,8 @@ impl Bounds {
 }
 
 impl EventLog {
-    /// Creates a log for `awaited` answers. Events that are stored for other instances can be read once they are stored.
+    /// Creates a log for `awaited` answers. If `is_stored`, events can be read only after they have been stored for
+    /// other instances.
     pub(super) fn new(awaited: usize, is_stored: bool) -> Self {
         Self {
             events: VecDeque::new(),
@@ -122,7 +125,7 @@ impl EventLog {
         self.events.get(index)
     }
 
-    /// Drops the oldest events that were read and stored, when the limits for clients that reconnect are exceeded.
+    /// Drops the oldest events that have been read and stored while the limits for clients that reconnect are exceeded.
     pub(super) fn forget(&mut self, bounds: Bounds) {
         while self.first < self.read.min(self.stored)
             && (self.events.len() > bounds.events || self.kept_bytes > bounds.bytes)

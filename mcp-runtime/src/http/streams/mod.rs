@@ -1,6 +1,6 @@
-//! Resumable event streams: the events of a session, which outlive the connections that carry them.
+//! Resumable event streams, which carry a session's events and outlive individual connections.
 //!
-//! The session that owns a stream is left to `sessions`, and copies of streams at other instances are, too.
+//! The sessions that own streams, and the copies of streams at other instances, are in `sessions`.
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
 

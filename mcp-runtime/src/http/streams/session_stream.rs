@@ -1,8 +1,9 @@
-//! One stream of a session: the answers and other messages that requests and the server send on it.
+//! A stream of a session, on which requests and the server send answers and other messages.
 //!
-//! A stream outlives the connection that carries it. Unread events are kept until they are read; events that were read are
-//! kept for a while, for a client that lost its connection and reconnects. Both are bounded. The newest reader wins: an
-//! older one ends. Events that are stored for other instances can be read only once they are stored.
+//! A stream outlives the connection that carries it. Unread events are kept until they are read. Events that have been
+//! read are kept for a while, in case the client loses its connection and reconnects. Both are bounded. A new reader
+//! replaces an older one, which ends. Events to be stored for other instances can be read only after they have been
+//! stored.
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
 
@@ -16,16 +17,16 @@ use crate::http::stores::event_store::StreamEntry;
 use crate::http::streams::event_log::{Bounds, EventLog};
 use crate::limits::Limits;
 
-/// Returns `true` if the stream with this number is standalone: no request opened it, it awaits no answer, and it ends with
-/// its session.
+/// Returns `true` if the stream with this number is standalone: it is not opened by a request, awaits no answer, and
+/// ends with its session.
 pub(in crate::http) const fn is_standalone(number: u64) -> bool {
     number.is_multiple_of(2)
 }
 
-/// One stream of a session.
+/// A stream of a session.
 pub(in crate::http) struct SessionStream {
     pub(in crate::http) number: u64,
-    /// `true` if its call runs at another instance.
+    /// `true` if the stream's call runs at another instance.
     pub(in crate::http) is_copy: bool,
     pub(super) properties: StreamProperties,
     pub(super) bounds: Bounds,
@@ -35,7 +36,7 @@ pub(in crate::http) struct SessionStream {
 /// The properties of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct StreamProperties {
-    /// `true` if its client accepts events; if not, only answers are kept.
+    /// `true` if its client accepts events; otherwise, only answers are kept.
     pub(in crate::http) takes_events: bool,
     pub(in crate::http) resumption: Resumption,
     /// `true` if its events are stored for other instances.
@@ -47,9 +48,9 @@ pub(in crate::http) struct StreamProperties {
 pub(in crate::http) enum Resumption {
     /// A client cannot resume it.
     Never,
-    /// A client can resume it after an event, by its id.
+    /// A client can resume it after an event by sending the event's id.
     ById,
-    /// In addition, the stream begins with an event that only has an id (2025-11-25 and later).
+    /// In addition, the stream starts with an event that has only an id (2025-11-25 and later).
     Primed,
 }
 
@@ -78,7 +79,7 @@ impl SessionStream {
         }
     }
 
-    /// Creates a copy of a stream whose call runs at another instance, for the events after a position.
+    /// Creates a copy of a stream whose call runs at another instance, starting after a position.
     pub(in crate::http) fn copy(number: u64, after: u64, limits: &Limits) -> Self {
         let properties = StreamProperties {
             takes_events: true,
@@ -98,7 +99,7 @@ impl SessionStream {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues an answer. It is always accepted: it was requested, and its size is bounded.
+    /// Queues an answer. Answers are always accepted because they were requested and their size is bounded.
     pub(in crate::http) fn answer(&self, message: &[u8]) {
         let mut log = self.log();
         log.push(message.into(), true, self.bounds);
@@ -112,26 +113,26 @@ impl SessionStream {
         self.log().push(message, false, self.bounds);
     }
 
-    /// Records that one answer will not come.
+    /// Records that one answer will not be sent.
     pub(in crate::http) fn give_up(&self) {
         if !is_standalone(self.number) {
             self.log().settle();
         }
     }
 
-    /// Ends the stream: no more answers will come.
+    /// Ends the stream because no more answers will be sent.
     pub(in crate::http) fn end(&self) {
         let mut log = self.log();
         log.awaited = 0;
         log.finish();
     }
 
-    /// Returns `true` if the maximum number of bytes waits to be read.
+    /// Returns `true` if the stream holds the maximum number of unread bytes.
     pub(in crate::http) fn is_full(&self) -> bool {
         self.log().room(self.bounds) == 0
     }
 
-    /// Returns the number of bytes that may be added to those that wait to be read; zero once the stream has ended.
+    /// Returns the number of unread bytes that may be added, which is zero once the stream has ended.
     pub(in crate::http) fn room(&self) -> usize {
         let log = self.log();
         match log.awaited {
@@ -140,14 +141,14 @@ impl SessionStream {
         }
     }
 
-    /// Returns the number of bytes that wait to be read.
+    /// Returns the number of unread bytes.
     #[cfg(test)]
     pub(in crate::http) fn unread(&self) -> usize {
         self.log().unread_bytes
     }
 
-    /// Returns the time of the last answer, and the number of bytes kept for clients that reconnect; `None` if answers are
-    /// still to come.
+    /// Returns the time of the last answer and the number of bytes kept for clients that reconnect, or `None` if
+    /// answers are still to come.
     pub(in crate::http) fn finished(&self) -> Option<(Instant, usize)> {
         let log = self.log();
         log.finished.map(|at| (at, log.kept_bytes))
@@ -158,12 +159,12 @@ impl SessionStream {
         self.properties.resumption > Resumption::Never
     }
 
-    /// Returns `true` if entries are to be stored and no task does so yet. The caller must do so from now on.
+    /// Returns `true` if entries are to be stored and no task is storing them yet. The caller must then do so.
     pub(in crate::http) fn begin_storing(&self) -> bool {
         self.properties.is_stored && !std::mem::replace(&mut self.log().is_storing, true)
     }
 
-    /// Waits for the entry at a position. `None` if it was dropped already.
+    /// Waits for the entry at a position. Returns `None` if it has already been dropped.
     pub(in crate::http) fn poll_entry(
         &self,
         position: u64,
@@ -184,7 +185,7 @@ impl SessionStream {
         Poll::Pending
     }
 
-    /// Records that the entries before this position are stored, or need not be waited for.
+    /// Records that the entries before this position have been stored or that readers need not wait for them.
     pub(in crate::http) fn stored(&self, position: u64) {
         let mut log = self.log();
         log.stored = log.stored.max(position);

@@ -1,4 +1,4 @@
-//! Reading a stream of a session, from any position that is still kept.
+//! Reads a stream of a session from any position that is still kept.
 
 use std::sync::Arc;
 use std::task::Context;
@@ -8,8 +8,8 @@ use crate::http::response::sse;
 use crate::http::streams::session_stream::{Resumption, SessionStream};
 
 impl SessionStream {
-    /// Returns a reader of the events from `position` on. `None` if the event at `position` is no longer kept, or `position` was never
-    /// reached.
+    /// Returns a reader for the events from `position` on, or `None` if the event at `position` is no longer kept or
+    /// `position` was never reached.
     pub(in crate::http) fn reader(
         self: &Arc<Self>,
         position: u64,
@@ -49,7 +49,7 @@ impl StreamReader {
         self.stream.log().reader == self.me
     }
 
-    /// Appends the available events. The connection ends with the status `Ended`, although the stream may go on.
+    /// Appends the available events. `Ended` means that the connection ends, although the stream may continue.
     pub(in crate::http) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -67,7 +67,7 @@ impl StreamReader {
         let end = log.close_at.unwrap_or(log.next).min(log.next);
         while self.position < end.min(log.stored) && out.len() < MAX_POLLED_BYTES {
             let Some(event) = log.event(self.position) else {
-                // Dropped, which never happens to unread events.
+                // The event has been dropped, which never happens to unread events.
                 return StreamStatus::Ended;
             };
             let id = stream

@@ -1,4 +1,4 @@
-//! A timer that may be polled and moved at no cost.
+//! A timer that is cheap to poll and to move.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-/// A timer whose deadline may be moved to a later time at no cost: it checks again when the earlier deadline is
-/// reached. Polling it again from the same task is also cheap.
+/// A timer whose deadline can be moved to a later time at no cost, because it checks the deadline again when the
+/// earlier one is reached. Polling it again from the same task is also cheap.
 #[derive(Default)]
 pub(in crate::http) struct Alarm(Option<(Pin<Box<Sleep>>, Waker)>);
 
@@ -34,7 +34,8 @@ impl Alarm {
     }
 }
 
-/// Returns the end of a time limit; a year from now, later than any limit, if it is too far away for a clock.
+/// Returns the end of a time limit. If the clock cannot represent it, returns a time one year from now, which is later
+/// than any practical limit.
 pub(in crate::http) fn after(now: Instant, time: Duration) -> Instant {
     let far = || now + Duration::from_hours(24 * 365);
     now.checked_add(time).unwrap_or_else(far)

@@ -1,8 +1,8 @@
-//! The expiry of streams: a stream ends when the credentials of its caller expire.
+//! Stream expiry: a stream ends when its caller's credentials expire.
 //!
-//! A token is checked with the request that carries it, but the stream that answers the request can last for days. So the
-//! stream ends when the token expires, and its client reconnects with a new one. For a session, the latest expiry of all
-//! tokens that its caller sent counts: a client that sends a new token in time need not reconnect.
+//! A token is checked when a request carries it, but the stream that answers the request can last for days. The stream
+//! therefore ends when the token expires, and its client reconnects with a new one. A session's stream ends only when
+//! all tokens that its caller has sent have expired, so a client that sends a new token in time need not reconnect.
 //!
 //! Source: `docs/requirements.md`, SUBS-11.
 
@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use crate::context::Principal;
 use crate::http::timers::alarm::{Alarm, after};
 
-/// The end of the validity of credentials.
+/// The time until which credentials are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::http) enum Until {
     Time(SystemTime),
-    /// No expiry is known, or there are no credentials.
+    /// The expiry is unknown, or there are no credentials.
     Always,
 }
 
@@ -35,14 +35,14 @@ impl Until {
 /// A timer for the expiry of credentials.
 #[derive(Default)]
 pub(in crate::http) struct Expiry {
-    /// An expiry, and the same time on the clock of the runtime, which is never set back.
+    /// An expiry and the corresponding time on the runtime's clock, which is never set back.
     due: Option<(SystemTime, Instant)>,
     alarm: Alarm,
 }
 
 impl Expiry {
-    /// Returns `true` if the credentials have expired; if not, wakes this task when they do. The expiry may move to a
-    /// later time.
+    /// Returns `true` if the credentials have expired; otherwise, wakes this task when they do. The expiry may be moved
+    /// to a later time.
     pub(in crate::http) fn poll(&mut self, until: Until, cx: &mut Context<'_>) -> bool {
         let Until::Time(time) = until else {
             return false;

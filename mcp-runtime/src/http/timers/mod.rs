@@ -1,6 +1,6 @@
-//! Times at which something is due: the shutdown of the server, the expiry of credentials, the end of a silence.
+//! Timers for server shutdown, the expiry of credentials, and silent calls.
 //!
-//! A timer says that it is due; the stream or connection that polls it decides the consequences.
+//! A timer only reports that it is due; the stream or connection that polls it decides how to react.
 
 pub(super) mod alarm;
 pub(super) mod expiry;

@@ -1,8 +1,8 @@
-//! The time that a call may be silent before its response begins.
+//! The maximum time for which a call may be silent before its response starts.
 //!
-//! Proxies and clients give up on a response that does not begin. So after some seconds it begins as an event stream, on
-//! which comments are sent until the answer is available. It does not once the server was told to stop: a call that is not
-//! answered in time then gets a status that says so.
+//! Proxies and clients give up on a response that does not start. After a few seconds, the response therefore starts as
+//! an event stream, and comments are sent on it until the answer is available. This no longer happens once the server
+//! has been told to stop, so that a call that is not answered in time can receive an error status.
 
 use std::task::Context;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::cancellation::CancellationToken;
 use crate::http::timers::alarm::{Alarm, after};
 use crate::limits::Limits;
 
-/// The silence of one call, measured from the first poll.
+/// The silence timeout of a single call, measured from the first poll.
 pub(in crate::http) struct SilenceTimeout {
     limit: Duration,
     shutdown: CancellationToken,
@@ -31,7 +31,7 @@ impl SilenceTimeout {
         }
     }
 
-    /// Returns `true` if the silence has lasted too long; if not, wakes this task when it has.
+    /// Returns `true` if the silence has lasted too long; otherwise, wakes this task when it has.
     pub(in crate::http) fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
         let begin = || after(Instant::now(), self.limit);
         let due = *self.due.get_or_insert_with(begin);

@@ -1,4 +1,4 @@
-//! The request to stop the server, for code that polls it repeatedly.
+//! The request to stop the server, in a form that can be polled repeatedly.
 
 use std::pin::Pin;
 use std::task::{Context, Waker};
@@ -8,9 +8,9 @@ use crate::cancellation::CancellationToken;
 /// Polls for the request to stop the server.
 pub(in crate::http) struct Stopping {
     shutdown: CancellationToken,
-    /// Completes when the server was told to stop.
+    /// Completes when the server is told to stop.
     cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// The waker of the task that was registered last.
+    /// The most recently registered waker.
     waker: Option<Waker>,
 }
 
@@ -25,8 +25,8 @@ impl Stopping {
         }
     }
 
-    /// Returns `true` once the server was told to stop; until then, registers the task to be woken. Polling again from
-    /// the same task is cheap.
+    /// Returns `true` once the server has been told to stop; until then, registers the task to be woken. Polling again
+    /// from the same task is cheap.
     pub(in crate::http) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         if self.shutdown.is_cancelled() {
             return true;

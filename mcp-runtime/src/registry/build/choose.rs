@@ -1,4 +1,4 @@
-//! Selection of the definitions that are served.
+//! Selection of the definitions to serve.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use super::Build;
 use crate::handler::definition::{Definition, Kind, Owner, Selected};
 
-/// Maximum number of methods named in one message.
+/// Maximum number of methods listed in one message.
 const LISTED: usize = 5;
 
-/// Returns the definitions to serve, each with its rank in the program.
+/// Returns the definitions to serve, each with its position in the program.
 pub(super) fn choose(
     only: Option<&[Selected]>,
     tags: &[String],
@@ -92,7 +92,7 @@ pub(super) fn choose(
     chosen
 }
 
-/// Returns the message about methods without a value to be called on.
+/// Formats the message that reports methods for which the server has no receiver.
 fn orphaned(owner: &str, methods: &[&Definition]) -> String {
     let mut text = match methods {
         [_] => format!("1 method of `{owner}` has"),
@@ -109,7 +109,7 @@ fn orphaned(owner: &str, methods: &[&Definition]) -> String {
     text
 }
 
-/// Returns the message about a server that serves nothing.
+/// Returns the message that reports that the server has nothing to serve.
 pub(super) fn nothing() -> String {
     "nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if \
      your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server \

@@ -1,4 +1,4 @@
-//! Attaches completers to the arguments of prompts and templates.
+//! Attaching completers to the arguments of prompts and templates.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::registry::callable::Callable;
 use crate::registry::complete::{Completer, Completions};
 
 impl Build {
-    /// Returns the completer that an argument of `target` names.
+    /// Returns the completer named by an argument of `target`.
     pub(super) fn named(
         &mut self,
         target: &'static Definition,
@@ -62,7 +62,7 @@ impl Build {
         Ok(made.map_or(Completer::Nothing, Completer::Function))
     }
 
-    /// Builds a completer. Called once for each.
+    /// Builds a completer. Called once for each completer.
     fn complete(&mut self, completer: &'static Definition) -> Option<Arc<Callable>> {
         self.check_states(completer);
         if completer.receiver.is_some() && self.receiver(completer).is_none() {
@@ -75,7 +75,7 @@ impl Build {
         self.convert(completer).map(Arc::new)
     }
 
-    /// Attaches the completers whose own options name `target`.
+    /// Attaches the completers whose options name `target`.
     pub(super) fn reverse(&mut self, target: &'static Definition, completions: &mut Completions) {
         if !target.kind.is_completed() {
             return;

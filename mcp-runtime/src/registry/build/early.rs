@@ -1,13 +1,14 @@
-//! Edits made before the start, applied in order to the program's definitions.
+//! Edits requested before the server starts. They are applied in order to the program's definitions.
 //!
-//! Hiding an item that does not exist is an error here, because a misspelt name would leave the intended item visible.
+//! At this stage, hiding an item that does not exist is an error, because a misspelt name would leave the intended item
+//! visible.
 
 use super::Names;
 use crate::context::Edit;
 use crate::registry::edit::{self, Missing, NameTaken};
 use crate::registry::snapshot::Snapshot;
 
-/// Applies the edits. Those that cannot be applied are added to `problems`.
+/// Applies the edits. If one cannot be applied, the reason is added to `problems`.
 pub(super) fn apply(
     snapshot: &mut Snapshot,
     edits: Vec<Edit>,
@@ -55,7 +56,7 @@ fn no_such(noun: &str, Missing { name, suggestion }: &Missing) -> String {
     )
 }
 
-/// Merges adjacent edits of the same list, because every edit copies its list.
+/// Merges adjacent edits to the same list, because each edit copies its list.
 fn merge(edits: Vec<Edit>) -> Vec<Edit> {
     let mut merged: Vec<Edit> = Vec::new();
     for edit in edits {

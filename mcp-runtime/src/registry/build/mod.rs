@@ -1,4 +1,4 @@
-//! Gathers annotated functions and dynamic definitions into the first snapshot, and reports all problems.
+//! Gathers annotated functions and dynamic definitions into the first snapshot and reports all problems.
 
 mod choose;
 mod completers;
@@ -24,19 +24,19 @@ use choose::{choose, nothing};
 /// The sources of a server's definitions.
 #[derive(Debug)]
 pub(crate) struct Sources {
-    /// Functions selected individually; `None` if there is no selection.
+    /// The functions selected individually, or `None` if there is no selection.
     pub(crate) only: Option<Vec<Selected>>,
-    /// The selected tags. With neither these nor `only`, everything linked in is served.
+    /// The selected tags. If there are none and `only` is `None`, all functions that are linked in are served.
     pub(crate) tags: Vec<String>,
-    /// The scopes that all definitions with a tag require.
+    /// The scopes that a tag requires, which apply to all definitions with that tag.
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
-    /// Values whose methods are served.
+    /// The values whose methods are served.
     pub(crate) receivers: Vec<Receiver>,
-    /// Shared state, checked against the handlers' parameters.
+    /// The shared state, which is checked against the handlers' parameters.
     pub(crate) states: Arc<States>,
-    /// Edits made before the start, in order.
+    /// Edits requested before the server starts, in order.
     pub(crate) early: Vec<Edit>,
-    /// Lists that are declared although they may be empty at first.
+    /// Lists to declare even if they are empty at first.
     pub(crate) offered: Vec<Capability>,
     /// Maximum number of items on a list page.
     pub(crate) page_size: usize,
@@ -89,12 +89,12 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
     assemble(sources, definitions)
 }
 
-/// Sorts definitions in the order of the source: by file, then by line.
+/// Sorts definitions in source order: by file, then by line.
 fn in_order(definitions: &mut [&'static Definition]) {
     definitions.sort_by_key(|definition| (definition.location, definition.name));
 }
 
-/// Creates a snapshot of the selected `definitions`, which come in any order.
+/// Creates a snapshot of the selected `definitions`, which can be in any order.
 fn assemble(
     sources: Sources,
     mut definitions: Vec<&'static Definition>,
@@ -163,28 +163,28 @@ fn assemble(
         let mut message = String::from("the server cannot start:");
         for problem in &build.problems {
             message.push_str("\n  ");
-            // One line per problem, even if a schema error contains line ends.
+            // Each problem is kept on one line, even if a schema error contains line breaks.
             message.push_str(&problem.replace('\n', " "));
         }
         Err(Error::new(ErrorKind::Configuration, message))
     }
 }
 
-/// The location of the first definition with each name, by kind and name.
+/// The location of the first definition with each kind and name.
 type Names = HashMap<(&'static str, &'static str), Location>;
 
 /// A registry under construction.
 struct Build {
     /// All completers of the program.
     completers: HashMap<TypeId, &'static Definition>,
-    /// The completers created so far; `None` for those with problems, which have been reported.
+    /// The completers created so far, or `None` for each completer whose problems have already been reported.
     made: HashMap<TypeId, Option<Arc<Callable>>>,
     receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     tag_scopes: Vec<(String, Vec<String>)>,
     states: Arc<States>,
     problems: Vec<String>,
     taken: Names,
-    /// The callables created so far, each with its list.
+    /// The callables created so far, each with the list it belongs to.
     slots: Vec<(Capability, TableSlot)>,
 }
 
@@ -245,7 +245,7 @@ impl Build {
         }
     }
 
-    /// Converts an annotated function, or reports its problems.
+    /// Converts an annotated function or reports its problems.
     fn convert(&mut self, definition: &'static Definition) -> Option<Callable> {
         let given = Given {
             receiver: self.receiver(definition),
@@ -267,7 +267,7 @@ impl Build {
         }
     }
 
-    /// Reserves a name, or reports the definition that already has it.
+    /// Reserves a name, or reports that another definition already has it.
     fn claim(&mut self, list: Capability, definition: &Definition) {
         let (noun, name) = (list.key_noun(), definition.key());
         let location = definition.location;
@@ -297,7 +297,7 @@ impl Build {
         required.flat_map(|(_, scopes)| scopes).cloned().collect()
     }
 
-    /// Reports injected values that would be missing.
+    /// Reports injected values that would be missing when the definition is called.
     fn check_states(&mut self, definition: &Definition) {
         for parameter in definition.parameters {
             if parameter.ty.injected

@@ -1,4 +1,4 @@
-//! Small programs, and the registries or start-up errors that they give.
+//! Small programs, and the registries or start-up errors that they produce.
 
 use expect_test::{Expect, expect};
 
@@ -53,7 +53,7 @@ fn review<const N: usize>(parameters: Vec<ParameterMeta>) -> Definition {
     }
 }
 
-/// Returns its arguments as the candidate.
+/// Returns its arguments as its only candidate.
 fn languages<const N: usize>(mut earlier: Vec<ParameterMeta>) -> Definition {
     earlier.insert(0, ParameterMeta::of::<String, _>("", ""));
     Definition {
@@ -394,7 +394,7 @@ fn code() -> Vec<ParameterMeta> {
     ]
 }
 
-/// Parses the earlier arguments; anything but an object counts as none.
+/// Parses the earlier arguments. Any value other than an object is treated as empty.
 fn map(earlier: Option<&str>) -> serde_json::Map<String, serde_json::Value> {
     earlier
         .and_then(|earlier| serde_json::from_str(earlier).ok())

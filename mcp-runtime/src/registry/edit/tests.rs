@@ -1,4 +1,4 @@
-//! Edits of the lists of a registry.
+//! Edits to the lists of a registry.
 
 use super::*;
 use crate::context::{Caller, Principal};
@@ -173,7 +173,7 @@ fn an_edit_says_who_sees_another_list() {
     assert_eq!(seen(EditStep::Insert(reading())), readers);
     assert_eq!(seen(EditStep::Replace(writing())), both);
     assert_eq!(seen(EditStep::Disable("a".into())), writers);
-    // It was visible to no caller.
+    // No caller could see it before.
     assert_eq!(seen(EditStep::Replace(reading())), readers);
     assert_eq!(seen(EditStep::Replace(prompt("a").into_item())), [true; 3]);
     assert_eq!(seen(EditStep::Remove("a".into())), [true; 3]);

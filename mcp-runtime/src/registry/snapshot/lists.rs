@@ -1,7 +1,7 @@
-//! The pages of lists, as seen by one caller.
+//! List pages as seen by one caller.
 //!
-//! A list that is the same for all callers is rendered once. If it depends on the caller, each of its pages is assembled
-//! per request from items that are rendered once, and its cursors are valid only for the same caller.
+//! A list that is the same for all callers is rendered once. If a list depends on the caller, its items are rendered
+//! once, but its pages are assembled from them for each request, and its cursors are valid only for the same caller.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::registry::page::{ListPage, Listable, PartialPage};
 use crate::registry::table::{CallableTable, TableRange, TableSlot};
 
 impl View<'_> {
-    /// Returns a page of a list, from its start or from `cursor`.
+    /// Returns the page of a list that starts at `cursor`, or the first page if there is no cursor.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl View<'_> {
         };
         let mut cursor = None;
         if let Some(CursorPosition::Within(mark, inner)) = position {
-            // If the template is gone, the next one starts from its first page.
+            // If the template no longer exists, continue with the first page of the next one.
             let held = listers
                 .iter()
                 .position(|(_, held, _)| held.fingerprint == mark.fingerprint);
@@ -126,8 +126,8 @@ impl View<'_> {
         })))
     }
 
-    /// Returns all resources with a definition that the caller has access to, without those from listing functions: as
-    /// items of a list in the shape of `version`, separated by commas.
+    /// Returns all resources that have a definition and that the caller has access to, but not those from listing
+    /// functions. The result consists of list items in the form that `version` defines, separated by commas.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;
@@ -144,7 +144,7 @@ impl View<'_> {
         })
     }
 
-    /// Returns the owner of a list's cursors: empty if all callers see the same list.
+    /// Returns the owner of a list's cursors, which is empty if all callers see the same list.
     fn owner(&self, list: Capability) -> &str {
         if self.snapshot.is_filtered(list) {
             self.caller.key()

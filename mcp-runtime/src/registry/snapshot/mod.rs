@@ -1,4 +1,4 @@
-//! All definitions at one time, which no longer change. A request sees them through a [`View`].
+//! An immutable snapshot of all definitions. Requests see it through a [`View`].
 
 mod lists;
 #[cfg(test)]
@@ -13,7 +13,7 @@ use crate::context::{Caller, Capability};
 use crate::registry::table::CallableTable;
 pub(crate) use view::View;
 
-/// All definitions at one time. Tables are shared with earlier and later snapshots.
+/// All definitions at one point in time. Unchanged tables are shared with earlier and later snapshots.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(super) tools: Arc<CallableTable>,
@@ -25,7 +25,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the view of this caller.
+    /// Returns the snapshot as the given caller sees it.
     pub(crate) fn seen_by<'a>(&'a self, caller: &'a Caller) -> View<'a> {
         View {
             snapshot: self,
@@ -43,7 +43,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns the callables of a list, to be replaced.
+    /// Returns a mutable reference to the callables of a list, so that they can be replaced.
     pub(super) fn table_mut(&mut self, list: Capability) -> &mut Arc<CallableTable> {
         match list {
             Capability::Tools => &mut self.tools,
@@ -58,13 +58,14 @@ impl Snapshot {
         [&self.tools, &self.prompts, &self.resources, &self.templates]
     }
 
-    /// Returns `true` if the contents of a list depend on the caller. The list of resources includes those from templates.
+    /// Returns `true` if the contents of a list depend on the caller. The list of resources also depends on the caller
+    /// if the list of templates does.
     pub(crate) fn is_filtered(&self, list: Capability) -> bool {
         self.table(list).is_restricted()
             || (list == Capability::Resources && self.templates.is_restricted())
     }
 
-    /// Returns the name or URI of a definition that requires scopes, if there is one.
+    /// Returns the name or URI of a definition that requires scopes, if any.
     #[cfg(feature = "http")]
     pub(crate) fn needs_scopes(&self) -> Option<&str> {
         let mut slots = self.tables().into_iter().flat_map(CallableTable::slots);
@@ -72,7 +73,7 @@ impl Snapshot {
         Some(&first.callable.name)
     }
 
-    /// Returns all scopes required by definitions that are enabled and not hidden from some callers, sorted.
+    /// Returns the scopes required by all definitions that are enabled and not hidden from any caller, sorted.
     #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> BTreeSet<String> {
         let visible = self.tables().into_iter().flat_map(CallableTable::visible);
@@ -89,7 +90,8 @@ impl Snapshot {
         visible.map(|slot| (*slot.callable.name).into()).collect()
     }
 
-    /// Returns `true` if tools are declared: if there are any, enabled or not, or have been, or may be later.
+    /// Returns `true` if tools are declared, which is the case if the server has or has had any tools, even disabled
+    /// ones, or may have some later.
     pub(crate) fn has_tools(&self) -> bool {
         self.tools.is_offered()
     }
@@ -104,7 +106,8 @@ impl Snapshot {
         self.resources.is_offered() || self.templates.is_offered()
     }
 
-    /// Returns `true` if completions are declared: an argument of a prompt or template has, or has had, completions.
+    /// Returns `true` if completions are declared, which is the case if an argument of a prompt or template has or has
+    /// had completions.
     pub(crate) fn has_completers(&self) -> bool {
         self.prompts.is_completed() || self.templates.is_completed()
     }

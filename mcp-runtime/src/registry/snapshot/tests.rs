@@ -1,4 +1,4 @@
-//! Snapshots as requests see them, before and after edits.
+//! Snapshots before and after edits, as requests see them.
 
 use super::*;
 use crate::context::EditStep;

@@ -1,7 +1,7 @@
-//! A snapshot as one caller sees it: items hidden from the caller do not exist here, nor in suggestions.
+//! A snapshot as one caller sees it. Items hidden from the caller do not exist in this view or in its suggestions.
 //!
-//! A visible item that requires scopes the caller lacks is omitted from lists; a request for it is refused with the scopes it
-//! requires. The pages of lists are in `lists`.
+//! A visible item that requires scopes the caller lacks is omitted from lists, and a request for it is refused with an
+//! error that names the required scopes. List pages are implemented in `lists`.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -30,7 +30,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     ///
-    /// If there is none that the caller sees, or the caller lacks scopes.
+    /// If the caller cannot see a tool with this name or lacks required scopes.
     pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
         self.named(&self.snapshot.tools, name, errors::unknown_tool)
     }
@@ -56,18 +56,20 @@ impl<'a> View<'a> {
             .and_then(|callable| self.checked(callable))
     }
 
-    /// Returns the tool with this name, if the caller may use it.
+    /// Returns the tool with this name if the caller may use it.
     #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str) -> Option<&'a Arc<Callable>> {
         self.find(&self.snapshot.tools, name)
             .filter(|callable| callable.access.is_open_to(self.caller))
     }
 
-    /// Returns the resource with this URI, or else the most specific template that matches, with its arguments.
+    /// Returns the resource with this URI or, failing that, the most specific matching template, along with its
+    /// arguments.
     ///
     /// # Errors
     ///
-    /// If there is none that the caller sees, in the form of `version`, or the caller lacks scopes.
+    /// If the caller cannot see such a resource or template, or lacks required scopes. The error has the form that
+    /// `version` defines.
     pub(crate) fn read(
         &self,
         uri: &str,
@@ -88,7 +90,8 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     ///
-    /// -32602 if the caller sees no such prompt or template, or it has no such argument; also if the caller lacks scopes.
+    /// -32602 if the caller cannot see such a prompt or template, or if it has no such argument. Also fails if the
+    /// caller lacks required scopes.
     pub(crate) fn completer(
         &self,
         reference: &CompletionReference,
@@ -101,7 +104,7 @@ impl<'a> View<'a> {
         } else {
             let template = self.find(&self.snapshot.templates, name).or_else(|| {
                 let (template, variables) = self.matching(name)?;
-                // The other variables of the URI count as arguments that have already been filled in.
+                // The other variables of the URI are treated as arguments that have already been filled in.
                 known = variables
                     .into_iter()
                     .filter(|(name, _)| *name != argument)
@@ -111,7 +114,7 @@ impl<'a> View<'a> {
             });
             ("resource template", template)
         };
-        // A resource without variables has nothing to complete.
+        // A resource without variables has no arguments to complete.
         let Some(target) = target else {
             return Err(ErrorObject::invalid_params(format!(
                 "unknown {what} `{name}`"
@@ -142,13 +145,13 @@ impl<'a> View<'a> {
             .filter(|callable| callable.access.is_visible_to(self.caller))
     }
 
-    /// Returns the callable, unless the caller lacks scopes for it.
+    /// Returns the callable unless the caller lacks scopes that it requires.
     fn checked<'c>(&self, callable: &'c Arc<Callable>) -> Result<&'c Arc<Callable>, ErrorObject> {
         callable.access.check_scopes(self.caller)?;
         Ok(callable)
     }
 
-    /// Returns the most specific enabled template that matches and is visible to the caller, and its variables.
+    /// Returns the most specific enabled template that matches and is visible to the caller, along with its variables.
     fn matching(&self, uri: &str) -> Option<Matching<'a>> {
         let templates = self.snapshot.templates.visible();
         let matching = templates.filter_map(|slot| match &slot.callable.details {
@@ -160,12 +163,12 @@ impl<'a> View<'a> {
         });
         matching
             .filter(|(callable, ..)| callable.access.is_visible_to(self.caller))
-            // Of equally specific templates, the first in order.
+            // If several templates are equally specific, the first one in order is used.
             .min_by_key(|(_, specificity, _)| Reverse(*specificity))
             .map(|(callable, _, variables)| (callable, variables))
     }
 
-    /// Returns a similar name that the caller may use, among the first callables of the table.
+    /// Returns a similar name that the caller may use, chosen from the first callables of the table.
     fn like(&self, table: &'a CallableTable, name: &str) -> Option<&'a str> {
         const MAX: usize = 1_000;
         let callables = table.visible().take(MAX).map(|slot| &slot.callable);
@@ -174,5 +177,5 @@ impl<'a> View<'a> {
     }
 }
 
-/// A template, and the variables with which it expands to a URI.
+/// A template and the variables with which it expands to the URI.
 type Matching<'a> = (&'a Arc<Callable>, Vec<(&'a str, String)>);
