@@ -6,22 +6,7 @@
 //! limiting the number of connections.
 
 // A request first passes the guards, which check only its URL and headers. Then its caller is authenticated and its
-// body is read, which determines the era. Each module in this list uses only those above it:
-//
-// timers       timeouts and expiry
-// response     bodies, refusals and events
-// stores       session data and stream events
-// options.rs   settings
-// request      headers, host, origin, and the bytes of the body
-// access       the caller of a request
-// streams      resumable event streams
-// heartbeat.rs detection of handlers that block their thread
-// sessions     the live part of legacy sessions
-// state.rs     everything that requests to a server share
-// modern       requests without a session
-// legacy       requests with a session, and the start and end of sessions
-// service      the order of these steps
-// listener     connections
+// body is read, which determines the era. `ARCHITECTURE.md` lists the modules in the order in which they may use each other.
 //
 // Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 
