@@ -3,7 +3,6 @@
 //! It implements only the parts of HTTP that are needed to read a server's responses: headers, content lengths, chunks
 //! and events.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
@@ -12,10 +11,11 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::Version;
 use crate::client::PATIENCE;
 pub use crate::events::Event;
 use crate::events::Events;
-use crate::{Version, schema};
+use crate::judge::Judge;
 
 const META: &str = "io.modelcontextprotocol";
 
@@ -181,10 +181,7 @@ pub struct Response<S = TcpStream> {
     left: Left,
     buffer: Vec<u8>,
     events: Events,
-    method: Option<String>,
-    /// The methods of the requests in the body, by the JSON of their ids.
-    methods: HashMap<String, String>,
-    version: Version,
+    judge: Judge,
 }
 
 /// Connects to the server.
@@ -261,9 +258,12 @@ pub async fn response_on<S: AsyncRead + Unpin>(
         left,
         buffer: Vec::new(),
         events: Events::default(),
-        method: request.method.clone(),
-        methods: methods(&request.body),
-        version: request.version,
+        judge: Judge::of(
+            request.version,
+            status,
+            request.method.clone(),
+            &request.body,
+        ),
     })
 }
 
@@ -349,7 +349,7 @@ impl<S: AsyncRead + Unpin> Response<S> {
                 // In the transport of 2024-11-05, the first event contains the URL for messages.
                 if !event.data.is_empty() && event.name != "endpoint" {
                     let message: Value = serde_json::from_str(&event.data).expect("a message");
-                    if self.method.is_some() || message["method"].is_string() {
+                    if self.judge.knows_method() || message["method"].is_string() {
                         self.judge(&message);
                     }
                 }
@@ -383,42 +383,6 @@ impl<S: AsyncRead + Unpin> Response<S> {
     }
 
     fn judge(&self, message: &Value) {
-        let messages = message
-            .as_array()
-            .map_or_else(|| std::slice::from_ref(message), Vec::as_slice);
-        for message in messages {
-            // An error has no id if the server rejected the request before reading its body, or if it rejected a
-            // notification.
-            if self.status >= 400 && message.get("id").is_none() {
-                let mut whole = message.clone();
-                whole["id"] = json!(0);
-                if let Err(faults) = schema::against(self.version, "JSONRPCMessage", &whole) {
-                    panic!("{faults}");
-                }
-                assert!(message["error"]["code"].is_i64(), "{message}");
-                continue;
-            }
-            let method = self.methods.get(&message["id"].to_string());
-            let method = method.or(self.method.as_ref()).map(String::as_str);
-            if let Err(faults) = schema::check(self.version, message, method) {
-                panic!("{faults}");
-            }
-        }
+        self.judge.check(message);
     }
-}
-
-/// Returns the methods of the requests in a body, by the JSON of their ids.
-fn methods(body: &[u8]) -> HashMap<String, String> {
-    let body = serde_json::from_slice(body).unwrap_or(Value::Null);
-    let messages = match &body {
-        Value::Array(messages) => messages.as_slice(),
-        message => std::slice::from_ref(message),
-    };
-    messages
-        .iter()
-        .filter_map(|message| {
-            let method = message["method"].as_str()?;
-            Some((message.get("id")?.to_string(), method.to_owned()))
-        })
-        .collect()
 }

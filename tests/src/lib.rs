@@ -13,6 +13,7 @@ pub mod bridge;
 pub mod client;
 pub mod events;
 pub mod http;
+mod judge;
 pub mod link;
 pub mod process;
 pub mod schema;
