@@ -205,7 +205,7 @@ mod tests {
         assert!(limiter.take(10, 10, start).is_ok());
         assert!(limiter.take(11, 10, start).is_err());
         assert_eq!(limiter.taken().full.len(), 10);
-        // Full buckets are forgotten when the room is needed.
+        // Full buckets are discarded when space is needed.
         let later = start + Duration::from_mins(1);
         assert!(limiter.take(12, 10, later).is_ok());
         assert_eq!(limiter.taken().full.len(), 1);

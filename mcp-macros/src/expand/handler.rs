@@ -19,7 +19,7 @@ pub(crate) fn definition(handler: &Handler) -> TokenStream {
     let expanded = Expanded::all(handler);
     let parameters = parameters(handler);
     let checks = checks(handler, &expanded);
-    let fields = fields(handler, &expanded);
+    let fields = definition_fields(handler, &expanded);
     quote!(
         #(#cfgs)*
         const _: () = {
@@ -33,7 +33,7 @@ pub(crate) fn definition(handler: &Handler) -> TokenStream {
 }
 
 /// Returns the fields of `Definition`.
-fn fields(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
+fn definition_fields(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     let kind = Ident::new(
         match handler.kind {
             Kind::Tool => "Tool",

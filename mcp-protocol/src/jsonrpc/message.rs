@@ -82,7 +82,7 @@ pub fn parse<'a>(text: &'a [u8], limits: &ParseLimits) -> Read<'a> {
     parse_with(text, limits, None)
 }
 
-/// Does the same as `parse`, but for one of many messages with the same limits. Its `_meta` is not read again if it
+/// Like `parse`, but for one of many messages that share the same limits. Its `_meta` is not read again if it
 /// equals `known`.
 ///
 /// # Errors

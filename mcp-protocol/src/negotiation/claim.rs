@@ -1,6 +1,6 @@
 //! The claim that makes a message modern: a protocol version in the `_meta` of its `params`.
 //!
-//! Only the `params` are considered; headers, the method name and earlier messages have no influence. A malformed claim
+//! Only the `params` are considered; headers, the method name and earlier messages have no effect. A malformed claim
 //! is an error, never a reason to treat the message as legacy.
 //!
 //! Specification: 2026-07-28, basic, "Per-request metadata".
@@ -10,7 +10,7 @@ use crate::negotiation::introduction::{self, is_named};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 use crate::{Era, ProtocolVersion, errors};
 
-/// The claim of a message.
+/// A message's claim.
 #[derive(Debug)]
 pub enum Claim<'a> {
     /// The message contains no claim and is therefore legacy.

@@ -200,7 +200,7 @@ impl ModelPreferences {
         self
     }
 
-    /// Sets the importance of a low price, clamped to the range from 0.0 to 1.0.
+    /// Sets how much to prioritize low cost, clamped to the range from 0.0 to 1.0.
     #[must_use]
     pub fn cost(mut self, priority: f64) -> Self {
         self.cost_priority = share(priority);

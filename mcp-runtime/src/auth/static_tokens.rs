@@ -73,7 +73,7 @@ impl Authenticator for StaticTokens {
         }
         if self.too_short {
             faults.push(format!(
-                "a token of `StaticTokens` is shorter than {LEAST} characters; create one with `openssl rand -base64 32`"
+                "a token in `StaticTokens` is shorter than {LEAST} characters; create one with `openssl rand -base64 32`"
             ));
         }
         faults

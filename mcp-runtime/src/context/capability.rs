@@ -1,4 +1,4 @@
-//! The lists of a server, which are capabilities that it declares.
+//! The lists that a server declares as capabilities.
 
 use crate::protocol::encode::ListKind;
 

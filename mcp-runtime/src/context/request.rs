@@ -133,22 +133,22 @@ impl Context {
         }
     }
 
-    /// Sends a log message of level `debug`.
+    /// Sends a log message at level `debug`.
     pub fn debug(&self, data: impl Serialize) {
         self.log(LoggingLevel::Debug, data);
     }
 
-    /// Sends a log message of level `info`.
+    /// Sends a log message at level `info`.
     pub fn info(&self, data: impl Serialize) {
         self.log(LoggingLevel::Info, data);
     }
 
-    /// Sends a log message of level `warning`.
+    /// Sends a log message at level `warning`.
     pub fn warning(&self, data: impl Serialize) {
         self.log(LoggingLevel::Warning, data);
     }
 
-    /// Sends a log message of level `error`.
+    /// Sends a log message at level `error`.
     pub fn error(&self, data: impl Serialize) {
         self.log(LoggingLevel::Error, data);
     }

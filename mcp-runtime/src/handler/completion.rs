@@ -114,7 +114,7 @@ enum Class {
     Prefix,
     WordStart,
     Substring,
-    /// Matches at the beginning, with one or two typing errors.
+    /// Matches a prefix, allowing for one or two typos.
     Mistyped,
     /// Contains all characters in order, with others between them. Holds the number of gaps.
     Scattered(usize),

@@ -85,8 +85,7 @@ impl HandlerError {
         Self(HandlerErrorRepr::ResourceNotFound(None))
     }
 
-    /// Creates the same error as [`resource_not_found`](Self::resource_not_found), but with a text for the reader, such
-    /// as which URI was probably meant or what to do first.
+    /// Creates the same error as [`resource_not_found`](Self::resource_not_found), but with a custom message that can, for example, suggest the intended URI.
     pub fn no_resource(text: impl fmt::Display) -> Self {
         Self(HandlerErrorRepr::ResourceNotFound(Some(text.to_string())))
     }

@@ -27,7 +27,7 @@ pub(crate) enum ListPage {
 
 /// A page of resources with templates whose listers have not run yet.
 pub(crate) struct PartialPage {
-    /// The resources already on the page, separated by commas, and how many there are.
+    /// The resources already on the page as comma-separated JSON, and their number.
     pub(super) text: String,
     pub(super) count: usize,
     /// The templates whose listers must run, in order.

@@ -33,7 +33,7 @@ pub(crate) fn describe() {
     describe_gauge!(
         ACTIVE_SESSIONS,
         Unit::Count,
-        "Initialized clients with work in progress in this process"
+        "Initialized clients with active requests in this process"
     );
     describe_gauge!(
         ACTIVE_SUBSCRIPTIONS,

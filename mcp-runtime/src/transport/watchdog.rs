@@ -205,7 +205,7 @@ impl Waking {
     }
 
     /// Returns `true` if the process should already have ended. The runtime has not run anything since `ran`.
-    fn is_overdue(&self, ran: Instant) -> bool {
+    fn is_process_overdue(&self, ran: Instant) -> bool {
         let Some(last) = &self.last else { return false };
         let Some(within) = last.within else {
             return false;
@@ -240,7 +240,7 @@ impl Waking {
                     drop(runtime.spawn(async move { has_run.store(true, SeqCst) }));
                 }
             }
-            if self.is_overdue(ran) {
+            if self.is_process_overdue(ran) {
                 std::process::exit(0);
             }
             let count = self.count();

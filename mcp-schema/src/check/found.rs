@@ -88,7 +88,7 @@ impl RawFault {
     }
 }
 
-/// Explains why a value fits no branch: lists the types or values that the branches allow, or the faults in the closest
+/// Explains why a value matches none of the branches: lists the types or values that the branches allow, or the faults in the closest
 /// branch.
 pub(super) fn explain_choice(
     mut failed: Vec<Vec<RawFault>>,

@@ -21,7 +21,7 @@ const QUOTED: usize = 60;
 /// Maximum number of allowed values in a message.
 pub(crate) const LISTED: usize = 12;
 
-/// A fault in the arguments of a call, worded so that a model can act on it.
+/// An error in a call's arguments, worded so that a model can act on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {

@@ -1,4 +1,4 @@
-//! Arguments that are mirrored by headers.
+//! Arguments that are mirrored in headers.
 
 use serde_json::{Map, Value};
 

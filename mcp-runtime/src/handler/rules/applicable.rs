@@ -50,7 +50,7 @@ impl ApplicableConstraints {
         );
     }
 
-    /// Checks that the type can hold an integer that is an endpoint of a range.
+    /// Checks that an integer endpoint of a range fits into the type.
     #[track_caller]
     pub const fn check_number(self, number: i128) {
         assert!(

@@ -83,7 +83,7 @@ impl Authentication {
         Ok(None)
     }
 
-    /// Refuses a request that needs the scopes named in the error, with 403 for a caller that lacks some of them and
+    /// Rejects a request for lack of the scopes named in the error: with 403 if the caller lacks some of them, or
     /// 401 for an anonymous caller.
     pub(in crate::http) fn refuse(
         &self,

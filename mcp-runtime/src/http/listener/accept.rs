@@ -45,8 +45,7 @@ impl HttpListener for TcpListener {
 
     async fn accept(&mut self) -> io::Result<TcpStream> {
         let (stream, _) = TcpListener::accept(self).await?;
-        // Responses are written whole, so waiting for more bytes would only delay them. An error is ignored because
-        // this option is not essential.
+        // Responses are written whole, so waiting for more bytes would only delay them. Errors are ignored because this option is not essential.
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }

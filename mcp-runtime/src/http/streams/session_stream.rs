@@ -23,7 +23,7 @@ pub(in crate::http) const fn is_standalone(number: u64) -> bool {
     number.is_multiple_of(2)
 }
 
-/// A stream of a session.
+/// A stream that belongs to a session.
 pub(in crate::http) struct SessionStream {
     pub(in crate::http) number: u64,
     /// `true` if the stream's call runs at another instance.

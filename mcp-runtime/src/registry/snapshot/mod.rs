@@ -1,4 +1,4 @@
-//! An immutable snapshot of all definitions. Requests see it through a [`View`].
+//! An immutable snapshot of all definitions. Requests are served through a [`View`] of it.
 
 mod lists;
 #[cfg(test)]

@@ -246,7 +246,7 @@ impl InFlight {
         }
     }
 
-    /// Ends one request of the batch with its answer, which may be empty. For the last request, returns the line to
+    /// Completes one request in the batch with its response, which may be empty. For the last request, returns the line to
     /// send, if any.
     pub(super) fn close(&mut self, id: u64, answer: &[u8]) -> Option<Vec<u8>> {
         let batch = self.batches.get_mut(&id)?;
