@@ -107,8 +107,23 @@ pub struct CallToolResult {
     pub meta: Option<Meta>,
     /// `true` if the structured content matches, by construction, the schema of the type from which it was created.
     #[serde(skip)]
-    #[doc(hidden)]
-    pub conforms: bool,
+    conforms: bool,
+}
+
+#[doc(hidden)]
+impl CallToolResult {
+    /// Returns `true` if the structured content matches the schema of its type by construction.
+    #[inline]
+    #[must_use]
+    pub fn conforms(&self) -> bool {
+        self.conforms
+    }
+
+    /// Marks the structured content as matching the schema of its type by construction.
+    #[inline]
+    pub fn set_conforms(&mut self) {
+        self.conforms = true;
+    }
 }
 
 impl CallToolResult {

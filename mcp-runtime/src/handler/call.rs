@@ -169,7 +169,7 @@ pub mod tool {
         value.into_tool_result().map(|mut result| {
             // Moving a result is expensive, so it is not touched unless necessary.
             if R::CONFORMS {
-                result.conforms = true;
+                result.set_conforms();
             }
             CallOutput::Tool(result)
         })

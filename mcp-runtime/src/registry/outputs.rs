@@ -70,7 +70,7 @@ impl Outputs {
             );
         };
         let text = structured.get();
-        let fits = self.is_derived && result.conforms && !was_touched;
+        let fits = self.is_derived && result.conforms() && !was_touched;
         if fits && !(self.has_numbers && has_null(text)) {
             return None;
         }
