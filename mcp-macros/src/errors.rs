@@ -13,12 +13,12 @@ impl Errors {
         }
     }
 
-    /// Returns the value of `Ok`; for an `Err`, adds the error and returns `None`.
+    /// Returns the value if the result is `Ok`. Otherwise, adds the error and returns `None`.
     pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
 
-    /// Returns all errors combined into one, if there are any.
+    /// Returns `Ok` if there are no errors, or else a single error that combines all of them.
     pub(crate) fn finish(self) -> syn::Result<()> {
         self.0.map_or(Ok(()), Err)
     }

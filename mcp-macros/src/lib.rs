@@ -1,11 +1,10 @@
 //! Attribute and derive macros for `mcp-runtime`. Use them through that crate, which documents each of them.
 //!
-//! The `stages` module runs three stages. Each stage has a folder and uses only the stages before it:
+//! The `stages` module runs three stages. Each stage has its own folder and uses only the stages before it:
 //!
-//! - `parse` turns tokens into options and parsed items. From the items, it removes the attributes that Rust would not
-//!   accept.
-//! - `model` decides all defaults and checks every rule that does not need type information. It works with values from
-//!   `parse`, types from `syn` and plain Rust values, all with their spans; it neither reads nor produces tokens.
+//! - `parse` turns tokens into options and parsed items. It also removes any attributes that Rust would not accept.
+//! - `model` determines all defaults and checks every rule that does not need type information. It works with values
+//!   from `parse`, types from `syn` and plain Rust values, all with their spans; it neither reads nor produces tokens.
 //! - `expand` produces the tokens and is the only stage that uses `quote!`. Checks that need type information are left
 //!   to constants and trait bounds in the expansion.
 //!

@@ -82,8 +82,8 @@ pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
     )
 }
 
-/// Expands `#[derive(Elicit)]`. The output never includes the item, because the output of a derive macro is only added
-/// to it.
+/// Expands `#[derive(Elicit)]`. The output never includes the item, because the compiler adds a derive macro's output
+/// to the item rather than replacing the item with it.
 pub(crate) fn elicit(item: TokenStream) -> TokenStream {
     run(
         TokenStream::new(),

@@ -1,4 +1,4 @@
-//! Writes complete messages, in the form that a protocol version requires.
+//! Writes complete messages in the form that each protocol version requires.
 //!
 //! Every function appends one message to `out`, without a trailing line break. Modern results contain `resultType`, the
 //! server's identity and, for methods that support them, cache hints; legacy results contain none of these.
@@ -25,10 +25,10 @@ pub use results::{
     listen_result, prompt_result, resource_result, tool_result,
 };
 
-/// Cache hints, which specify how long and by which clients a result may be cached. Modern era only.
+/// Hints that specify how long and by which clients a result may be cached. Only in modern protocol versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHint {
-    /// The time for which the result may be cached, written in milliseconds.
+    /// The time for which the result may be cached, sent in milliseconds.
     pub ttl: Duration,
     /// The clients that may use the cached result: only the requesting client, or any client.
     pub scope: CacheScope,
@@ -38,12 +38,12 @@ pub struct CacheHint {
 #[derive(Debug)]
 pub struct Identity {
     implementation: Implementation,
-    /// `{"io.modelcontextprotocol/serverInfo":{…}}` without the braces, for the `_meta` of modern results.
+    /// `{"io.modelcontextprotocol/serverInfo":{…}}` without the outer braces, for the `_meta` of modern results.
     modern: Box<str>,
 }
 
 impl Identity {
-    /// Renders the identity of a server.
+    /// Renders a server's identity.
     #[must_use]
     pub fn new(implementation: Implementation) -> Self {
         let mut modern = b"\"io.modelcontextprotocol/serverInfo\":".to_vec();
@@ -73,7 +73,7 @@ pub struct ResponseContext<'a> {
     pub identity: &'a Identity,
 }
 
-/// Writes an error response, which has no id if the id of the request is unknown.
+/// Writes an error response. The response has no id if the request's id is unknown.
 pub fn error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
     if let Some(id) = id {

@@ -14,15 +14,15 @@ use crate::{Era, ProtocolVersion};
 
 pub use codes::code_of_call;
 
-/// The resource does not exist. Legacy era only.
+/// The resource does not exist. Only in legacy protocol versions.
 pub const RESOURCE_NOT_FOUND: i32 = -32002;
-/// A header is missing or malformed, or contradicts the body. Modern era only.
+/// A header is missing or malformed, or contradicts the body. Only in modern protocol versions.
 pub const HEADER_MISMATCH: i32 = -32020;
-/// The request does not declare a required capability. Modern era only.
+/// The request does not declare a required capability. Only in modern protocol versions.
 pub const MISSING_CAPABILITY: i32 = -32021;
-/// The claimed version is not supported. Modern era only.
+/// The claimed version is not supported. Only in modern protocol versions.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
-/// The client has to send its user to a URL first. Revision 2025-11-25 only.
+/// The client must send its user to a URL first. Only in revision 2025-11-25.
 pub const URL_ELICITATION_REQUIRED: i32 = -32042;
 /// The client has exceeded a limit on concurrent requests or a rate limit.
 pub const TOO_MANY: i32 = 429;
@@ -70,7 +70,7 @@ pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
     ErrorObject::new(code, format!("no resource `{}`", clip(uri))).with_data(json!({ "uri": uri }))
 }
 
-/// Creates the error for missing capabilities; `required` has the shape of `ClientCapabilities`, as returned by
+/// Creates the error for missing capabilities. `required` is in the form of `ClientCapabilities`, as returned by
 /// [`missing_capabilities`](crate::negotiation::missing_capabilities). Legacy versions have no code for this error.
 #[must_use]
 pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObject {
@@ -98,8 +98,8 @@ pub fn names(capabilities: &Value) -> String {
     names.join(", ")
 }
 
-/// Creates the error for an unsupported version. `data.requested` is the requested version in full, because it is
-/// certain to be shorter than the message that contained it.
+/// Creates the error for an unsupported version. `data.requested` contains the requested version in full; truncation is
+/// unnecessary because the version is always shorter than the message that contained it.
 #[must_use]
 pub fn unsupported_version(requested: &str) -> ErrorObject {
     ErrorObject::new(
@@ -194,8 +194,8 @@ pub fn retry_after(error: &ErrorObject) -> Option<u64> {
     Some(milliseconds.div_ceil(1_000))
 }
 
-/// Creates the error for missing scopes. `needed` lists all scopes required for the request, including those that the
-/// caller already has. The code is specific to the framework, as for [`too_many`]. Over HTTP, the error has its own
+/// Creates the error for missing scopes. `needed` lists all scopes required for the request, including any that the
+/// caller already has. As with [`too_many`], the code is specific to the framework. Over HTTP, the error has its own
 /// status code and challenge.
 #[must_use]
 pub fn insufficient_scope(needed: &[&str]) -> ErrorObject {
@@ -203,7 +203,7 @@ pub fn insufficient_scope(needed: &[&str]) -> ErrorObject {
     ErrorObject::new(INSUFFICIENT_SCOPE, message).with_data(json!({ "scopes": needed }))
 }
 
-/// Returns all required scopes if the error rejects a request for lack of scopes before a handler runs.
+/// Returns all required scopes if the error rejects a request for lack of scopes before the handler runs.
 pub fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
     if error.code != INSUFFICIENT_SCOPE {
         return None;
@@ -212,7 +212,7 @@ pub fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
     scopes.iter().map(Value::as_str).collect()
 }
 
-/// Truncates text from a peer to a length that is short enough to send back.
+/// Truncates text from a peer so that it is short enough to send back.
 fn clip(text: &str) -> &str {
     const MAX_BYTES: usize = 256;
     let end = (0..=MAX_BYTES.min(text.len()))

@@ -1,7 +1,7 @@
-//! Questions to the client, in the form that a protocol version requires.
+//! Questions to the client, in the form that each protocol version requires.
 //!
-//! 2025-06-18 supports titles of choices only as `enumNames`, supports defaults only for booleans, and has no fields
-//! for several choices; earlier versions have no forms. Specification: `docs/requirements.md`, section 4.6.
+//! Version 2025-06-18 supports choice titles only as `enumNames`, supports defaults only for booleans, and has no
+//! multiple-choice fields; earlier versions have no forms. Specification: `docs/requirements.md`, section 4.6.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::types::{
 };
 use crate::{Era, ProtocolVersion};
 
-/// Returns the method for a question.
+/// Returns the method used to send a question.
 #[must_use]
 pub fn method(request: &InputRequest) -> &'static str {
     match request {
@@ -62,8 +62,8 @@ fn is_tool_content(content: &SamplingContent) -> bool {
     )
 }
 
-/// Checks that a question is valid in every version. An error indicates a mistake by the author, which is found before
-/// the question is sent.
+/// Checks that a question is valid in every version, so that an author's mistake is reported before the question is
+/// sent.
 pub fn check(request: &InputRequest) -> Result<(), String> {
     match request {
         InputRequest::Url { url, .. } => check_url(url),
@@ -76,7 +76,7 @@ pub fn check(request: &InputRequest) -> Result<(), String> {
     }
 }
 
-/// Checks that a user may be sent to a URL, which must use `https`, or `http` on this machine, and must not contain
+/// Checks that a user may be sent to a URL. The URL must use `https`, or `http` on this machine, and must not contain
 /// credentials.
 fn check_url(url: &str) -> Result<(), String> {
     let is_clean = !url.chars().any(|c| c.is_whitespace() || c.is_control());
@@ -101,7 +101,7 @@ fn check_url(url: &str) -> Result<(), String> {
     Err(format!("the URL to open {problem}"))
 }
 
-/// Checks that the message after each tool use contains the results and nothing else.
+/// Checks that each message with tool uses is followed by a message that contains only their results.
 fn check_conversation(sample: &SamplingRequest) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for message in &sample.messages {
@@ -194,15 +194,15 @@ fn sampling(sample: &SamplingRequest, version: ProtocolVersion) -> Value {
     written(&sample).unwrap_or_default()
 }
 
-/// Converts the request to a value by writing it as text and parsing the text. Everywhere else its types are only
-/// written as text, and converting them directly would take much more code. Returns `None` if the text is nested too
-/// deeply to be parsed.
+/// Converts the request to a value by serializing it to text and parsing the text. All other code only serializes these
+/// types to text, and a direct conversion would require much more code. Returns `None` if the text is nested too deeply
+/// to be parsed.
 fn written(sample: &SamplingRequest) -> Option<Value> {
     let text = serde_json::to_string(sample).ok()?;
     serde_json::from_str(&text).ok()
 }
 
-/// Returns the schema of a form.
+/// Returns the schema for a form.
 fn schema(form: &Form, version: ProtocolVersion) -> Value {
     let properties: Map<String, Value> = form
         .fields
@@ -292,7 +292,7 @@ fn titled(choices: &[Choice]) -> Vec<Value> {
         .collect()
 }
 
-/// Returns the number as JSON, in the form of an integer if it has no fraction.
+/// Returns the number as JSON, written as an integer if it has no fractional part.
 fn short(number: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {

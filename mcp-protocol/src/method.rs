@@ -13,10 +13,10 @@ macro_rules! methods {
         }
 
         impl $kind {
-            /// All of the methods.
+            /// All methods.
             pub const ALL: &'static [Self] = &[$(Self::$method),+];
 
-            /// Returns the method with the given name, from any era.
+            /// Returns the method with the given name, regardless of era.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 match name {
@@ -59,7 +59,7 @@ methods! {
 }
 
 methods! {
-    /// A notification from the client that the server acts on.
+    /// A client notification that the server acts on.
     ClientNotification {
         Cancelled = "notifications/cancelled",
         Initialized = "notifications/initialized",
@@ -67,8 +67,8 @@ methods! {
 }
 
 impl Method {
-    /// Returns the capability that a server must offer for the method to be available. The method must also exist in
-    /// the era.
+    /// Returns the capability that a server must declare for the method to be available, provided that the method
+    /// exists in the era.
     #[must_use]
     pub const fn capability(self) -> Option<MethodCapability> {
         Some(match self {
@@ -101,7 +101,7 @@ impl Method {
         }
     }
 
-    /// Returns `true` if a session remembers the request: it changes how later messages of the session are treated.
+    /// Returns `true` if the session remembers the request because it affects how later messages are handled.
     #[inline]
     #[must_use]
     pub const fn is_remembered(self) -> bool {
@@ -111,14 +111,15 @@ impl Method {
         )
     }
 
-    /// Returns `true` if the response is a stream of notifications, open until client or server ends it.
+    /// Returns `true` if the response is a stream of notifications that stays open until the client or the server ends
+    /// it.
     #[inline]
     #[must_use]
     pub const fn opens_stream(self) -> bool {
         matches!(self, Self::SubscriptionsListen)
     }
 
-    /// Returns the member of `params` that the HTTP header `Mcp-Name` mirrors.
+    /// Returns the member of `params` that is mirrored in the HTTP header `Mcp-Name`.
     ///
     /// Source: revision 2026-07-28, basic/transports, "Standard Request Headers".
     #[inline]
@@ -131,7 +132,8 @@ impl Method {
         }
     }
 
-    /// Returns `true` if HTTP headers `Mcp-Param-…` mirror arguments, as far as the definition declares it.
+    /// Returns `true` if arguments are mirrored in `Mcp-Param-…` HTTP headers, provided that the definition declares
+    /// this.
     #[inline]
     #[must_use]
     pub const fn mirrors_arguments(self) -> bool {
@@ -201,7 +203,7 @@ mod tests {
         assert_eq!(those(name), ["tools/call", "prompts/get"]);
         let uri = |method: Method| method.mirrored_member() == Some(Member::Uri);
         assert_eq!(those(uri), ["resources/read"]);
-        // What a session remembers does not exist without one.
+        // State that a session remembers cannot exist without sessions.
         for method in Method::ALL {
             assert!(!method.is_remembered() || !method.is_in(Era::Modern));
             assert!(!method.opens_stream() || !method.is_in(Era::Legacy));

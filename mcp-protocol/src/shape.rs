@@ -19,7 +19,7 @@ use crate::types::{
     ResourceTemplate, ServerCapabilities, TextContent, Tool,
 };
 
-/// A value that differs between protocol versions.
+/// A value whose form depends on the protocol version.
 pub trait Shape {
     /// Adapts the value to `version`.
     fn shape(&mut self, version: ProtocolVersion);
@@ -48,7 +48,7 @@ impl Shape for CallToolResult {
     }
 }
 
-/// Returns `true` if no block is text, in which case structured content has to be repeated as text.
+/// Returns `true` if no block is text. Structured content must then be repeated as text.
 fn lacks_text(content: &[ContentBlock]) -> bool {
     !content
         .iter()
@@ -186,7 +186,7 @@ fn shape_all(content: &mut [ContentBlock], version: ProtocolVersion) {
     }
 }
 
-/// `index` is the position of the block. It makes the URIs created here unique.
+/// `index` is the block's position, which makes the URIs created here unique.
 fn shape_block(block: &mut ContentBlock, version: ProtocolVersion, index: usize) {
     match block {
         ContentBlock::Audio(audio) if version < V2025_03_26 => {

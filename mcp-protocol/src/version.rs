@@ -21,7 +21,7 @@ pub enum ProtocolVersion {
 pub enum Era {
     /// Versions up to 2025-11-25, in which a handshake starts a session.
     Legacy,
-    /// Versions from 2026-07-28, in which every request is self-contained.
+    /// Versions from 2026-07-28 on, in which every request is self-contained.
     Modern,
 }
 
@@ -39,7 +39,7 @@ impl ProtocolVersion {
     }
 }
 
-// For the runtime only; hidden from users of `mcp-runtime`, which re-exports this type.
+// Used only by the runtime. `mcp-runtime` re-exports this type, so these items are hidden from its users.
 #[doc(hidden)]
 impl ProtocolVersion {
     /// All versions, oldest first.
@@ -57,12 +57,12 @@ impl ProtocolVersion {
     /// The newest version.
     pub const LATEST: Self = Self::V2026_07_28;
 
-    /// The version assumed for an HTTP request without the header `MCP-Protocol-Version` if nothing else determines it.
+    /// The version assumed for an HTTP request without an `MCP-Protocol-Version` header if nothing else determines it.
     ///
     /// Source: 2025-06-18, basic/transports, "Protocol Version Header".
     pub const WITHOUT_HEADER: Self = Self::V2025_03_26;
 
-    /// Returns the dates of all versions, newest first, as they are listed in discovery and in version errors.
+    /// Returns the dates of all versions, newest first, as listed in discovery results and version errors.
     pub fn supported() -> [&'static str; 5] {
         let mut dates = Self::ALL.map(Self::as_str);
         dates.reverse();
@@ -79,7 +79,7 @@ impl ProtocolVersion {
             .collect()
     }
 
-    /// Returns the version with the given date, if the date is spelled exactly as on the wire.
+    /// Returns the version with the given date, which must be spelled exactly as on the wire.
     #[must_use]
     pub fn from_wire(date: &str) -> Option<Self> {
         Self::ALL
@@ -87,7 +87,7 @@ impl ProtocolVersion {
             .find(|version| version.as_str() == date)
     }
 
-    /// Returns `true` if several messages may be sent in one array.
+    /// Returns `true` if several messages may be sent as a batch in one array.
     #[inline]
     #[must_use]
     pub const fn has_batches(self) -> bool {
@@ -109,16 +109,16 @@ impl ProtocolVersion {
         self >= Self::V2026_07_28
     }
 
-    /// Returns `true` if a call fails with an error when its client lacks a capability. Earlier versions have no error
-    /// code for this.
+    /// Returns `true` if a call fails with an error when the client lacks a required capability. Earlier versions have
+    /// no error code for this.
     #[inline]
     #[must_use]
     pub const fn reports_missing_capabilities_as_errors(self) -> bool {
         self.is_modern()
     }
 
-    /// Returns `true` if questions to the client are sent as results (`InputRequiredResult`), which the client answers in
-    /// a retry. In earlier versions they are requests from the server.
+    /// Returns `true` if questions to the client are sent as results (`InputRequiredResult`) and the client answers
+    /// them when it retries the request. In earlier versions, the server sends questions as requests.
     #[inline]
     #[must_use]
     pub const fn asks_in_results(self) -> bool {
@@ -146,7 +146,7 @@ impl ProtocolVersion {
         matches!(self.era(), Era::Modern)
     }
 
-    /// Returns the era that the version belongs to.
+    /// Returns the era to which the version belongs.
     #[inline]
     #[must_use]
     pub const fn era(self) -> Era {

@@ -28,12 +28,11 @@ pub use inventory;
 pub use mcp_schema::constraint::{Bound, Constraints};
 pub use serde_json;
 
-/// Runs a future to completion on a multi-threaded runtime with at least two workers. `#[main]` expands to a call of
+/// Runs a future to completion on a multi-threaded runtime with at least two workers. `#[main]` expands to a call to
 /// this function.
 ///
 /// Values held by cancelled handlers are dropped before the program exits. If a handler is still blocking its thread,
-/// the program waits for it for at most half a second, because the server has already given it the drain timeout to
-/// finish.
+/// the program waits at most half a second for it, because the server has already waited for the drain timeout.
 ///
 /// # Panics
 ///

@@ -3,13 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
-/// Wakes the task that registered last, and wakes it only once.
+/// Wakes the most recently registered task, once per registration.
 #[derive(Debug, Default)]
 pub(crate) struct Bell(Mutex<Option<Waker>>);
 
 impl Bell {
-    /// Registers the task to wake from now on. To avoid missing a wake-up, the caller must check its condition
-    /// afterwards.
+    /// Registers the task to wake from now on. To avoid missing a wake-up, the caller must check its condition after
+    /// registering.
     pub(crate) fn register(&self, waker: &Waker) {
         let former = {
             let mut registered = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// The reason why a server could not start or why it stopped early.
+/// The reason a server could not start or stopped early.
 ///
-/// Its `Debug` output is the same as its `Display` output, because a `main` function that returns the error prints the
-/// former.
+/// Its `Debug` output is the same as its `Display` output, because a `main` function that returns an error prints its
+/// `Debug` output.
 pub struct Error {
     kind: ErrorKind,
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// The kind of an [`Error`].
+/// The kinds of [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -41,7 +41,7 @@ impl Error {
         self
     }
 
-    /// Returns the kind of the error.
+    /// Returns the kind of this error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -1,6 +1,6 @@
 //! A map for short keys that uses a cheaper hash than `std`.
 //!
-//! The hash has no secret, so it must be used only for keys that nobody can choose to collide in order to harm others:
+//! The hash has no secret, so use it only for keys with which nobody can cause collisions at the expense of others:
 //! names defined by the server, random ids, and the ids of a client's requests, only a few of which are pending at a
 //! time.
 

@@ -1,6 +1,6 @@
 //! Internals for the fuzz targets in `fuzz/`. Exists only with `--cfg fuzzing` and has no stability guarantees.
 //!
-//! Items that are private to a module are wrapped in that module's own `fuzzing` module and re-exported here.
+//! Items that are private to a module are wrapped in that module's `fuzzing` module and re-exported here.
 
 use std::any::Any;
 #[cfg(feature = "sealing")]
@@ -33,7 +33,7 @@ pub const fn parameter<T: Parameter<K> + 'static, K>(
     ParameterMeta::of::<T, K>(name, doc)
 }
 
-/// Panics if a line is not parsed in the same way as by `serde_json`.
+/// Panics if a line is not parsed in the same way as `serde_json` parses it.
 pub fn envelope(line: &[u8]) {
     crate::jsonrpc::agreement::agrees(line);
     crate::jsonrpc::agreement::ids_agree(line);
@@ -43,7 +43,7 @@ pub fn envelope(line: &[u8]) {
 #[derive(Debug)]
 pub struct Arguments(Decoder);
 
-/// The way in which arguments are decoded.
+/// The mode for decoding arguments.
 #[derive(Clone, Copy, Debug)]
 pub enum Arriving {
     /// As arguments of a tool with strict decoding.
@@ -66,7 +66,7 @@ impl Arguments {
         Self(Decoder::new(parameters, style, None).expect("the parameters are in order"))
     }
 
-    /// Fills the slots, or returns a description of the faults.
+    /// Fills the slots or returns a description of the errors.
     pub fn decode(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> Result<(), String> {
         let no_context = || unreachable!("no parameter is injected");
         self.0

@@ -29,9 +29,9 @@
 //! | suggestions for an argument | [`#[completer]`](macro@completer) | [`IntoCompletionResult`] |
 //! | methods of a type | [`#[server]`](macro@server) on the `impl` block | |
 //!
-//! A parameter is an argument if its type is `Deserialize` + `JsonSchema`, and injected if it is [`FromContext`], such
-//! as [`State<T>`](State) and [`Context`]. [`bail!`] and [`ResultExt::expose`] fail with a message for the model; any
-//! other error is only logged ([`HandlerError`]).
+//! A parameter is an argument if its type implements `Deserialize` and `JsonSchema`. It is injected if its type
+//! implements [`FromContext`], as [`State<T>`](State) and [`Context`] do. [`bail!`] and [`ResultExt::expose`] return
+//! errors whose messages the model reads; all other errors are only logged ([`HandlerError`]).
 //!
 //! A server supports the protocol versions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 at the same
 //! time, over standard input and output ([`Server::run`]) or any [`Transport`] ([`Server::serve`]). [`Limits`] bounds
@@ -40,18 +40,18 @@
 //! | feature | default | provides |
 //! |---|---|---|
 //! | `cli` | yes | the commands and options of [`Server::run`] |
-//! | `client-logs` | yes | `client_logs`: `tracing` events of handlers for the client |
+//! | `client-logs` | yes | `client_logs`, which sends handlers' `tracing` events to the client |
 //! | `http` | yes | HTTP, for all protocol versions |
 //! | `main` | yes | [`#[main]`](macro@main): a multi-threaded runtime, for programs that do not set one up themselves |
-//! | `sealing` | yes | sealing for the state of 2026-07-28 calls between rounds, so that the client can keep it; without this feature, the server process keeps it |
+//! | `sealing` | yes | sealed state, which clients keep between the rounds of a 2026-07-28 call; without this feature, the server process keeps the state |
 //! | `tower` | yes | tower layers as middleware |
-//! | `auth` | | access tokens over HTTP |
+//! | `auth` | | authorization with access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |
 //!
-//! Without any features, a server supports only standard input and output, and custom streams. It still writes warnings
-//! and errors to standard error, unless the program has set up a `tracing` subscriber.
+//! Without any features, a server supports only standard input/output and custom streams. It still writes warnings and
+//! errors to standard error, unless the program has set up a `tracing` subscriber.
 
 #![forbid(unsafe_code)]
 
@@ -87,7 +87,7 @@ pub mod transport;
 #[doc(hidden)]
 pub mod __private;
 
-// The layers below have short names here.
+// Short names for `mcp_protocol` and its modules.
 #[doc(inline)]
 pub use mcp_protocol::types;
 pub(crate) use mcp_protocol::{self as protocol, jsonrpc};
@@ -133,17 +133,17 @@ pub mod dynamic {
     };
 }
 
-/// Questions to the client, and the forms that they contain.
+/// Questions to the client, and forms for the user to fill in.
 pub mod elicit {
     pub use crate::context::{Ask, FormChoice, FormField, Questions};
 }
 
-/// Pages of the resources listed by a template.
+/// Paginated lists of a template's resources.
 pub mod listing {
     pub use crate::handler::listing::{ListCursor, Page};
 }
 
-/// Code that wraps calls: functions and `tower` layers.
+/// Middleware: functions and `tower` layers that wrap calls.
 pub mod middleware {
     pub use crate::handler::call::CallOutput;
     pub use crate::handler::definition::Kind;
@@ -152,7 +152,7 @@ pub mod middleware {
     pub use crate::handler::tower::{CallService, ResponseFuture};
 }
 
-/// Steps of a call that run only once, even if its handler runs again.
+/// Steps that run only once per call, even if the handler runs again.
 pub mod once {
     pub use crate::context::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
 }
@@ -165,7 +165,7 @@ pub mod progress {
 /// Utilities for strings that clients, models and people read.
 pub mod text {
     pub use crate::handler::sanitize::strip_invisible;
-    /// Finds the name that was probably meant, for a suggestion.
+    /// Finds the name that the caller probably meant, so that an error message can suggest it.
     ///
     /// ```
     /// use mcp_runtime::{text::did_you_mean, HandlerError};
@@ -179,8 +179,8 @@ pub mod text {
     /// ```
     #[doc(inline)]
     pub use mcp_schema::suggest::closest as did_you_mean;
-    /// Encodes a value for a URI. Use it in the URIs of listings and notifications if variables are strings, because clients read, and subscribe to, exactly
-    /// these URIs.
+    /// Percent-encodes a value for a URI. If a template variable is a string, encode its value in the URIs of listings
+    /// and notifications, because clients read and subscribe to exactly these URIs.
     ///
     /// ```
     /// let name = mcp_runtime::text::percent_encode("olive oil, 1/2");
@@ -205,7 +205,7 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 
-/// Compiles the examples of the guide.
+/// Compiles the examples in the guide.
 #[cfg(doctest)]
 mod guide {
     #[doc = include_str!("../../docs/arguments.md")]

@@ -45,7 +45,7 @@
 /// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | icons for user interfaces, each an `https:` or `data:` URI | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
 /// | `tags("…", …)` | strings | none | tags for selection | nothing |
-/// | `scopes` | such as `("notes:read", "notes:write")` | none | the scopes that a caller must have, all of them (see below) | an error if any is missing |
+/// | `scopes` | such as `("notes:read", "notes:write")` | none | the required scopes; a caller must have all of them (see below) | an error if any is missing |
 /// | `visible_if` | the path of a `fn(&Caller) -> bool` | visible to all | returns `true` for callers who can see the tool | nothing |
 /// | `blocking` | flag | no | the function blocks, so each call runs on a separate thread | nothing |
 /// | `timeout` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | the server's | maximum duration of a call | an error if exceeded |
@@ -55,7 +55,7 @@
 /// | `requires` | any of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | features that the client must support | an error if any is missing |
 /// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
 /// | `strict` | flag | no | arguments are not coerced, so a number in quotes is an error | nothing |
-/// | `ttl` | as `timeout` | unspecified | the time for which a client may cache the result | `ttlMs` |
+/// | `ttl` | as `timeout` | unspecified | how long a client may cache the result | `ttlMs` |
 /// | `cache` | `"public"` or `"private"` | unspecified | whether the cached result may be shared between users | `cacheScope` |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
 ///
@@ -63,7 +63,7 @@
 ///
 /// # Parameters
 ///
-/// The doc comment of a parameter becomes the description of the argument. `#[arg(…)]` takes additional options.
+/// The doc comment of a parameter becomes the description of the argument. `#[arg(…)]` accepts additional options.
 /// Constraints appear in the schema and, except for `format`, are enforced. The types in the schema are also enforced
 /// where the Rust type accepts more than its schema allows.
 ///
@@ -85,14 +85,14 @@
 /// # Access
 ///
 /// A tool with `scopes` is omitted from the lists sent to callers who lack any of them. If such a caller calls it
-/// anyway, the call is rejected before any code of the tool runs. The error names all required scopes so that the
-/// client can request them; over HTTP, it is status 403 with a challenge. To callers rejected by the `visible_if`
-/// function, the tool appears not to exist. This function runs for every list and every call, so it must not block. If
-/// it panics, the caller is rejected.
+/// anyway, the call is rejected before any of the tool's code runs. The error names all required scopes so that the
+/// client can request them; over HTTP, the response has status 403 and a challenge. To callers rejected by the
+/// `visible_if` function, the tool appears not to exist. This function runs for every list request and every call, so
+/// it must not block. If it panics, the caller is rejected.
 ///
 /// Scopes are granted through credentials. They do not apply over standard input and output or within the same process:
-/// see [`Caller`](crate::Caller). Lists and results that depend on the caller are never shared between users by caches,
-/// whatever `cache` specifies.
+/// see [`Caller`](crate::Caller). Caches never share caller-dependent lists and results between users, regardless of
+/// `cache`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -115,7 +115,7 @@
 ///
 /// # Mistakes
 ///
-/// Where possible, mistakes are reported at compile time, all of them in a single run:
+/// Mistakes are reported at compile time where possible, and all in a single run:
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
@@ -129,8 +129,8 @@
 #[doc(inline)]
 pub use mcp_macros::tool;
 
-/// Turns a function into a prompt: messages that a user can start from. To select a prompt, pass its function to the
-/// function `prompt`, as in `prompt(code_review)`.
+/// Turns a function into a prompt: a set of messages with which a user can start a conversation. To select a prompt,
+/// pass its function to the function `prompt`, as in `prompt(code_review)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -154,9 +154,9 @@ pub use mcp_macros::tool;
 /// }
 /// ```
 ///
-/// Parameters work as in [`tool`](macro@tool); on the wire, they are strings, which are parsed into the parameter
+/// Parameters work as in [`tool`](macro@tool), except that arguments are sent as strings and parsed into the parameter
 /// types. Enums and booleans are completed automatically. For other types, `#[complete(["formal", "friendly"])]`
-/// suggests the given strings but accepts any other, and `#[complete(function)]` names a
+/// suggests the given strings but accepts any other string, and `#[complete(function)]` names a
 /// [`completer`](macro@completer).
 ///
 /// | Option | Value | Default | Meaning | On the wire |
@@ -188,7 +188,7 @@ pub use mcp_macros::prompt;
 /// }
 /// ```
 ///
-/// All parameters are injected, because a resource has no arguments. The URI comes first, then the options:
+/// All parameters are injected, because a resource has no arguments. The URI must come first, followed by any options:
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
@@ -204,7 +204,7 @@ pub use mcp_macros::prompt;
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
 /// | `tags("…", …)` | strings | none | tags for selection | nothing |
 /// | `scopes`, `visible_if` | as in [`tool`](macro@tool) | unrestricted | restrict use and visibility | nothing |
-/// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | unspecified | the time for which a client may cache the contents | `ttlMs` |
+/// | `ttl` | `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or a constant of type `Duration` | unspecified | how long a client may cache the contents | `ttlMs` |
 /// | `cache` | `"public"` or `"private"` | unspecified | whether the cached contents may be shared between users | `cacheScope` |
 /// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size | an error if exceeded |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
@@ -237,13 +237,14 @@ pub use mcp_macros::resource;
 /// matches `?tags=a&tags=b`. A string parameter receives the whole text matched by such a variable.
 ///
 /// A URI does not match if one of its variables contains NUL, has `..` as a whole segment, or begins with `/`, `\` or a
-/// drive letter such as `C:`. This holds for every kind of expression and every encoding, because such values lead out
-/// of the directory that they are joined to. Dots inside a segment, as in `v1..2`, are allowed. A parameter with
+/// drive letter such as `C:`. This holds for every kind of expression and every encoding, because such a value would
+/// lead out of the directory that it is joined to. Dots inside a segment, as in `v1..2`, are allowed. A parameter with
 /// `#[arg(any_path)]` accepts these values as well; the function must then validate them before using them as paths.
 /// Source: revision 2026-07-28, server/resources, "Security Considerations".
 ///
-/// The options are the same as for [`resource`](macro@resource), without `size` but with `list`, the path of a function
-/// that returns the matching resources for `resources/list`. All parameters of that function are injected.
+/// The options are the same as for [`resource`](macro@resource), except that there is no `size`, and that `list` takes
+/// the path of a function that returns the matching resources for `resources/list`. All parameters of that function are
+/// injected.
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
@@ -280,15 +281,17 @@ pub use mcp_macros::resource_template;
 /// ```
 ///
 /// The first parameter is the text typed so far. The others are either injected, or arguments that the user has already
-/// filled in, matched by name. Candidates may be in any order, because the framework ranks them. It sends at most 100.
+/// filled in, matched by name. Candidates may be in any order, because the framework ranks them and sends only the best
+/// 100.
 ///
 /// To use a completer, put `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or
-/// [`resource_template`](macro@resource_template). Where that is not possible, the completer can name the argument instead:
+/// [`resource_template`](macro@resource_template). Where that is not possible, the completer can name the argument
+/// instead:
 ///
 /// | Option | Value | Meaning |
 /// |---|---|---|
-/// | `prompt` | path of a prompt at its definition | the prompt that has the argument |
-/// | `template` | path of a resource template at its definition | the template that has the variable |
+/// | `prompt` | path to the definition of a prompt | the prompt that has the argument |
+/// | `template` | path to the definition of a resource template | the template that has the variable |
 /// | `argument` | string | the name of the argument or variable |
 /// | `timeout`, `rate`, `concurrency`, `max_output` | as in [`tool`](macro@tool) | limits on duration, rate, concurrency and result size |
 /// | `crate` | a path | the path of the runtime crate; default `::mcp_runtime` |
@@ -297,7 +300,7 @@ pub use mcp_macros::resource_template;
 #[doc(inline)]
 pub use mcp_macros::completer;
 
-/// Allows the attributes to be used on methods. Put it on the `impl` block.
+/// Allows the other attributes to be used on a type's methods. Put it on the `impl` block.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -318,8 +321,8 @@ pub use mcp_macros::completer;
 /// }
 /// ```
 ///
-/// Methods take `&self`, because calls run concurrently. Pass the value to the server with `.handlers(…)`. A type may have
-/// several such blocks. Functions without `self` work like free functions.
+/// Methods take `&self`, because calls run concurrently. Pass the value to the server with `.handlers(…)`. A type may
+/// have several such blocks. Associated functions without `self` work like free functions.
 ///
 /// | Option | Value | Meaning |
 /// |---|---|---|
@@ -327,8 +330,8 @@ pub use mcp_macros::completer;
 #[doc(inline)]
 pub use mcp_macros::server;
 
-/// Makes `main` asynchronous. The runtime has one worker per core, but at least two, so that another worker can respond
-/// while a handler blocks one of them.
+/// Makes `main` asynchronous. The runtime has one worker per core, but at least two, so that one worker can still
+/// respond while a handler is blocking another.
 ///
 /// ```no_run
 /// #[mcp_runtime::main]
@@ -380,11 +383,11 @@ pub use mcp_macros::main;
 /// }
 /// ```
 ///
-/// Forms are flat. A field is a string, a number, a `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or an
-/// `Option` of one of these, which the user may leave empty. The doc comment of a field is its description; the doc comment
-/// of a variant is the title of the choice. No other derive is needed.
+/// Forms are flat. A field is a string, a number, a `bool`, an enum that derives `Elicit`, a `Vec` of such an enum, or
+/// an `Option` of one of these. The user may leave optional fields empty. The doc comment of a field is its
+/// description; the doc comment of a variant is the title of the choice. No other derive is needed.
 ///
-/// | Option of a field | Value | Meaning | On the wire |
+/// | Field option | Value | Meaning | On the wire |
 /// |---|---|---|---|
 /// | `name` | `"string"` | the name in the client's answer, instead of the field's name | the property's name |
 /// | `title` | `"string"` | the display name | `title` |
@@ -394,7 +397,7 @@ pub use mcp_macros::main;
 /// | `length(..=200)` | whole numbers | the allowed number of characters or choices | `minLength`, `maxLength`, `minItems`, `maxItems` |
 /// | `format` | `"email"`, `"uri"`, `"date"`, `"date-time"` | the format of the string | `format` |
 ///
-/// | Option of a variant | Value | Meaning |
+/// | Variant option | Value | Meaning |
 /// |---|---|---|
 /// | `name` | `"string"` | the value in the client's answer, instead of the variant's name |
 /// | `title` | `"string"` | the display name, instead of the doc comment |
@@ -404,7 +407,7 @@ pub use mcp_macros::main;
 pub use mcp_macros::Elicit;
 
 /// Derives everything that a type needs to be used in arguments and results: `Serialize`, `Deserialize` and
-/// `JsonSchema`, through the runtime's re-exports, so that you need no dependency on serde or schemars.
+/// `JsonSchema`, through the runtime's re-exports, so that you do not need a dependency on serde or schemars.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -424,8 +427,9 @@ pub use mcp_macros::Elicit;
 /// }
 /// ```
 ///
-/// Unknown fields are rejected, with a suggestion, as if the type had `#[serde(deny_unknown_fields)]`. Otherwise a model that
-/// misspells the name of an optional field would never find out. Types with a `#[serde(flatten)]` field are exempt.
+/// Unknown fields are rejected, with a suggestion, as if the type had `#[serde(deny_unknown_fields)]`. Otherwise a
+/// model that misspells the name of an optional field would never find out. Types with a `#[serde(flatten)]` field are
+/// exempt.
 ///
 /// Put `#[data]` above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends on serde and
 /// schemars itself can use their derives as usual.
@@ -434,13 +438,13 @@ pub use mcp_macros::Elicit;
 /// |---|---|
 /// | `input` | the type is only received, so `Serialize` is not derived |
 /// | `output` | the type is only sent, so `Deserialize` is not derived |
-/// | `allow_unknown_fields` | unknown fields are ignored, for example because the type is also read from files of other programs |
+/// | `allow_unknown_fields` | unknown fields are ignored, for example because the type is also read from files that other programs write |
 /// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::data;
 
-/// Marks an error type whose message the model may read whenever a handler fails with it, whether through `?` or by
-/// returning it.
+/// Marks an error type as safe to show to the model. Whenever a handler fails with such an error, by returning it or
+/// through `?`, the model reads the error's message.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;

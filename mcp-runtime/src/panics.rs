@@ -3,14 +3,14 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs user code. If it panics, `Err` holds the text of the panic.
+/// Runs user code. If the code panics, `Err` contains the panic message.
 ///
 /// Unwind safety is asserted because values that the code was changing are either dropped or designed to be shared.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(text)
 }
 
-/// Returns the text of a panic. Dropping its payload runs user code, which may panic as well.
+/// Returns the panic message. Dropping the panic's payload runs user code, which may panic as well.
 fn text(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -9,7 +9,8 @@ pub(crate) use getrandom::fill;
 ///
 /// # Panics
 ///
-/// If the operating system cannot provide any. The handler or request that needs them fails, and the server continues.
+/// Panics if the operating system cannot provide random bytes. Only the handler or request that needs them fails; the
+/// server continues.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if let Err(error) = fill(&mut bytes) {

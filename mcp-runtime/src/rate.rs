@@ -1,7 +1,7 @@
 //! Rate limits, implemented as token buckets: one shared by all callers, or one for each caller.
 //!
-//! A bucket is stored as a single point in time, which is when it will be full again. A full bucket therefore needs no
-//! entry and is forgotten. `handler::rules` parses rates; `dispatch` identifies callers.
+//! A bucket is stored as the time at which it will be full again. A full bucket therefore needs no entry and is
+//! discarded. `handler::rules` parses rates; `dispatch` identifies callers.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -142,8 +142,8 @@ impl Limiter {
 }
 
 impl RateUsage {
-    /// Forgets full buckets. Does so at most once per `SWEEP`, so that not every call iterates over all of them when
-    /// there are many anonymous callers.
+    /// Discards full buckets. Does so at most once per `SWEEP`, so that calls do not repeatedly iterate over all
+    /// buckets when there are many anonymous callers.
     fn sweep(&mut self, now: Instant) {
         let is_due = |swept| now.saturating_duration_since(swept) >= SWEEP;
         if self.swept.is_none_or(is_due) {

@@ -1,8 +1,8 @@
 //! JSON Schema and URI templates, independent of the Model Context Protocol: schema generation from Rust types,
-//! validation with explanations of what is wrong, suggestions for misspelled names, and matching of URIs.
+//! validation that explains what is wrong, suggestions for misspelled names, and URI matching.
 //!
-//! This crate is an internal part of `mcp-runtime`, which re-exports what users need. Its API is not stable, so depend
-//! on `mcp-runtime` instead.
+//! This crate is an internal part of `mcp-runtime`, which re-exports everything that users need. Its API is not stable,
+//! so depend on `mcp-runtime` instead.
 
 #![forbid(unsafe_code)]
 

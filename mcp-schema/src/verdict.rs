@@ -1,6 +1,6 @@
 //! The outcome of checking a rule, with a message that a `const fn` can build.
 
-/// The outcome of checking a rule: either the rule holds, or a message describes what is wrong.
+/// The outcome of checking a rule: either the rule holds, or a message describes the problem.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleVerdict {
     text: [u8; RuleVerdict::CAPACITY],
@@ -103,11 +103,11 @@ impl RuleVerdict {
     }
 }
 
-/// Asserts that a rule holds: in the expansion of a macro, at compile time.
+/// Asserts that a rule holds. In the expansion of a macro, the assertion is evaluated at compile time.
 ///
 /// # Panics
 ///
-/// Panics with the message at the caller if the rule does not hold.
+/// Panics with the message, at the caller's location, if the rule does not hold.
 #[track_caller]
 pub const fn check(verdict: &RuleVerdict) {
     assert!(verdict.holds, "{}", verdict.text());

@@ -1,7 +1,7 @@
 //! `#[derive(Elicit)]`: turns structs into forms and enums into choices.
 //!
-//! Each field has a separate constant, which is the only place that has a bound on the field's type. A type that cannot
-//! be used in a form therefore causes a single error, with the caret on the type.
+//! Each field is described by a separate constant, and only this constant has a bound on the field's type. A type that
+//! cannot be used in a form therefore causes a single error, with the caret on the type.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -133,7 +133,8 @@ impl<'a> Field<'a> {
         field
     }
 
-    /// Adds a check that applies a rule to the kind of the field. If the check fails, the caret is at `span`.
+    /// Adds a check that applies a rule to the field's kind. If the check fails, the compiler reports the error at
+    /// `span`.
     fn check(&mut self, span: Span, rule: &str, literal: Option<&TokenStream>) {
         // Every token gets this span, because the compiler marks the whole expression.
         let span = at(span);

@@ -1,4 +1,5 @@
-//! `#[expose]`: registers an error type whose message the model may read whenever a handler fails with it.
+//! `#[expose]`: registers an error type, so that the model may read the message when a handler fails with such an
+//! error.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,4 +1,4 @@
-//! Expands the definition of a handler of any kind.
+//! Expands any kind of handler into its definition.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};

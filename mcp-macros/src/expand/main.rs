@@ -7,8 +7,8 @@ use crate::expand::tokens::runtime;
 use crate::parse::function::Function;
 use crate::parse::options::CrateOption;
 
-/// Returns `main`. The user's function is nested in a function with the same name, so that compiler errors in it name
-/// `main`.
+/// Returns `main`. The user's function is nested in a function with the same name, so that compiler errors refer to it
+/// as `main`.
 pub(crate) fn main(function: Function, options: &CrateOption) -> TokenStream {
     let runtime = runtime(options.runtime.as_ref());
     let Function {
@@ -27,7 +27,7 @@ pub(crate) fn main(function: Function, options: &CrateOption) -> TokenStream {
     )
 }
 
-/// Removes `async` from an invalid `main`, so that rustc does not report it a second time.
+/// Removes `async` from an invalid `main`, because rustc would otherwise report an additional error.
 pub(crate) fn without_async(mut function: Function) -> TokenStream {
     if function.signature.asyncness.take().is_some() {
         function.signature.inputs.clear();

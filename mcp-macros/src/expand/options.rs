@@ -1,4 +1,4 @@
-//! Options shared by several kinds of handlers, as fields of `Options`, and checks on them.
+//! Expands the options shared by several kinds of handlers into fields of `Options`, and generates checks for them.
 
 use proc_macro2::TokenStream;
 use quote::quote;

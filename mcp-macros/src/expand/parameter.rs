@@ -1,4 +1,4 @@
-//! Expands a parameter: its description, its default and its value in a call.
+//! Expands a parameter's description, default, and value in a call.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -66,7 +66,7 @@ impl<'a> Expanded<'a> {
         }
     }
 
-    /// Returns the element of `__MCP_PARAMETERS`. Only this element has a bound on the type.
+    /// Returns the element of `__MCP_PARAMETERS`. Only this element has a bound on the parameter's type.
     pub(crate) fn meta(&self) -> TokenStream {
         let (parameter, owned) = (self.parameter, &self.owned);
         let ParameterAnnotations {
@@ -121,8 +121,8 @@ impl<'a> Expanded<'a> {
         format_ident!("__mcp_default_{}", self.index)
     }
 
-    /// Returns a function that creates the default; `None` if there is no default or it is JSON. With a function, the
-    /// user's expression appears only once in the expansion.
+    /// Returns a function that creates the default; `None` if there is no default or it is JSON. Using a function
+    /// ensures that the user's expression appears only once in the expansion.
     pub(crate) fn default_function(&self) -> Option<TokenStream> {
         let default = self.parameter.annotations.options.default.as_ref()?;
         let expression = match &default.value {
@@ -143,7 +143,7 @@ impl<'a> Expanded<'a> {
         self.handler.kind == Kind::Completer && self.index == 0
     }
 
-    /// Returns constants that fail to compile if an option is not valid for the type.
+    /// Returns constants that fail to compile if an option is invalid for the parameter's type.
     pub(crate) fn checks(&self) -> TokenStream {
         let (owned, index) = (&self.owned, self.index);
         let mut checks = TokenStream::new();

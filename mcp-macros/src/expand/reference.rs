@@ -62,7 +62,7 @@ fn statics(handler: &Handler) -> TokenStream {
     )
 }
 
-/// Returns the import that lets [`Expanded`] probe the types of the parameters.
+/// Returns the import that lets [`Expanded`] probe the parameter types.
 fn probe_fallback(handler: &Handler) -> Option<TokenStream> {
     (!handler.parameters.is_empty()).then(|| {
         quote!(

@@ -1,4 +1,4 @@
-//! Options for a resource or resource template, and checks on its URI.
+//! Expands the options for a resource or resource template, and generates checks for its URI.
 
 use proc_macro2::TokenStream;
 use quote::quote;

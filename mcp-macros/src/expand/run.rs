@@ -88,7 +88,7 @@ fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
     quote_spanned!(handler.ident.span()=> #function(#receiver #(#arguments),*))
 }
 
-/// Returns `true` if the future borrows values, so that it must be wrapped in an `async move` block that owns them.
+/// Returns `true` if the future borrows values and must therefore be wrapped in an `async move` block that owns them.
 fn borrows(handler: &Handler) -> bool {
     handler.has_receiver || handler.parameters.iter().any(|parameter| parameter.lent)
 }

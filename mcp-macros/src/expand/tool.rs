@@ -1,4 +1,4 @@
-//! Options for a tool.
+//! Expands the options for a tool.
 
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;

@@ -20,7 +20,7 @@ impl ToTokens for Expression {
     }
 }
 
-/// An expression of type `&'static str`.
+/// Expands to an expression of type `&'static str`.
 impl ToTokens for Description {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
@@ -31,7 +31,7 @@ impl ToTokens for Description {
     }
 }
 
-/// An expression of type `Duration`.
+/// Expands to an expression of type `Duration`.
 impl ToTokens for Time {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
@@ -43,7 +43,7 @@ impl ToTokens for Time {
     }
 }
 
-/// An expression of type `usize`.
+/// Expands to an expression of type `usize`.
 impl ToTokens for Size {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
@@ -53,7 +53,7 @@ impl ToTokens for Size {
     }
 }
 
-/// A variant of `CacheScope`.
+/// Expands to a variant of `CacheScope`.
 impl ToTokens for Cache {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         tokens.extend(match self {
@@ -63,7 +63,7 @@ impl ToTokens for Cache {
     }
 }
 
-/// A closure that creates the icons.
+/// Expands to a closure that creates the icons.
 impl ToTokens for Icons {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         let icons = self.0.iter().map(|icon| {

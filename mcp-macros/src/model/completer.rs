@@ -1,4 +1,4 @@
-//! Models the argument that a completer names.
+//! Models the argument or variable that a completer completes.
 
 use proc_macro2::Span;
 
@@ -15,8 +15,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Returns the argument that the options name; `None` if they name none, so that `#[complete(…)]` must name the
-    /// completer.
+    /// Returns the argument named in the options; `None` if the options do not name one, in which case `#[complete(…)]`
+    /// must name the completer.
     pub(crate) fn new(options: &CompleterOptions, errors: &mut Errors) -> Option<Self> {
         let named = match (&options.prompt, &options.template) {
             (Some(_), Some(template)) => {

@@ -1,4 +1,4 @@
-//! Rules for the constraints of an argument and for its default.
+//! Rules for an argument's constraints and default.
 
 use crate::errors::Errors;
 use crate::parse::argument::Constraints;
@@ -64,7 +64,7 @@ pub(crate) fn check_default(
     }
 }
 
-/// Returns the error for a number of characters or items that `length` does not allow.
+/// Returns the error for a number of characters or items that `length` does not allow; `None` if it is allowed.
 fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
     let length = &constraints.length.as_ref()?.value;
     let size = u64::try_from(size).unwrap_or(u64::MAX);

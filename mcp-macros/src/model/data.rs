@@ -1,4 +1,4 @@
-//! The model of a type for arguments and results.
+//! Models a type for arguments and results.
 
 use proc_macro2::Span;
 

@@ -1,4 +1,4 @@
-//! The model of an annotated function of any kind.
+//! Models an annotated function of any kind.
 
 use crate::errors::Errors;
 use crate::model::completer::Target;
@@ -28,7 +28,7 @@ pub(crate) struct Handler {
     pub(crate) name: Name,
     pub(crate) description: Option<Description>,
     pub(crate) options: Options,
-    /// The argument to complete, if this is a completer that names it.
+    /// The argument that the handler completes, if the handler is a completer that names its argument.
     pub(crate) target: Option<Target>,
     pub(crate) parameters: Vec<Parameter>,
     /// The return type; `None` if the function returns nothing.

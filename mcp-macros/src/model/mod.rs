@@ -1,7 +1,8 @@
 //! Models of annotated items. A model has all defaults filled in and keeps all spans; building it checks every rule
 //! that does not need type information.
 //!
-//! A model is built even if the item contains mistakes, but `stages` then does not expand it, except for `#[data]`.
+//! A model is built even if the item contains mistakes. In that case, `stages` does not expand it, except for
+//! `#[data]`.
 
 pub(crate) mod completer;
 pub(crate) mod constraints;

@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 use syn::ext::IdentExt;
 
-/// A name on the wire.
+/// A name as it appears on the wire.
 pub(crate) struct Name {
     pub(crate) value: String,
     /// The span of the literal or identifier.

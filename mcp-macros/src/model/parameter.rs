@@ -15,7 +15,7 @@ pub(crate) struct Parameter {
     pub(crate) name: Name,
     /// The type as written; for `&T`, this is `T`.
     pub(crate) ty: syn::Type,
-    /// `true` if the parameter's type is `&T`, so that the function borrows the value.
+    /// `true` if the parameter's type is `&T`, in which case the function borrows the value.
     pub(crate) lent: bool,
     /// The sample value, as JSON.
     pub(crate) example: Option<String>,

@@ -1,4 +1,4 @@
-//! The model of an `impl` block with handlers.
+//! Models an `impl` block with handlers.
 
 use syn::spanned::Spanned;
 

@@ -10,7 +10,7 @@ use crate::parse::types::find_impl;
 /// Maximum number of parameters. The runtime uses one bit of a `u64` per parameter to track the arguments it has seen.
 const MAX_PARAMETERS: usize = 64;
 
-/// Checks that the framework can call the function concurrently with values that it has decoded.
+/// Checks that the framework can call the function concurrently and with arguments chosen by clients.
 pub(crate) fn check_signature(
     kind: Kind,
     signature: &syn::Signature,

@@ -11,7 +11,7 @@ use crate::parse::value::{Expression, Keyed, keyed_text, needs_value, text};
 #[derive(Default, FromAttributes)]
 #[darling(attributes(arg))]
 pub(crate) struct ArgumentOptions {
-    /// Replaces the doc comment as the description.
+    /// A description that replaces the doc comment.
     pub(crate) description: Option<Expression>,
     /// The name on the wire. Defaults to the parameter's name.
     #[darling(with = text)]
@@ -25,7 +25,7 @@ pub(crate) struct ArgumentOptions {
     pub(crate) header: Option<syn::LitStr>,
     /// The parameter receives the entire argument object.
     pub(crate) flatten: Flag,
-    /// The parameter, which is a template variable, also accepts values that would escape a directory.
+    /// The parameter must be a template variable and also accepts values that would escape a directory.
     pub(crate) any_path: Flag,
     #[darling(flatten)]
     pub(crate) constraints: Constraints,
@@ -48,7 +48,8 @@ pub(crate) struct Constraints {
     pub(crate) items: Option<Keyed<Box<Constraints>>>,
 }
 
-/// The option `default` or `default = value`. A literal is converted to JSON; any other expression stays Rust.
+/// The option `default` or `default = value`. A literal is converted to JSON; any other expression remains a Rust
+/// expression.
 #[derive(Clone, Debug)]
 pub(crate) enum DefaultValue {
     /// The value returned by the type's `Default` implementation.

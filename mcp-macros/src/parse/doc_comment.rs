@@ -15,8 +15,8 @@ pub(crate) enum Description {
 }
 
 impl Description {
-    /// Returns the option's value if it is set, and the doc comments among the attributes otherwise; `None` if these
-    /// are empty.
+    /// Returns the option's value if it is set. Otherwise, returns the doc comments among the attributes, or `None` if
+    /// these are empty.
     pub(crate) fn new(option: Option<&Expression>, attributes: &[syn::Attribute]) -> Option<Self> {
         if let Some(Expression(option)) = option {
             return Some(Self::Option(option.clone()));

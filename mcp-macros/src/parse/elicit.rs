@@ -27,7 +27,7 @@ pub(crate) struct FieldOptions {
     pub(crate) name: Option<syn::LitStr>,
     /// The display name.
     pub(crate) title: Option<Expression>,
-    /// Replaces the doc comment as the instructions for the user.
+    /// Instructions for the user that replace the doc comment.
     pub(crate) description: Option<Expression>,
     /// The initial value in the form.
     pub(crate) default: Option<Expression>,
@@ -47,7 +47,7 @@ pub(crate) struct ChoiceOptions {
     /// The value in the client's answer. Defaults to the variant's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
-    /// Replaces the doc comment as the display name.
+    /// A display name that replaces the doc comment.
     pub(crate) title: Option<Expression>,
 }
 

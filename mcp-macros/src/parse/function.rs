@@ -1,4 +1,4 @@
-//! Splits a function into attributes, signature and body. The body is kept as raw tokens, so that half-typed code still
+//! Splits a function into attributes, signature and body. The body is kept as raw tokens, so that incomplete code still
 //! expands.
 
 use proc_macro2::TokenStream;

@@ -1,4 +1,4 @@
-//! Splits an `impl` block into its header and its items. Among the items, only functions are parsed further.
+//! Splits an `impl` block into its header and its items. Only the items that are functions are parsed further.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -14,7 +14,7 @@ pub(crate) struct ImplBlock {
     unsafety: Option<syn::Token![unsafe]>,
     impl_token: syn::Token![impl],
     pub(crate) generics: syn::Generics,
-    /// The implemented trait. Having one is an error, which is reported later.
+    /// The implemented trait. Implementing a trait is an error, which is reported later.
     pub(crate) of_trait: Option<(syn::Path, syn::Token![for])>,
     pub(crate) self_type: syn::Type,
     brace: syn::token::Brace,
@@ -57,7 +57,7 @@ impl Parse for ImplBlock {
     }
 }
 
-/// Parses `Trait for` in the header, if it is there.
+/// Parses `Trait for` in the header, if present.
 fn parse_trait(input: ParseStream<'_>) -> Option<(syn::Path, syn::Token![for])> {
     let fork = input.fork();
     let path = fork.parse::<syn::Path>().ok()?;
@@ -97,7 +97,7 @@ fn is_function(input: ParseStream<'_>) -> bool {
                 || input.peek2(syn::Token![extern])))
 }
 
-/// Parses the body of a function, or the semicolon in its place.
+/// Parses a function body, or the semicolon that replaces it.
 fn parse_body(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     input.parse::<TokenTree>().map(ToTokens::into_token_stream)
 }

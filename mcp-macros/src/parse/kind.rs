@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// Returns the noun for this kind of handler in error messages.
+    /// Returns the noun that error messages use for this kind of handler.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::ResourceTemplate => "resource template",

@@ -25,7 +25,7 @@ pub(crate) struct ListedOptions {
     /// The display name.
     #[darling(with = text)]
     pub(crate) title: Option<syn::LitStr>,
-    /// Replaces the doc comment as the description.
+    /// A description that replaces the doc comment.
     pub(crate) description: Option<Expression>,
     /// The icons to show in user interfaces.
     pub(crate) icons: Option<Icons>,

@@ -22,7 +22,7 @@ pub(crate) enum NumberValue {
 }
 
 impl NumberValue {
-    /// Returns `true` if both are whole numbers, or both are decimal numbers.
+    /// Returns `true` if both numbers are whole numbers or both are decimal numbers.
     pub(crate) fn is_same_kind(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }

@@ -1,4 +1,4 @@
-//! Tests of `scopes(…)` and `visible_if = …`.
+//! Tests for `scopes(…)` and `visible_if = …`.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Tests of `#[completer]`.
+//! Tests for `#[completer]`.
 
 use expect_test::expect;
 

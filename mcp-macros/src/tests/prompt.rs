@@ -1,4 +1,4 @@
-//! Tests of `#[prompt]`.
+//! Tests for `#[prompt]`.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Tests of `#[resource]` and `#[resource_template]`.
+//! Tests for `#[resource]` and `#[resource_template]`.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Tests of `#[server]`.
+//! Tests for `#[server]`.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Tests of `#[tool]`.
+//! Tests for `#[tool]`.
 
 use expect_test::expect;
 

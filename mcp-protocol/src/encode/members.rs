@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::jsonrpc::write_string;
 
-/// Returns the JSON on a single line, as messages require.
+/// Returns the JSON on a single line, as required in messages.
 ///
 /// Line breaks in strings are escaped, so every literal line break is white space.
 #[must_use]
@@ -64,8 +64,8 @@ pub(super) fn number(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Appends any value on a single line. Values from the framework can always be serialized; if one fails nevertheless,
-/// `null` is written so that the message remains valid.
+/// Appends any value on a single line. Values from the framework can always be serialized; if serialization fails
+/// nevertheless, `null` is written so that the message remains valid.
 pub(super) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {

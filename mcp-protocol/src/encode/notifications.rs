@@ -45,7 +45,7 @@ pub fn log(out: &mut Vec<u8>, level: LoggingLevel, logger: Option<&str>, data: &
     });
 }
 
-/// The list that a `…/list_changed` notification is about.
+/// The list to which a `…/list_changed` notification refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ListKind {
     /// `notifications/tools/list_changed`
@@ -56,8 +56,8 @@ pub enum ListKind {
     Resources,
 }
 
-/// Writes the notification that a list has changed. `subscription` is the listen request that the notification belongs
-/// to, or `None` in a legacy session.
+/// Writes a notification that a list has changed. `subscription` is the listen request to which the notification
+/// belongs, or `None` in a legacy session.
 pub fn list_changed(out: &mut Vec<u8>, list: ListKind, subscription: Option<&RequestId>) {
     let method = match list {
         ListKind::Tools => "notifications/tools/list_changed",
@@ -71,7 +71,7 @@ pub fn list_changed(out: &mut Vec<u8>, list: ListKind, subscription: Option<&Req
     });
 }
 
-/// Writes the notification that a resource has changed. `subscription` has the same meaning as in [`list_changed`].
+/// Writes a notification that a resource has changed. `subscription` has the same meaning as in [`list_changed`].
 pub fn resource_updated(out: &mut Vec<u8>, uri: &str, subscription: Option<&RequestId>) {
     notification(out, "notifications/resources/updated", |out| {
         string(out, "uri", uri);
@@ -119,8 +119,8 @@ pub fn acknowledged(out: &mut Vec<u8>, filter: &Filter, subscription: &RequestId
     });
 }
 
-/// Writes the notification that the server has ended the listen request with this id (stdio only) or has cancelled one
-/// of its own requests.
+/// Writes a notification that the server has ended the listen request with this id (stdio only) or has cancelled one of
+/// its own requests.
 pub fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
     notification(out, "notifications/cancelled", |out| {
         name(out, "requestId");
@@ -129,7 +129,7 @@ pub fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
     });
 }
 
-/// Writes a request from the server. Legacy era only.
+/// Writes a request from the server. Only in legacy protocol versions.
 pub fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());

@@ -14,7 +14,7 @@ use crate::types::{
 };
 use crate::{Era, ProtocolVersion, is_reserved};
 
-/// Writes an empty result, which is `{}` in the legacy era.
+/// Writes an empty result, which is `{}` in legacy protocol versions.
 pub fn empty(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     result(out, reply, None, |_| {});
 }
@@ -97,7 +97,7 @@ impl Gap {
 /// Writes the result of `tools/call`, adapted to the protocol version. Structured content is repeated as text unless
 /// the result already contains text.
 ///
-/// `root` is the kind of values described by the tool's output schema.
+/// `root` is the kind of values that the tool's output schema describes.
 pub fn tool_result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -120,7 +120,7 @@ pub fn tool_result(
         }
     });
 }
-/// Writes a failed tool result whose text is meant for the model.
+/// Writes a failed tool result with text for the model to read.
 pub fn handler_error(out: &mut Vec<u8>, reply: ResponseContext<'_>, text: String) {
     let mut result = CallToolResult::error(text);
     tool_result(out, reply, &mut result, OutputRoot::Objects);
@@ -196,8 +196,8 @@ pub fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     out.extend_from_slice(b"}}");
 }
 
-/// Writes the state of a call and the questions that the client must answer before the call can continue, each under
-/// its key. Modern era only.
+/// Writes a call's state and the questions that the client must answer before the call can continue. Each question is
+/// written under its key. Only in modern protocol versions.
 pub fn input_required<'a>(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -242,7 +242,7 @@ fn result(
     out.extend_from_slice(b"}}");
 }
 
-/// Writes the `_meta` of a result: first the members defined by the protocol, then the user's members, except any with
+/// Writes a result's `_meta`: first the members defined by the protocol, then the user's members, except any with
 /// reserved keys.
 fn result_meta(
     out: &mut Vec<u8>,

@@ -22,7 +22,7 @@ use crate::{Era, errors};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests");
 
-/// The schema of one protocol version.
+/// The schema for one protocol version.
 struct Schema(Value, &'static str);
 
 impl Schema {

@@ -1,8 +1,8 @@
 //! The error codes with which a call can fail in each protocol version.
 //!
-//! Handlers choose error codes and forward codes from other servers. Codes about the request or the protocol are
-//! reserved for the framework, because only the framework knows whether they apply. A wrong one would make a client
-//! disconnect, repeat the handshake or stop using the method.
+//! Handlers can choose error codes and forward codes from other servers. Codes that describe the request or the
+//! protocol are reserved for the framework, because only the framework knows whether they apply. A wrong code would
+//! make a client disconnect, repeat the handshake or stop using the method.
 //!
 //! Specification: BASE-12 and the table of codes in `docs/requirements.md`.
 

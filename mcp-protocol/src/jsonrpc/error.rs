@@ -1,4 +1,4 @@
-//! The error object of a response.
+//! The error object in a response.
 
 use serde::{Deserialize, Serialize};
 

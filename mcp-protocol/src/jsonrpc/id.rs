@@ -14,8 +14,8 @@ pub struct RequestId(IdRepr);
 
 #[derive(Clone)]
 enum IdRepr {
-    /// A short id, stored without an allocation. Most clients use consecutive numbers, which fit. Only for ids that can
-    /// be written in just one way, so that their bytes can be compared.
+    /// A short id, stored without an allocation. Most clients use consecutive numbers, which fit. Used only for ids
+    /// that can be written in just one way, so that ids can be compared byte by byte.
     Short { text: [u8; SHORT], length: u8 },
     /// Any other id, behind a thin pointer so that an id is no larger than two words.
     Long(Arc<String>),
@@ -35,7 +35,7 @@ impl RequestId {
         }
     }
 
-    /// Does the same as [`as_json`](Self::as_json), but returns bytes, which is cheaper.
+    /// Like [`as_json`](Self::as_json), but returns bytes, which is cheaper.
     #[inline]
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -45,7 +45,7 @@ impl RequestId {
         }
     }
 
-    /// Parses a JSON value. Returns `None` if it cannot be an id.
+    /// Parses an id from a JSON value. Returns `None` if the value cannot be an id.
     #[must_use]
     pub fn parse(json: &str) -> Option<Self> {
         let valid = json.starts_with('"') || json.parse::<i64>().is_ok();
@@ -83,8 +83,7 @@ impl RequestId {
     }
 }
 
-/// Returns `true` if the id can be written in more than one way, which is the case for `-0` and for strings with
-/// escapes.
+/// Returns `true` if the id can be written in more than one way, as is the case for `-0` and for strings with escapes.
 fn has_other_spellings(json: &str) -> bool {
     json == "-0" || (json.starts_with('"') && json.as_bytes().contains(&b'\\'))
 }

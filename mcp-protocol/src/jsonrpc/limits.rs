@@ -15,7 +15,7 @@ pub struct ParseLimits {
 
 #[cfg(any(test, fuzzing))]
 impl ParseLimits {
-    /// Limits that ordinary messages stay far below.
+    /// Limits that are far higher than ordinary messages need.
     pub(crate) const ROOMY: Self = Self {
         max_depth: 128,
         max_values: 100_000,

@@ -16,8 +16,8 @@ use crate::jsonrpc::{ErrorObject, ParseLimits, RequestId, unquote};
 pub enum Incoming<'a, M = Message<'a>> {
     /// One message.
     Message(M),
-    /// An array, represented by the text of each element. There is at least one, and each is valid JSON within the
-    /// limits.
+    /// A batch, represented by the text of each element. The batch is not empty, and each element is valid JSON within
+    /// the limits.
     Batch(Vec<&'a str>),
 }
 
@@ -36,7 +36,7 @@ pub struct Message<'a> {
     pub error: Option<&'a str>,
 }
 
-/// The member `id` of a message.
+/// The `id` member of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Id {
     /// The member is missing.
@@ -66,12 +66,12 @@ impl Id {
     }
 }
 
-/// Reads one line or body in a single pass, which finds the members of the envelope, `params` and `_meta`, and enforces
+/// Reads one line or body in a single pass that finds the members of the envelope, `params` and `_meta`, and enforces
 /// the limits on depth and size.
 ///
 /// A message with a method has a valid id or no id, and neither a result nor an error. A message without a method has
-/// either a result or an error, and its id may be invalid. `params` that are `null` count as absent. Each member that
-/// is kept may occur only once; otherwise the message is rejected, because two readers could see different values.
+/// either a result or an error, and its id may be invalid. `params` that are `null` count as absent. A message in which
+/// a kept member occurs more than once is rejected, because two readers could interpret it differently.
 ///
 /// # Errors
 ///
@@ -121,7 +121,7 @@ fn parse_with<'a>(text: &'a [u8], limits: &ParseLimits, known: Option<&mut Known
     read.unwrap_or_else(|| Err(failed(text, scan.failure(), limits)))
 }
 
-/// Calls `each` with the members of an object that has been read as part of a message. Does nothing if the value is not
+/// Calls `each` for every member of an object that has been read as part of a message. Does nothing if the value is not
 /// an object.
 pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
     let mut scan = Scan::valid(object);
@@ -203,7 +203,7 @@ struct Envelope<'a> {
     params: Params<'a>,
     has_params: bool,
     ids: usize,
-    /// `true` if a member that is kept occurs more than once.
+    /// `true` if any member that is kept occurs more than once.
     repeated: bool,
 }
 

@@ -1,6 +1,6 @@
-//! JSON numbers represented by their digits, which makes them exact at any length and `1.0` equal to `1`.
+//! JSON numbers represented by their digits, so that they are exact at any length and `1.0` equals `1`.
 
-/// Maximum number of digits in an integer that is written out. No integer type can hold more.
+/// Maximum number of digits in an integer that is written out. No integer type can hold more digits.
 const DIGITS: usize = 40;
 
 /// A number, represented as its digits without leading or trailing zeros, times a power of ten. Zero has no digits.

@@ -1,4 +1,4 @@
-//! `params`, in which the members that the protocol uses are found while the message is read.
+//! Reads `params` and, in the same pass, finds the members that the protocol uses.
 
 use std::borrow::Cow;
 
@@ -67,11 +67,11 @@ members! {
     }
 }
 
-/// The `_meta` of the previous message, with the members found in it. Most clients send the same `_meta` in every
-/// request, so the same bytes do not have to be read again.
+/// The `_meta` from the previous message, with the members found in it. Most clients send the same `_meta` in every
+/// request, so this avoids reading the same bytes again.
 #[derive(Debug, Default)]
 pub struct KnownMeta {
-    /// The JSON of the object, which is valid and contains no backslashes. Empty if no `_meta` is known.
+    /// The object as valid JSON without backslashes. Empty if no `_meta` is known.
     text: String,
     /// Number of values in `text`.
     nodes: usize,
@@ -80,17 +80,17 @@ pub struct KnownMeta {
 }
 
 impl KnownMeta {
-    /// Maximum length in bytes; a longer `_meta` is read each time.
+    /// Maximum length in bytes. A longer `_meta` is read every time.
     const MAX_BYTES: usize = 2 << 10;
 }
 
-/// The raw `params`, in which the members that the protocol uses have already been found.
+/// The raw `params`, together with the positions of the members that the protocol uses.
 #[derive(Clone, Debug)]
 pub struct Params<'a> {
-    /// The text of the message. Members are stored as positions in it, which are half as large as slices, because this
-    /// struct is moved around a lot.
+    /// The text of the message. Members are stored as positions in this text because positions are half the size of
+    /// slices and this struct is moved often.
     text: &'a str,
-    /// `true` if no string of the message contains a backslash.
+    /// `true` if no string in the message contains a backslash.
     pub(super) is_plain: bool,
     raw: Option<Span>,
     members: [Option<Span>; Member::COUNT],
@@ -141,7 +141,7 @@ impl<'a> Params<'a> {
         Some(())
     }
 
-    /// Reads `_meta`, which must be an object, or skips it if it is the known one.
+    /// Reads `_meta`, which must be an object, or skips it if it equals the known one.
     fn read_meta(
         &mut self,
         scan: &mut Scan<'a>,
@@ -241,6 +241,6 @@ impl<'a> Params<'a> {
     }
 }
 
-/// The error for a member whose value must be a string but is not.
+/// The error for a member whose value must be a string but is not one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAString;

@@ -1,12 +1,12 @@
-//! Recovery of the id from a message that could not be read, for the error response.
+//! Recovers the id from a message that could not be read, for use in the error response.
 
 use crate::jsonrpc::scan::Scan;
 use crate::jsonrpc::text::plain;
 
-/// Returns the value of `id` as JSON text, from a request that is too deep or too long to be read in full.
+/// Returns the value of `id`, as JSON text, from a request that is nested too deeply or too long to be read in full.
 ///
-/// Values are skipped by looking only at their brackets, so the id must be used only for an error response. Returns
-/// `None` for a response, or if there is more than one id.
+/// Values are skipped by matching brackets without validating the contents, so the id must be used only for an error
+/// response. Returns `None` for a response, or if the message contains more than one id.
 pub(super) fn rescue_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0_usize, 0_usize);

@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use crate::jsonrpc::ParseLimits;
 use crate::jsonrpc::text::{plain, unquote};
 
-/// Maximum depth. Each open bracket takes up one bit of a single number.
+/// Maximum depth. Open brackets are tracked in a single number, with one bit for each.
 pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
 
 /// The reason why reading stopped.
@@ -103,7 +103,7 @@ impl<'a> Scan<'a> {
     /// Returns the next byte that is not white space, without consuming it.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
-        // There is hardly ever any white space between the tokens of a message.
+        // There is hardly ever any white space between the tokens in a message.
         let byte = *self.text.as_bytes().get(self.at)?;
         if byte > b' ' {
             return Some(byte);
@@ -142,8 +142,8 @@ impl<'a> Scan<'a> {
         self.nodes
     }
 
-    /// Skips `value` and returns `true` if the same text occurs at the current position. `value` must have been read
-    /// before at this depth; it consists of `nodes` values.
+    /// Skips `value` and returns `true` if the same text occurs at the current position. `value` must already have been
+    /// read at this depth, and must consist of `nodes` values.
     pub(super) fn pass(&mut self, value: &str, nodes: usize) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let is_here = !value.is_empty() && rest.starts_with(value.as_bytes());
@@ -162,8 +162,8 @@ impl<'a> Scan<'a> {
         self.fail
     }
 
-    /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key; `each` must read
-    /// the value.
+    /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key; `each` must then
+    /// read the corresponding value.
     pub(super) fn object(
         &mut self,
         depth: usize,
@@ -240,7 +240,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    // Separate from `value`, which mostly reads strings and needs few registers for them.
+    // Kept separate from `value`, because `value` mostly reads strings, for which it needs few registers.
     #[inline(never)]
     fn skip(&mut self, outside: usize) -> Option<()> {
         // One bit per open bracket, with the innermost bracket in the lowest bit. The bit is set for an object.

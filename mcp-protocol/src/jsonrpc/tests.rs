@@ -286,7 +286,8 @@ fn every_key_item_and_scalar_counts() {
         ..ParseLimits::ROOMY
     };
     for (members, refused) in [
-        // The object and three members count 7, the fourth key 8, its array 9.
+        // The object and its first three members count as 7 values, the fourth key is the 8th, and its array is the
+        // 9th.
         (r#""id":1,"p":[1,2,3]"#, false),
         (r#""id":1,"p":[1,2,3,4]"#, true),
         (r#""id":1,"p":{"a":1}"#, false),

@@ -21,7 +21,7 @@ pub fn plain(bytes: &[u8]) -> usize {
     }
 }
 
-/// Does the same as `plain`, for text in which many plain bytes may follow.
+/// Like `plain`, but for text in which many plain bytes may follow.
 #[inline(never)]
 fn after_plain(bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -55,8 +55,8 @@ fn is_special(byte: u8) -> bool {
 #[inline]
 fn special(chunk: [u8; 8]) -> Option<usize> {
     let word = u64::from_le_bytes(chunk);
-    // Each term marks the bytes that it looks for, but it may also mark some bytes above the lowest of them. Only the
-    // lowest mark is reliable.
+    // Each term marks the bytes that it is meant to find, but it may also mark some bytes above the lowest of them.
+    // Only the lowest mark is reliable.
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = word ^ (ONES * 0x22);
     let quote = quote.wrapping_sub(ONES) & !quote;
@@ -88,7 +88,7 @@ pub fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
     unescape(inner).map(Cow::Owned).ok_or(NotAString)
 }
 
-/// Returns the part of a JSON string between the quotes, which is its text if it contains no backslash.
+/// Returns the part of a JSON string between the quotes. If this part contains no backslash, it is the string's text.
 ///
 /// # Errors
 ///
@@ -137,9 +137,9 @@ fn unescape(mut rest: &str) -> Option<String> {
     Some(text)
 }
 
-/// Length above which the exact space for a string is reserved if the string makes up most of the output.
+/// Length above which space for a string is reserved exactly, provided that the string makes up most of the output.
 const LARGE: usize = 64 << 10;
-/// Space reserved after a large string, which is enough for the rest of most messages.
+/// Space reserved after a large string, enough for the rest of most messages.
 const AFTER: usize = 256;
 
 /// Appends `text` as a JSON string, quotes included.
@@ -147,7 +147,7 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     const HEX: [u8; 16] = *b"0123456789abcdef";
     let mut rest = text.as_bytes();
     if rest.len() > LARGE.max(out.len()) {
-        // Leaves room for some escapes and for the rest of the message, because two copies of a large buffer exist
+        // Reserves room for some escapes and for the rest of the message, because two copies of a large buffer exist
         // while it grows.
         out.reserve_exact(rest.len() + rest.len() / 32 + AFTER);
     } else {

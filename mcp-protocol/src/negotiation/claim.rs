@@ -19,7 +19,7 @@ pub enum Claim<'a> {
     Valid(Modern<'a>),
     /// The claimed version is unsupported or requires a handshake (error -32022).
     Unsupported(ErrorObject),
-    /// A value of the claim is invalid (error -32602, whose message contains the key).
+    /// A value in the claim is invalid (error -32602; the message contains the key).
     Malformed(ErrorObject),
 }
 
@@ -28,7 +28,7 @@ pub enum Claim<'a> {
 pub struct Modern<'a> {
     /// The claimed version, which is supported and modern.
     pub version: ProtocolVersion,
-    /// The raw JSON of the client's capabilities, which is an object.
+    /// The client's capabilities, as the raw JSON of an object.
     pub raw_capabilities: &'a str,
     /// The lowest level of log messages that the client wants, or `None` if it wants no log messages.
     pub log_level: Option<LoggingLevel>,
@@ -54,13 +54,13 @@ pub fn client_info(meta: &str) -> Option<Implementation> {
     introduction::implementation(json?)
 }
 
-/// The text of client information that is known to be valid. Most clients send the same information in every request,
-/// so it does not have to be parsed again.
+/// Client information, as text that is known to be valid. Most clients send the same information in every request, so
+/// this avoids parsing it again.
 #[derive(Debug, Default)]
 pub struct KnownClientInfo(Box<str>);
 
 impl KnownClientInfo {
-    /// Maximum length in bytes; longer information is parsed each time.
+    /// Maximum length in bytes. Longer information is parsed every time.
     const MAX_BYTES: usize = 1 << 10;
 
     fn admits(&mut self, json: &str) -> bool {
@@ -75,9 +75,9 @@ impl KnownClientInfo {
     }
 }
 
-/// Returns the claim of a message. If a claim is malformed and its version unsupported, it is reported as malformed.
+/// Returns a message's claim. A malformed claim is reported as malformed even if its version is unsupported.
 ///
-/// `known` is the client information sent earlier on the same channel, if the channel carries many requests.
+/// `known` is the client information sent earlier on the same channel, provided that the channel carries many requests.
 #[must_use]
 pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Claim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {

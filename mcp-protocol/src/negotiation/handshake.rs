@@ -7,8 +7,8 @@ use crate::negotiation::introduction;
 use crate::types::{ClientCapabilities, Implementation};
 use crate::{Era, ProtocolVersion, errors};
 
-/// Returns the version for the response to `initialize`, which is the requested version if it has a handshake and
-/// otherwise the newest version that has one.
+/// Returns the version for the response to `initialize`: the requested version if it has a handshake, otherwise the
+/// newest version that has one.
 fn negotiate(requested: &str) -> ProtocolVersion {
     ProtocolVersion::from_wire(requested)
         .filter(|version| version.era() == Era::Legacy)
@@ -31,7 +31,7 @@ impl InitializeParams {
     ///
     /// # Errors
     ///
-    /// Returns error -32602, whose message contains the name of the member that is missing or has the wrong type. In
+    /// Returns error -32602 if a member is missing or has the wrong type; the message contains the member's name. In
     /// `clientInfo`, only the name and the version are required.
     pub fn read(params: &Params<'_>) -> Result<Self, ErrorObject> {
         let requested = params

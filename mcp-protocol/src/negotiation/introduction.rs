@@ -1,7 +1,7 @@
-//! Reads the client's description of itself in both eras, as far as it is valid.
+//! Reads the valid parts of the client's description of itself, in both eras.
 //!
 //! Only the name and the version are required. Any other member that does not match the schema counts as absent,
-//! because such an error is not a reason to refuse to serve the client.
+//! because such an error does not justify rejecting the client.
 //!
 //! Specification: 2026-07-28, schema `Implementation`, `ClientCapabilities`.
 

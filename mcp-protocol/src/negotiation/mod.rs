@@ -1,5 +1,5 @@
-//! The protocol version and the capabilities of a client, which are claimed in every modern request and agreed on once
-//! in a legacy session.
+//! Determines a client's protocol version and capabilities. Modern clients claim both in every request; legacy clients
+//! agree on them with the server once per session.
 
 mod claim;
 mod handshake;

@@ -35,7 +35,7 @@ pub fn missing_capabilities(
             entry.insert(detail.to_owned(), Value::Object(Map::new()));
         }
     }
-    // Elicitation without a mode already means forms, so the mode is omitted.
+    // Elicitation without a mode already implies forms, so the mode is omitted.
     if capabilities.elicitation.is_none()
         && let Some(Value::Object(entry)) = required.get_mut("elicitation")
         && entry.len() == 1
@@ -63,7 +63,7 @@ fn has(
         ClientFeature::Elicitation => elicitation.as_ref().is_some_and(|elicitation| {
             match version {
                 ProtocolVersion::V2024_11_05 | ProtocolVersion::V2025_03_26 => false,
-                // Modes were added later, so the capability alone means forms.
+                // Modes were added later, so the capability alone implies forms.
                 ProtocolVersion::V2025_06_18 => true,
                 _ => elicitation.has_form(),
             }

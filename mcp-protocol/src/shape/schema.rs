@@ -1,9 +1,9 @@
-//! Conversion of tools' JSON Schemas for older versions, which allow only objects as property schemas.
+//! Converts tools' JSON Schemas for older versions, which allow only objects as property schemas.
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-/// Returns the schema with boolean property schemas rewritten as objects, or `None` if there are no boolean ones.
+/// Returns the schema with boolean property schemas rewritten as objects, or `None` if it contains none.
 pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
     let text = schema.get();
     // Most schemas need not be parsed at all.
@@ -24,7 +24,7 @@ pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
     changed.then(|| to_raw_value(&value).ok()).flatten()
 }
 
-/// Calls `visit` with every schema that is an object, including the given one and those nested in it.
+/// Calls `visit` for the given schema and for every schema nested in it, skipping boolean schemas.
 pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
     let Value::Object(members) = schema else {
         return;

@@ -1,4 +1,4 @@
-//! Structured output for protocol versions that allow only objects. Any other value is wrapped in an object as its
+//! Structured output for protocol versions that allow only objects. Any other value is wrapped in an object with the
 //! member `result`.
 //!
 //! The schema is changed in the same way as the value, so that a client can still validate the value. If the values of
@@ -17,7 +17,7 @@ pub const MEMBER: &str = "result";
 /// The kind of values that an output schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputRoot {
-    /// Only objects. Also used if there is no schema, in which case only values that are not objects are wrapped.
+    /// Only objects. Also used when there is no schema; a value is then wrapped only if it is not an object.
     Objects,
     /// Values that are not necessarily objects.
     Any,
@@ -87,7 +87,8 @@ fn wrapped(mut schema: Value) -> Value {
     object
 }
 
-/// Maximum number of subschemas examined to classify one schema, so that circular references do not loop forever.
+/// Maximum number of subschemas examined to classify a schema, so that circular references cannot cause an endless
+/// loop.
 const MAX_STEPS: u32 = 1000;
 
 /// Returns `true` if every value that matches the schema is known to be an object.
@@ -95,7 +96,7 @@ fn gives_objects(schema: &Value) -> bool {
     is_object(schema, schema, &mut { MAX_STEPS })
 }
 
-/// Does the same for a part of `root`.
+/// Like [`gives_objects`], but for a subschema of `root`.
 fn is_object(schema: &Value, root: &Value, steps: &mut u32) -> bool {
     let Some(left) = steps.checked_sub(1) else {
         return false;

@@ -1,4 +1,4 @@
-//! One table per type: the members that each protocol version sees.
+//! One table per type, listing the members that are sent in each protocol version.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -144,7 +144,7 @@ fn tools() {
         }
         assert_eq!(shaped::<Tool>(&whole, version), expected, "{version:?}");
     }
-    // The title has moved.
+    // The title has moved to the annotations.
     let seen = shaped::<Tool>(&whole, V2025_03_26);
     assert_eq!(
         seen,

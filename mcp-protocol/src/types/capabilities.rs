@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::types::Meta;
 use crate::types::common::null_is_default;
 
-/// The capabilities of a client, which determine the requests that it can answer.
+/// A client's capabilities, which determine the requests that it can answer.
 ///
 /// Unknown members are ignored. Since revision 2026-07-28, clients send their capabilities with every request.
 ///
@@ -30,7 +30,7 @@ pub struct ClientCapabilities {
         skip_serializing_if = "Meta::is_empty"
     )]
     pub experimental: Meta,
-    /// Extensions and their settings, by identifier.
+    /// Extensions and their settings, keyed by identifier.
     #[serde(
         default,
         deserialize_with = "null_is_default",
@@ -44,7 +44,7 @@ pub struct ClientCapabilities {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RootsCapability {
-    /// `true` if the client sends a notification when its roots change. Legacy era only.
+    /// `true` if the client sends a notification when its roots change. Only in legacy protocol versions.
     #[serde(
         default,
         deserialize_with = "null_is_default",
@@ -96,7 +96,7 @@ pub enum ClientFeature {
     Sampling,
     /// `sampling_tools`
     SamplingTools,
-    /// `elicitation`, with a form
+    /// `elicitation` with a form
     Elicitation,
     /// `elicitation_url`
     ElicitationUrl,
@@ -104,21 +104,21 @@ pub enum ClientFeature {
     Roots,
 }
 
-/// The capabilities of a server, derived from the registered definitions.
+/// A server's capabilities, derived from the registered definitions.
 ///
 /// Source: revision 2026-07-28, schema `ServerCapabilities`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ServerCapabilities {
-    /// Argument completion. Since revision 2025-03-26; clients of 2024-11-05 can call the method without this
+    /// Argument completion. Since revision 2025-03-26. Clients that use 2024-11-05 can call the method without this
     /// capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completions: Option<CompletionsCapability>,
     /// Non-standard capabilities.
     #[serde(default, skip_serializing_if = "Meta::is_empty")]
     pub experimental: Meta,
-    /// Extensions and their settings, by identifier.
+    /// Extensions and their settings, keyed by identifier.
     #[serde(default, skip_serializing_if = "Meta::is_empty")]
     pub extensions: Meta,
     /// Log messages to clients.

@@ -19,14 +19,14 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Implementation {
-    /// The identifier of the program, usually its package name.
+    /// The program's identifier, usually its package name.
     pub name: String,
     /// The version, in any format.
     pub version: String,
     /// Display name. Since revision 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The purpose of the program, in a sentence or two. Since revision 2025-11-25.
+    /// The program's purpose, in a sentence or two. Since revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// URL of the program's website. Since revision 2025-11-25.
@@ -42,7 +42,7 @@ pub struct Implementation {
 }
 
 impl Implementation {
-    /// Creates an implementation that has only a name and a version.
+    /// Creates an implementation with only a name and a version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -54,9 +54,9 @@ impl Implementation {
 
 /// An icon that a client may display next to a name.
 ///
-/// `src` must be an `https:` or `data:` URI, because clients do not trust any other scheme. Any other URI is a compile
-/// error in an attribute, and a server or definition that uses one is rejected. In listings and content, such an icon
-/// is dropped and a warning is logged.
+/// `src` must be an `https:` or `data:` URI, because clients do not trust any other scheme. In an attribute, any other
+/// URI is a compile error. A server or definition that uses one is rejected. In listings and content, such an icon is
+/// dropped and a warning is logged.
 ///
 /// Source: revision 2025-11-25, schema `Icon`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ impl Icon {
 }
 
 impl Icon {
-    /// Creates an icon that has only a source.
+    /// Creates an icon with only a source.
     pub fn new(src: impl Into<Cow<'static, str>>) -> Self {
         Self {
             src: src.into(),
@@ -142,7 +142,7 @@ pub enum IconTheme {
     Dark,
 }
 
-/// Audience, priority and modification time of a piece of content.
+/// Audience, priority and modification time for a piece of content.
 ///
 /// Source: revision 2026-07-28, schema `Annotations`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -57,7 +57,7 @@ impl CompletionReference {
         }
     }
 
-    /// Does the same as [`target`](Self::target), but returns an owned string.
+    /// Like [`target`](Self::target), but returns an owned string.
     #[must_use]
     pub fn into_target(self) -> String {
         match self {

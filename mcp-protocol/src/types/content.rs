@@ -36,12 +36,12 @@ impl ContentBlock {
         TextContent::new(text).into()
     }
 
-    /// Creates an image of the given media type and encodes `bytes` in base64.
+    /// Creates an image with the given media type, encoding `bytes` in base64.
     pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         ImageContent::new(bytes, mime_type).into()
     }
 
-    /// Creates an audio block of the given media type and encodes `bytes` in base64.
+    /// Creates an audio block with the given media type, encoding `bytes` in base64.
     pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         AudioContent::new(bytes, mime_type).into()
     }
@@ -112,7 +112,7 @@ pub struct ImageContent {
 }
 
 impl ImageContent {
-    /// Creates an image of the given media type and encodes `bytes` in base64.
+    /// Creates an image with the given media type, encoding `bytes` in base64.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
             data: STANDARD.encode(bytes),
@@ -140,7 +140,7 @@ pub struct AudioContent {
 }
 
 impl AudioContent {
-    /// Creates audio of the given media type and encodes `bytes` in base64.
+    /// Creates audio with the given media type, encoding `bytes` in base64.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
             data: STANDARD.encode(bytes),
@@ -268,7 +268,7 @@ impl ResourceContents {
         }
     }
 
-    /// Creates binary contents for `uri` and encodes `bytes` in base64.
+    /// Creates binary contents for `uri`, encoding `bytes` in base64.
     pub fn blob(uri: impl Into<Cow<'static, str>>, bytes: impl AsRef<[u8]>) -> Self {
         Self {
             uri: uri.into(),

@@ -23,8 +23,8 @@ use crate::types::Format;
 ///     .optional("units", Field::one_of([("c", "Celsius"), ("f", "Fahrenheit")]));
 /// ```
 ///
-/// A form must not ask for secrets such as passwords, keys, tokens or payment details. Send the user to a URL for these
-/// instead.
+/// A form must not ask for secrets such as passwords, keys, tokens or payment details. To obtain these, send the user
+/// to a URL instead.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Form {
@@ -33,7 +33,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// Creates a form without fields, which only asks for the user's consent.
+    /// Creates a form without fields, which asks only for the user's consent.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -244,7 +244,7 @@ impl Field {
         self
     }
 
-    /// Sets the description, which explains what to fill in.
+    /// Sets the description, which tells the user what to fill in.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -260,8 +260,8 @@ impl Field {
         self
     }
 
-    /// Sets the minimum and maximum value of a number field. An infinite value means that there is no bound. Has no
-    /// effect on other kinds of fields.
+    /// Sets the minimum and maximum value for a number field. Pass an infinite value to omit a bound. Has no effect on
+    /// other kinds of fields.
     #[must_use]
     pub fn range(mut self, min: f64, max: f64) -> Self {
         if let FieldInput::Number {
@@ -276,7 +276,7 @@ impl Field {
         self
     }
 
-    /// Sets the minimum and maximum number of characters in a string field, or of choices in a
+    /// Sets the minimum and maximum number of characters for a string field, or of choices for a
     /// [`many_of`](Self::many_of) field. Has no effect on other kinds of fields.
     #[must_use]
     pub fn length(mut self, min: impl Into<Option<u64>>, max: impl Into<Option<u64>>) -> Self {
@@ -298,7 +298,7 @@ impl Field {
         self
     }
 
-    /// Sets the format of a string field. Has no effect on other kinds of fields.
+    /// Sets the format for a string field. Has no effect on other kinds of fields.
     #[must_use]
     pub fn format(mut self, looks: Format) -> Self {
         if let FieldInput::Text { format, .. } = &mut self.input {
@@ -307,8 +307,8 @@ impl Field {
         self
     }
 
-    /// Sends the titles of choices as `enumNames` to every client, as in revision 2025-06-18. Use this for clients that
-    /// support only `enumNames`.
+    /// Sends choice titles as `enumNames` to every client, as in revision 2025-06-18. Use this for clients that support
+    /// only `enumNames`.
     #[must_use]
     pub fn enum_names(mut self) -> Self {
         if let FieldInput::One { names, .. } = &mut self.input {

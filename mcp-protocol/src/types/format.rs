@@ -1,6 +1,6 @@
-//! Formats of string fields in forms.
+//! Formats for string fields in forms.
 
-/// The format of a string field. Each answer is checked against it.
+/// The format for a string field. Each answer is checked against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {

@@ -35,9 +35,10 @@ pub enum InputRequest {
     Roots,
 }
 
-/// A directory or file that the client works in. Servers are expected to stay within the roots. A client may have none.
+/// A directory or file that the client works in. Servers are expected to stay within the roots. A client may have no
+/// roots.
 ///
-/// Source: revision 2026-07-28, schema `Root`. Deprecated there, along with the whole feature.
+/// Source: revision 2026-07-28, schema `Root`. That revision deprecates the whole feature.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Root {

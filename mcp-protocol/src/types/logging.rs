@@ -1,4 +1,4 @@
-//! Log levels of `notifications/message`.
+//! Log levels for `notifications/message`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
-//! Protocol types, named as in the schema of the specification.
+//! Protocol types, named as in the specification's schema.
 //!
 //! The types are independent of the protocol version: each has every field that exists in any version. The server
 //! decides which fields to send, depending on the client's version. Serialization follows the newest version. Optional
 //! fields without a value are omitted, never written as `null`.
 //!
-//! Specification: the schema of revision 2026-07-28, plus those parts of earlier revisions that it no longer contains.
+//! Specification: the schema of revision 2026-07-28, plus the parts of earlier revisions that it no longer contains.
 
 mod capabilities;
 mod common;

@@ -16,7 +16,7 @@ pub struct Prompt {
     /// Display name. Since revision 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The purpose of the prompt.
+    /// The prompt's purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The arguments that the prompt accepts.
@@ -30,7 +30,7 @@ pub struct Prompt {
     pub meta: Option<Meta>,
 }
 
-/// An argument of a prompt. On the wire, its value is always a string.
+/// A prompt argument. On the wire, its value is always a string.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

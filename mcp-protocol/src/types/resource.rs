@@ -84,7 +84,7 @@ impl Resource {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceTemplate {
-    /// The RFC 6570 template that the URIs of the resources match.
+    /// The RFC 6570 template that matches the URIs of the resources.
     pub uri_template: String,
     /// The name of the template.
     pub name: String,
@@ -115,9 +115,9 @@ pub struct ResourceTemplate {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadResourceResult {
-    /// The contents. A resource that is a collection can have more than one.
+    /// The contents. Reading a collection can return more than one item.
     pub contents: Vec<ResourceContents>,
-    /// The media type for contents without one, if the definition does not declare one either.
+    /// The media type for contents that have none, used if the definition does not declare one either.
     #[serde(skip)]
     mime_type: Option<&'static str>,
     /// Additional metadata.
@@ -139,7 +139,7 @@ impl ReadResourceResult {
     }
 }
 
-/// The clients among which a cached result may be shared.
+/// The clients that may share a cached result.
 ///
 /// Source: revision 2026-07-28, server/utilities/caching, "Cache Scope Field".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use crate::types::{Meta, Role, SamplingContent, SamplingMessage};
 /// let question = SamplingRequest::user("What is the capital of France?").max_tokens(200).temperature(0.2);
 /// ```
 ///
-/// Source: revision 2026-07-28, schema `CreateMessageRequestParams`. Deprecated there, along with the whole feature.
+/// Source: revision 2026-07-28, schema `CreateMessageRequestParams`. That revision deprecates the whole feature.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -46,7 +46,7 @@ pub struct SamplingRequest {
     /// Data for the client's model provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Meta>,
-    /// The tools that the model may use, each in the form of `Tool` in the schema. Requires the capability
+    /// The tools that the model may use, each in the form of the schema's `Tool`. Requires the capability
     /// `sampling.tools`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Value>,
@@ -175,13 +175,13 @@ pub struct ModelPreferences {
     /// Model names or parts of model names, in order of preference.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "hints")]
     pub hints: Vec<String>,
-    /// The importance of a low price.
+    /// The priority given to low cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_priority: Option<f64>,
-    /// The importance of speed.
+    /// The priority given to speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_priority: Option<f64>,
-    /// The importance of capability.
+    /// The priority given to capability.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intelligence_priority: Option<f64>,
 }
@@ -193,7 +193,7 @@ impl ModelPreferences {
         Self::default()
     }
 
-    /// Adds the name of a model, or part of it, after the names already added.
+    /// Adds a model name, or part of one, after the names already added.
     #[must_use]
     pub fn hint(mut self, name: impl Into<String>) -> Self {
         self.hints.push(name.into());
@@ -207,14 +207,14 @@ impl ModelPreferences {
         self
     }
 
-    /// Sets the importance of speed, clamped to the range from 0.0 to 1.0.
+    /// Sets how much to prioritize speed, clamped to the range from 0.0 to 1.0.
     #[must_use]
     pub fn speed(mut self, priority: f64) -> Self {
         self.speed_priority = share(priority);
         self
     }
 
-    /// Sets the importance of capability, clamped to the range from 0.0 to 1.0.
+    /// Sets how much to prioritize capability, clamped to the range from 0.0 to 1.0.
     #[must_use]
     pub fn intelligence(mut self, priority: f64) -> Self {
         self.intelligence_priority = share(priority);

@@ -50,7 +50,7 @@ pub enum SamplingContent {
     /// A tool call requested by the model. Since revision 2025-11-25.
     #[serde(rename_all = "camelCase")]
     ToolUse {
-        /// The id by which the result refers to the call.
+        /// The id with which the result refers to the call.
         id: String,
         /// The name of the tool.
         name: String,
@@ -126,7 +126,7 @@ impl CreateMessageResult {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// Converts the response into the next message of the conversation, for loops in which the model calls tools.
+    /// Converts the response into the next message in the conversation, for loops in which the model calls tools.
     #[must_use]
     pub fn into_message(self) -> SamplingMessage {
         SamplingMessage {

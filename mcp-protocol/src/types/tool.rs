@@ -12,7 +12,7 @@ use crate::types::{ContentBlock, Icon, Meta};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Tool {
-    /// The name by which the tool is called: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`, unique within the server.
+    /// The name by which the tool is called: 1 to 128 characters from `A-Z a-z 0-9 _ - .`, unique within the server.
     pub name: String,
     /// Display name. Clients of revision 2025-03-26 receive it in the annotations; older clients do not receive it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,10 +24,10 @@ pub struct Tool {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
     /// JSON Schema for the arguments, with an object at its root. Clients of revisions before 2026-07-28 receive
-    /// boolean property schemas as objects; apart from this, it is sent unchanged.
+    /// boolean property schemas as objects; otherwise, the schema is sent unchanged.
     pub input_schema: Box<RawValue>,
-    /// JSON Schema for `structuredContent`. Since revision 2025-06-18. Revisions before 2026-07-28 allow only objects,
-    /// so in them any other schema is wrapped in the schema of an object with the member `result`.
+    /// JSON Schema for `structuredContent`. Since revision 2025-06-18. Revisions before 2026-07-28 allow only objects;
+    /// for these, any other schema is wrapped in the schema of an object with the member `result`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Box<RawValue>>,
     /// Hints about the tool's behaviour. Since revision 2025-03-26.
@@ -40,7 +40,7 @@ pub struct Tool {
 
 #[doc(hidden)]
 impl Tool {
-    /// Creates a tool that has only the required fields.
+    /// Creates a tool with only the required fields.
     pub fn new(name: impl Into<String>, input_schema: Box<RawValue>) -> Self {
         Self {
             name: name.into(),
@@ -62,7 +62,7 @@ impl Tool {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolAnnotations {
-    /// Display name, for clients of 2025-03-26.
+    /// Display name for clients that use revision 2025-03-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `true` if the tool does not change anything. If absent, clients assume `false`.
@@ -90,7 +90,7 @@ pub struct CallToolResult {
     #[serde(default)]
     pub content: Vec<ContentBlock>,
     /// The result as JSON that matches the output schema. Since revision 2025-06-18. Revisions before 2026-07-28 allow
-    /// only objects, so in them any other value is wrapped in an object as its member `result`.
+    /// only objects; for these, any other value is wrapped in an object with the member `result`.
     ///
     /// `Some` with the JSON text `null` is a value; `None` means that there is no structured content.
     #[serde(
@@ -99,13 +99,13 @@ pub struct CallToolResult {
         deserialize_with = "present"
     )]
     pub structured_content: Option<Box<RawValue>>,
-    /// `true` if the content describes a failure, which the model can read and act on.
+    /// `true` if the content describes a failure that the model can read and act on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// Additional metadata.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
-    /// `true` if the structured content matches, by construction, the schema of the type from which it was created.
+    /// `true` if the structured content is certain to match the schema of the type from which it was created.
     #[serde(skip)]
     conforms: bool,
 }
@@ -143,7 +143,7 @@ impl CallToolResult {
         }
     }
 
-    /// Creates a failed result whose text is meant for the model.
+    /// Creates a failed result with text for the model to read.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             is_error: true,
@@ -165,7 +165,7 @@ impl CallToolResult {
     }
 }
 
-/// Deserializes a member that is present as `Some`, even if its value is `null`.
+/// Deserializes a member as `Some` whenever it is present, even if its value is `null`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
     Deserialize::deserialize(deserializer).map(Some)
 }

@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 use super::Url;
 use crate::context::Principal;
 
-/// Requirements for the claims of a token.
+/// Requirements for a token's claims.
 pub(super) struct Expected<'e> {
-    /// The issuer. `None` if the authorization server was asked about the token and therefore vouches for it.
+    /// The expected issuer. `None` if the authorization server has validated the token and therefore vouches for it.
     pub(super) issuer: Option<&'e str>,
     /// The accepted audiences, one of which the token must name. `None` if the authorization server has checked that.
     pub(super) audiences: Option<&'e [&'e str]>,
-    /// `true` if the token must state when it expires.
+    /// `true` if the token must specify when it expires.
     pub(super) expires: bool,
-    /// Maximum difference between the clocks.
+    /// Maximum difference between the clocks of the issuer and this server.
     pub(super) skew: Duration,
 }
 
-/// The audiences for which tokens must be issued; by default the URL of the server.
+/// The audiences for which tokens may be issued. Defaults to the server's URL.
 #[derive(Debug, Default)]
 pub(super) struct Audiences(Vec<String>);
 
@@ -50,7 +50,7 @@ fn time_of(seconds: f64) -> Option<SystemTime> {
 }
 
 impl Expected<'_> {
-    /// Returns the principal of the token with these claims, or the reason why the claims are not valid.
+    /// Returns the principal that these claims identify, or the reason why the claims are not valid.
     pub(super) fn check(
         &self,
         claims: Map<String, Value>,
@@ -101,7 +101,7 @@ impl Expected<'_> {
 }
 
 /// Returns `true` if the token names one of these audiences. Hosts are compared in lower case; no other normalization
-/// takes place.
+/// is applied.
 fn is_for(audience: Option<&Value>, audiences: &[&str]) -> bool {
     let is_accepted = |audience: &Value| {
         let Some(audience) = audience.as_str() else {
@@ -118,7 +118,7 @@ fn is_for(audience: Option<&Value>, audiences: &[&str]) -> bool {
     }
 }
 
-/// Returns the scopes of the token, taken from `scope` (a string) and `scp` (a string or a list).
+/// Returns the token's scopes, taken from `scope` (a string) and `scp` (a string or a list).
 fn scopes(claims: &Map<String, Value>) -> Vec<String> {
     let mut scopes = Vec::new();
     for claim in ["scope", "scp"].iter().filter_map(|name| claims.get(*name)) {

@@ -1,4 +1,4 @@
-//! Sends requests to an authorization server. They are bounded in time and size and do not follow redirects.
+//! Sends requests to an authorization server. Responses are limited in time and size, and redirects are not followed.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -43,14 +43,14 @@ impl Fetcher {
         self.ask(request.map_err(|error| error.to_string())?).await
     }
 
-    /// Sends a request and parses the response as JSON. `Err` states the failure.
+    /// Sends a request and parses the response as JSON. The error describes the failure.
     pub(super) async fn ask(&self, mut request: Request<String>) -> Result<Value, String> {
         let json = HeaderValue::from_static("application/json");
         request.headers_mut().insert(header::ACCEPT, json);
         let response = async {
             let response = self.client()?.request(request).await;
             let response = response.map_err(|error| causes(&error))?;
-            // Redirects are refused because requests may go only to configured URLs.
+            // Redirects are not followed because requests may go only to configured URLs.
             if response.status() != StatusCode::OK {
                 return Err(format!("the server answered {}", response.status()));
             }
@@ -63,13 +63,13 @@ impl Fetcher {
 
     fn client(&self) -> Result<&HttpsClient, String> {
         let made = self.client.get_or_init(|| {
-            // Named explicitly, because a program with more than one provider has no default.
+            // The provider is specified explicitly because a program with more than one has no default.
             let provider = rustls::crypto::ring::default_provider();
             let builder = HttpsConnectorBuilder::new();
             let builder = builder.with_provider_and_native_roots(provider);
             let builder =
                 builder.map_err(|error| format!("no trusted root certificates: {error}"))?;
-            // Plain HTTP is only used for this machine, as checked when the URLs were parsed.
+            // Plain HTTP is used only for URLs on this machine, as checked when the URLs were parsed.
             let connector = builder.https_or_http().enable_http1().build();
             Ok(Client::builder(TokioExecutor::new()).build(connector))
         });

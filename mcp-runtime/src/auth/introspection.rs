@@ -22,18 +22,19 @@ use crate::context::Principal;
 
 /// Maximum number of cached results.
 const MOST: usize = 1_000;
-/// Validity of an active token whose response has no `exp`. After this time, the client must send the token again.
+/// Time for which an active token is considered valid if the response has no `exp`. After this time, the client must
+/// send the token again.
 const UNSAID: Duration = Duration::from_hours(1);
-/// Maximum number of concurrent requests. They are limited because anonymous callers can cause one with every token
-/// they make up.
+/// Maximum number of concurrent requests to the authorization server. The number is limited because an anonymous caller
+/// can trigger a request with every token it makes up.
 const AT_ONCE: usize = 64;
 
 /// Validates each token by querying the authorization server (RFC 7662) with this server's client credentials.
 ///
-/// A token is accepted if the response declares it `active` and `aud` is or contains the audience; `exp` and `nbf` are
-/// checked if present. Up to 1,000 positive results are cached for 30 s each, but not past `exp`; during this time, a
-/// revoked token may still be accepted. The response must arrive within 5 s and be no larger than 1 MiB. If it does
-/// not, or if 64 other requests are pending, the request is answered with 503.
+/// A token is accepted if the response declares it `active` and its `aud` is or contains the audience; `exp` and `nbf`
+/// are checked if present. Up to 1,000 positive results are cached for 30 s each, but not past `exp`; during this time,
+/// a revoked token may still be accepted. The response must arrive within 5 s and be no larger than 1 MiB. If it does
+/// not, or if 64 other queries are pending, the client's request is answered with 503.
 ///
 /// Notification streams end at `exp`, or after an hour if the response has no `exp`. When a client reconnects with its
 /// token, the token is validated again.
@@ -51,9 +52,10 @@ pub struct Introspection {
 }
 
 impl Introspection {
-    /// Creates an authenticator that queries `endpoint` of the authorization server `issuer` as this client.
+    /// Creates an authenticator that queries the `endpoint` of the authorization server `issuer`, using these client
+    /// credentials.
     ///
-    /// Both must be HTTPS URLs, or HTTP URLs on this machine.
+    /// Both `issuer` and `endpoint` must be HTTPS URLs, or HTTP URLs on this machine.
     pub fn new(
         issuer: impl Into<String>,
         endpoint: impl Into<String>,
@@ -74,8 +76,8 @@ impl Introspection {
         }
     }
 
-    /// Adds an accepted audience. The `aud` of a response must be or contain one of the accepted audiences. May be
-    /// repeated. Defaults to the URL of the server.
+    /// Adds an accepted audience. The `aud` of a response must be or contain one of the accepted audiences. Can be
+    /// called more than once. Defaults to the server's URL.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.add(audience.into());
@@ -163,7 +165,7 @@ impl Introspection {
         if kept.len() >= MOST {
             kept.retain(|_, (_, until)| now < *until);
         }
-        // With this many active tokens in use, further ones are not cached.
+        // Once this many active tokens are cached, no more are added.
         if kept.len() < MOST
             && let Some(until) = now.checked_add(time)
         {

@@ -1,8 +1,8 @@
 //! Signed tokens: the accepted algorithms, the keys that match them, and signature verification.
 //!
-//! `ring` does the cryptography. An algorithm must be on this list and match the key's type; declarations in a token or
-//! a key can only restrict the choice further. Shared secrets (HS256) and unsigned tokens are not on the list, so a
-//! public key is never mistaken for a secret.
+//! `ring` does the cryptography. An algorithm is accepted only if it is listed here and matches the key's type;
+//! declarations in a token or a key can only restrict the choice further. Shared secrets (HS256) and unsigned tokens
+//! are not listed, so a public key is never mistaken for a secret.
 //!
 //! Source: RFC 7515, RFC 7517, RFC 7518, RFC 8037, RFC 8725.
 
@@ -19,7 +19,7 @@ pub(super) struct Algorithm {
 
 enum Scheme {
     Rsa(&'static RsaParameters),
-    /// Signatures on the curve with this name.
+    /// Signatures that use the curve with this name.
     Curve(&'static str, &'static dyn VerificationAlgorithm),
 }
 
@@ -55,7 +55,7 @@ impl Algorithm {
 /// A public key that verifies signatures.
 pub(super) struct VerificationKey {
     pub(super) id: Option<String>,
-    /// The only algorithm that the key may be used with, if it is restricted to one.
+    /// The only algorithm that the key may be used with, if the key is restricted to one.
     algorithm: Option<String>,
     material: Material,
 }
@@ -131,7 +131,7 @@ impl VerificationKey {
 /// A signed token that has not been verified yet.
 pub(super) struct Token<'t> {
     algorithm: &'static Algorithm,
-    /// The id of the key that the token names.
+    /// The id of the signing key, if the token names one.
     pub(super) key: Option<String>,
     message: &'t str,
     claims: &'t str,
@@ -139,7 +139,7 @@ pub(super) struct Token<'t> {
 }
 
 impl<'t> Token<'t> {
-    /// Parses a token. `Err` states why the text is not a token.
+    /// Parses a token. The error states why the text is not a valid token.
     pub(super) fn read(text: &'t str) -> Result<Self, &'static str> {
         let (message, signature) = text.rsplit_once('.').ok_or("not a signed token")?;
         let (header, claims) = message.split_once('.').ok_or("not a signed token")?;

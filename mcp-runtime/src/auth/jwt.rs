@@ -21,8 +21,8 @@ use crate::context::Principal;
 ///
 /// The keys are discovered through the issuer's metadata (RFC 8414 or `OpenID` Connect Discovery), over HTTPS or, on
 /// this machine, over HTTP. Each document must arrive within 5 s and be no larger than 1 MiB; redirects are not
-/// followed. The keys are cached for 10 minutes. A token with an unknown key causes a refetch, at most every 30 s. If
-/// refetching fails, the last keys are accepted for an hour; after that, requests are answered with 503.
+/// followed. Keys are cached for 10 minutes. A token with an unknown key causes a refetch, at most once every 30 s. If
+/// refetching fails, the last keys are accepted until they are an hour old; after that, requests are answered with 503.
 ///
 /// Source: RFC 9068, RFC 8707; `docs/requirements.md`, AUTH-02.
 pub struct Jwt {
@@ -36,8 +36,8 @@ pub struct Jwt {
 }
 
 impl Jwt {
-    /// Accepts tokens from this issuer, which must be an HTTPS URL, or an HTTP URL on this machine, and equal the
-    /// tokens' `iss` exactly.
+    /// Accepts tokens from this issuer. It must be an HTTPS URL, or an HTTP URL on this machine, and must match the
+    /// `iss` of the tokens exactly.
     pub fn issuer(issuer: impl Into<String>) -> Self {
         let issuer = issuer.into();
         let source = match Url::parse(&issuer) {
@@ -58,8 +58,8 @@ impl Jwt {
         }
     }
 
-    /// Adds an accepted audience. The `aud` of a token must be or contain one of the accepted audiences. May be
-    /// repeated. Defaults to the URL of the server.
+    /// Adds an accepted audience. The `aud` of a token must be or contain one of the accepted audiences. Can be called
+    /// more than once. Defaults to the server's URL.
     ///
     /// Audiences are compared exactly, except that the host of a URL is case-insensitive.
     #[must_use]
@@ -68,7 +68,7 @@ impl Jwt {
         self
     }
 
-    /// Sets the URL of the key set, for an issuer that has no metadata or keeps its keys on another host. By default,
+    /// Sets the URL of the key set, for an issuer that publishes no metadata or hosts its keys elsewhere. By default,
     /// the URL is taken from the metadata.
     #[must_use]
     pub fn key_set_url(mut self, url: impl Into<String>) -> Self {
@@ -78,7 +78,7 @@ impl Jwt {
         self
     }
 
-    /// Sets the keys directly, in the form `{"keys": […]}`, so that nothing is fetched.
+    /// Sets the keys directly, in the form `{"keys": […]}`, so that no keys are fetched.
     #[must_use]
     pub fn key_set(mut self, keys: &Value) -> Self {
         self.source = key_set::read(keys).map(KeySource::Given);

@@ -1,9 +1,8 @@
-//! The signing keys of an authorization server, which are discovered, cached, and refetched when a token's key is
-//! unknown.
+//! Discovers and caches an authorization server's signing keys, and refetches them when a token's key is unknown.
 //!
-//! Requests go only to the configured issuer's host or to a URL configured in its place. Only one fetch runs at a time,
-//! in a separate task, so that it continues if the caller that started it goes away. While the authorization server
-//! does not respond, the last valid keys are accepted for a limited time; after that, no token is accepted.
+//! Requests go only to the configured issuer's host or to a URL configured instead. Only one fetch runs at a time, in a
+//! separate task, so that it continues if the caller that started it goes away. While the authorization server does not
+//! respond, the last valid keys are accepted for a limited time; after that, no token is accepted.
 //!
 //! Source: RFC 8414, `OpenID` Connect Discovery 1.0, RFC 7517.
 
@@ -22,7 +21,7 @@ use super::fetch::Fetcher;
 use super::jws::{Token, VerificationKey};
 use super::{AuthError, Url};
 
-/// Source of the keys.
+/// The source of an issuer's keys.
 #[derive(Clone)]
 pub(super) enum KeySource {
     /// The `jwks_uri` in the issuer's metadata.
@@ -73,7 +72,7 @@ impl KeySet {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the keys that may have signed a token.
+    /// Returns the keys with which a token may have been signed.
     pub(super) async fn keys_for(
         &self,
         token: &Token<'_>,
@@ -123,7 +122,7 @@ impl KeySet {
         };
         let answered = flight.clone().await;
         let mut state = self.state();
-        // The first of the waiting callers stores the keys.
+        // The first waiting caller to resume stores the keys.
         if state
             .flight
             .as_ref()
@@ -188,7 +187,7 @@ pub(super) fn read(set: &Value) -> Result<Arc<[VerificationKey]>, String> {
     Ok(keys.into())
 }
 
-/// Returns the URL of the keys, taken from the metadata of an issuer.
+/// Returns the URL of an issuer's keys, taken from the issuer's metadata.
 async fn find(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result<Url, String> {
     let openid = "/.well-known/openid-configuration";
     let mut urls = vec![

@@ -1,8 +1,8 @@
 //! Authentication of HTTP requests by access token.
 //!
-//! [`ProtectedResource`] configures the protection of a server; an [`Authenticator`] maps a token to its principal.
+//! [`ProtectedResource`] configures how a server is protected; an [`Authenticator`] maps a token to its principal.
 //! [`Jwt`] handles JSON Web Tokens, [`Introspection`] queries the authorization server, and [`StaticTokens`] holds a
-//! few tokens that never change. A closure can also serve as an authenticator. This framework does not include an
+//! few tokens that never change. A closure can also be used as an authenticator. This framework does not include an
 //! authorization server.
 //!
 //! ```
@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! `http/access/` decides which requests need a token and how requests without one are refused.
+//! `http/access/` decides which requests need a token and how requests without one are rejected.
 //!
 //! Source: every revision since 2025-03-26, basic/authorization; `docs/requirements.md`, section 2.28.
 
@@ -48,21 +48,23 @@ use crate::context::Principal;
 
 /// Maps an access token to its principal.
 ///
-/// **Open**: implement it for custom kinds of tokens. A closure is an authenticator too: `async |token: String|
+/// **Open**: implement it to support custom kinds of tokens. A closure is also an authenticator: `async |token: String|
 /// Ok(Principal::new("alice"))`.
 ///
-/// It is called for each request that has a token. The call is cancelled (its future is dropped) after
-/// [`limits.http.authentication_timeout`](crate::Limits) or when the client disconnects.
+/// [`authenticate`](Self::authenticate) is called for each request that carries a token. The call is cancelled (its
+/// future is dropped) after [`limits.http.authentication_timeout`](crate::Limits) or when the client disconnects.
 pub trait Authenticator: Send + Sync + 'static {
-    /// Returns the principal of the token, if it is valid and was issued for this server.
+    /// Returns the principal that the token identifies, if the token is valid and was issued for this server.
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a>;
 
-    /// Returns the authorization server that issues the tokens, so that it can be announced to clients. Default: none.
+    /// Returns the authorization server that issues the tokens, so that the server can announce it to clients. The
+    /// default implementation returns `None`.
     fn issuer(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the configuration errors, one sentence each. If there are any, the server does not start. Default: none.
+    /// Returns the configuration errors, one sentence each. If there are any, the server does not start. The default
+    /// implementation returns none.
     fn faults(&self) -> Vec<String> {
         Vec::new()
     }
@@ -103,7 +105,7 @@ impl fmt::Debug for Credentials<'_> {
     }
 }
 
-/// The reason why a request is refused. The text is logged but never sent to the client, and must not contain the
+/// The reason why a request is rejected. The text is logged but never sent to the client; it must not contain the
 /// token.
 #[derive(Clone, Debug)]
 pub struct AuthError {

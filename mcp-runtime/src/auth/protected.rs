@@ -1,4 +1,4 @@
-//! Configures the protection of a server.
+//! Configures how a server is protected.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,15 +6,14 @@ use std::sync::Arc;
 use super::{Authenticator, Url};
 use crate::handler::rules;
 
-/// The protection of a server: its URL, the authenticator that checks tokens, and the authorization servers that issue
-/// them.
+/// Settings for protecting a server: its URL, the authenticator that checks tokens, and the authorization servers that
+/// issue them.
 ///
 /// A protected server requires each request to carry an access token in its `Authorization: Bearer …` header. A request
 /// without one is answered with 401 and the location of the server's metadata (RFC 9728), from which clients learn
 /// where to get a token and which scopes to request. See `docs/authorization.md`.
 ///
-/// Requests to the host of the URL are allowed, as with
-/// [`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host).
+/// Requests to the URL's host are allowed, as with [`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host).
 #[derive(Clone)]
 #[must_use]
 pub struct ProtectedResource {
@@ -42,10 +41,11 @@ impl ProtectedResource {
         }
     }
 
-    /// Adds an authorization server, identified by its issuer, from which clients can get tokens. May be repeated.
-    /// Defaults to the authenticator's issuer.
+    /// Adds an authorization server, identified by its issuer, from which clients can get tokens. Can be called more
+    /// than once. Defaults to the authenticator's issuer.
     ///
-    /// Without an authorization server, no metadata is served, and users must give tokens to their clients by hand.
+    /// Without an authorization server, no metadata is served, and users must enter their tokens into their clients by
+    /// hand.
     pub fn authorization_server(mut self, issuer: impl Into<String>) -> Self {
         self.servers.push(issuer.into());
         self
@@ -57,15 +57,16 @@ impl ProtectedResource {
         self
     }
 
-    /// Sets the scopes that are announced to clients as `scopes_supported` in the metadata. Defaults to the scopes that
-    /// any definition requires and the scopes that every request needs. `offline_access` is never announced.
+    /// Sets the scopes that are announced to clients as `scopes_supported` in the metadata. Defaults to all scopes
+    /// required by every request or by any definition. `offline_access` is never announced.
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported = Some(scopes.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Redirects clients of 2025-03-26, which look for the authorization server's metadata at the origin of this server, to
-    /// this URL, such as `https://login.example.com/.well-known/oauth-authorization-server`. Default: no redirect.
+    /// Sets the URL to which clients of protocol version 2025-03-26 are redirected, such as
+    /// `https://login.example.com/.well-known/oauth-authorization-server`. These clients look for the authorization
+    /// server's metadata at this server's origin. Default: no redirect.
     pub fn origin_metadata(mut self, url: impl Into<String>) -> Self {
         self.origin_metadata = Some(url.into());
         self

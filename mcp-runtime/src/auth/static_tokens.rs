@@ -1,4 +1,4 @@
-//! A few tokens that never change.
+//! Accepts a few tokens that never change.
 
 use std::fmt;
 
@@ -17,8 +17,8 @@ const LEAST: usize = 32;
 /// least 32 characters long; generate it at random and read it from a file or the environment. No authorization server
 /// is announced to clients, so users must enter their tokens into their clients.
 ///
-/// Only digests of the tokens are kept. Every lookup compares all of them, in a time that does not depend on the
-/// tokens.
+/// Only digests of the tokens are kept. Every lookup compares the token with all of them, and the time that this takes
+/// does not depend on the tokens.
 #[derive(Default)]
 pub struct StaticTokens {
     tokens: Vec<([u8; 32], Principal)>,
@@ -26,13 +26,13 @@ pub struct StaticTokens {
 }
 
 impl StaticTokens {
-    /// Creates an authenticator without tokens.
+    /// Creates an authenticator with no tokens.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Maps a token to a principal. May be repeated.
+    /// Maps a token to a principal. Can be called more than once.
     #[must_use]
     pub fn token(mut self, token: &str, principal: Principal) -> Self {
         self.too_short |= token.len() < LEAST;

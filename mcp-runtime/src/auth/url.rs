@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use hyper::Uri;
 
-/// An absolute HTTPS URL, or an HTTP URL on this machine. Scheme and host are in lower case.
+/// An absolute HTTPS URL, or an HTTP URL on this machine. The scheme and host are in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
     text: String,
@@ -14,7 +14,7 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Parses a URL. `Err` states why it is not accepted.
+    /// Parses a URL. The error states why the URL is not accepted.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.contains('#') {
             return Err("has a fragment");
@@ -38,7 +38,7 @@ impl Url {
         }
         let origin = format!("{scheme}://{authority}").to_ascii_lowercase();
         let path = origin.len();
-        // The rest is kept as written, without the path that `Uri` adds to a URL without one.
+        // The rest is kept as written, because `Uri` would add a path to a URL that has none.
         let rest = text.get(path..).unwrap_or_default();
         Ok(Self {
             text: origin + rest,
@@ -50,7 +50,7 @@ impl Url {
         &self.text
     }
 
-    /// Returns scheme, host and port.
+    /// Returns the scheme, the host, and the port if the URL has one.
     pub(crate) fn origin(&self) -> &str {
         self.text.get(..self.path).unwrap_or_default()
     }
@@ -70,7 +70,8 @@ impl Url {
             .trim_end_matches('/')
     }
 
-    /// Returns the URL of a metadata document about this one: `/.well-known/NAME` between host and path.
+    /// Returns the URL of this URL's metadata document, with `/.well-known/NAME` inserted between the host and the
+    /// path.
     pub(crate) fn well_known(&self, name: &str) -> String {
         format!("{}/.well-known/{name}{}", self.origin(), self.path())
     }

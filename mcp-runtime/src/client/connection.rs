@@ -1,6 +1,7 @@
-//! One connection, which carries requests and their responses, questions, and notifications.
+//! A client's connection, which carries requests, responses, questions and notifications.
 //!
-//! One task reads and one writes; both end with the client. A request whose future is dropped is cancelled.
+//! One task reads and another writes; both are aborted when the client is dropped. Dropping a request's future cancels
+//! the request.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +38,7 @@ pub(crate) struct InProcessClient {
     next_id: AtomicU64,
     shared: Arc<ConnectionShared>,
     dispatcher: Arc<Dispatcher>,
-    /// The caller that the server identifies this client as.
+    /// This client's identity as seen by the server.
     caller: Caller,
     /// The tasks that read and write, aborted when the client is dropped.
     _tasks: JoinSet<()>,
@@ -53,13 +54,13 @@ struct ConnectionShared {
 #[derive(Default)]
 struct PendingRequests {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, Failure>>>,
-    /// `true` once there will be no more responses.
+    /// `true` once no more responses can arrive.
     gone: bool,
 }
 
 impl InProcessClient {
-    /// Connects a client and returns it once it is ready, which means that it knows the server's capabilities and
-    /// receives notifications when lists change.
+    /// Connects a client, and returns it once it knows the server's capabilities and receives notifications about list
+    /// changes.
     pub(crate) async fn connect(
         server: InProcess,
         version: ProtocolVersion,
@@ -101,8 +102,8 @@ impl InProcessClient {
         self.version
     }
 
-    /// Returns the resources that have a definition, without the resources that listing functions return. No request
-    /// can exclude the latter, so the dispatcher is called directly.
+    /// Returns the resources that have a definition, excluding the resources that listing functions return. No request
+    /// can exclude those, so the dispatcher is called directly.
     pub(crate) fn defined_resources(&self) -> Result<Vec<Value>, Failure> {
         let items = self
             .dispatcher
@@ -164,7 +165,7 @@ impl InProcessClient {
         Ok(())
     }
 
-    /// Calls a method and waits for its result. In the modern era, the result may consist of questions.
+    /// Calls a method and waits for its result. In modern protocol versions, the result may consist of questions.
     pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
@@ -193,7 +194,7 @@ impl InProcessClient {
             .send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Adds the metadata that every request of this protocol version carries.
+    /// Adds the metadata that every request in this protocol version must have.
     fn dress(&self, mut params: Value, id: u64) -> Value {
         let mut meta = Map::new();
         meta.insert("progressToken".into(), id.into());
@@ -219,7 +220,7 @@ fn client_info() -> Value {
     json!({"name": "mcp-runtime", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// A request in progress. It is cancelled if this guard is dropped before the response arrives.
+/// A guard for a request in progress. The request is cancelled if the guard is dropped before the response arrives.
 struct RequestGuard<'a> {
     client: &'a InProcessClient,
     id: u64,
@@ -295,7 +296,7 @@ impl ConnectionShared {
         }
     }
 
-    /// Answers a request from the server. Legacy era only.
+    /// Answers a request from the server. Called only in legacy protocol versions.
     fn asked(&self, method: &str, id: &Value, params: Value) {
         let question = Question {
             method: method.to_owned(),

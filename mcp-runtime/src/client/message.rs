@@ -19,7 +19,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Returns the text for the user. It is empty if the question is not for a user.
+    /// Returns the text to show to the user, which is empty if the question is not addressed to a user.
     #[must_use]
     pub fn message(&self) -> &str {
         self.params["message"].as_str().unwrap_or_default()
@@ -49,7 +49,7 @@ pub enum Notification {
 }
 
 impl Notification {
-    /// Parses a notification. Returns `None` if it is of another kind.
+    /// Parses a notification. Returns `None` for any other kind of notification.
     pub(super) fn read(method: &str, params: &Value) -> Option<Self> {
         let text = |name: &str| params[name].as_str().map(str::to_owned);
         Some(match method {
@@ -74,13 +74,13 @@ impl Notification {
 
 /// The user of a client, who answers questions and receives notifications.
 pub(crate) trait ClientHost: Send + Sync + 'static {
-    /// Returns the result that answers a question. An error states why the question was not answered, and fails the
-    /// call.
+    /// Returns the result that answers a question. If this returns an error, the call fails; the error states why the
+    /// question was not answered.
     fn answer(&self, question: &Question) -> Result<Value, String>;
 
     fn notification(&self, notification: Notification);
 
-    /// Called when a call has ended with questions and continues with the answers to them. Modern era only.
+    /// Called when a call has returned questions, before they are answered. Not called in legacy protocol versions.
     fn round(&self) {}
 }
 
@@ -89,7 +89,7 @@ pub(crate) trait ClientHost: Send + Sync + 'static {
 pub(crate) enum Failure {
     /// The server answered with an error.
     Refused(ErrorObject),
-    /// A question was not answered, for this reason.
+    /// A question was not answered, for the given reason.
     Unanswered(String),
     /// The server closed the connection or sent invalid data.
     Broken(&'static str),

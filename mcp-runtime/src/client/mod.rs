@@ -1,6 +1,6 @@
 //! An in-process client for any protocol version, used by the command line and by the client for tests.
 //!
-//! It is a well-behaved client and trusts the server, because both share the same code. Its [`ClientHost`] answers
+//! The client is well behaved and trusts the server, because both share the same code. Its [`ClientHost`] answers
 //! questions and receives notifications. For a client that trusts nothing, see the integration tests.
 
 mod connection;

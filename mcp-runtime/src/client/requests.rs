@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use crate::client::InProcessClient;
 use crate::client::message::{Failure, Question};
 
-/// Maximum number of pages of a list and of rounds of a call. Only a server that never finishes needs more.
+/// Maximum number of pages in a list and of rounds in a call. Only a server that never finishes exceeds it.
 const MOST_STEPS: usize = 10_000;
 
-/// A list that a server offers.
+/// A list that a client can request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListRequest {
     Tools,
@@ -21,7 +21,7 @@ impl ListRequest {
     pub(crate) const ALL: [Self; 4] =
         [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
-    /// Returns the name of the member that holds the items of a page.
+    /// Returns the name of the member that holds the items on a page.
     pub(crate) const fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -65,7 +65,7 @@ impl InProcessClient {
         self.offered.get(list.capability()).is_some()
     }
 
-    /// Returns all items of a list, which is empty if the server does not offer it.
+    /// Returns all items in a list. Returns no items if the server does not offer the list.
     pub(crate) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
         let mut items = Vec::new();
         if !self.offers(list) {
@@ -114,7 +114,7 @@ impl InProcessClient {
         Err(Failure::Broken("the call does not end"))
     }
 
-    /// Completes an argument of a prompt or a variable of a resource template, given the earlier values.
+    /// Completes a prompt argument or a resource template variable, given the values entered earlier.
     pub(crate) async fn complete(
         &self,
         reference: Value,
@@ -124,7 +124,7 @@ impl InProcessClient {
     ) -> Result<Value, Failure> {
         let mut params =
             json!({"ref": reference, "argument": {"name": argument, "value": partial}});
-        // Earlier protocol versions have no context.
+        // Earlier protocol versions do not support a completion context.
         if self.version().has_completion_context()
             && earlier
                 .as_object()

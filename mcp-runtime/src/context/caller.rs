@@ -77,7 +77,7 @@ impl Caller {
     pub(crate) fn key(&self) -> &str {
         match &self.0 {
             Standing::Anonymous => "",
-            // This cannot be the key of a principal, which starts with a number.
+            // This cannot be a principal's key, because such a key starts with a number.
             Standing::Trusted => "trusted",
             Standing::Known(principal) => principal.key(),
         }

@@ -16,7 +16,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Returns the notification that announces a change. Templates and resources share a notification.
+    /// Returns the notification that announces a change. Templates and resources share the same notification.
     pub(crate) fn kind(self) -> ListKind {
         match self {
             Self::Tools => ListKind::Tools,

@@ -1,4 +1,4 @@
-//! The call whose handler is running on this thread, so that `tracing` events can be sent to its client.
+//! Tracks which call's handler is running on this thread, so that `tracing` events can be sent to the client.
 //!
 //! Calls are tracked only if events are forwarded. Otherwise, the cost per call is one relaxed load.
 
@@ -51,7 +51,7 @@ fn replaced<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
             let _ = CURRENT.try_with(|current| current.replace(before));
         }
     }
-    // This fails if the thread is ending, in which case it is not running a call.
+    // This fails if the thread is ending, in which case no call is running on it.
     let before = CURRENT.try_with(|current| current.replace(call));
     let _restore = before.ok().map(Restore);
     work()

@@ -65,7 +65,7 @@ impl FromContext for Caller {
     }
 }
 
-/// `None` if the value is not available.
+/// Injects `None` if the value is not available.
 impl<T: FromContext> FromContext for Option<T> {
     fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(T::from_context(context).ok())

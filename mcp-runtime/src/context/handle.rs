@@ -29,13 +29,13 @@ impl ServerHandle {
         Editor::new(&self.0)
     }
 
-    /// Returns an editor for resources with fixed URIs, where the name of a resource is its URI.
+    /// Returns an editor for resources with fixed URIs. The editor identifies each resource by its URI.
     #[must_use]
     pub fn resources(&self) -> Editor<DynamicResource> {
         Editor::new(&self.0)
     }
 
-    /// Returns an editor for resource templates, where the name of a template is its URI template.
+    /// Returns an editor for resource templates. The editor identifies each resource template by its URI template.
     #[must_use]
     pub fn resource_templates(&self) -> Editor<DynamicTemplate> {
         Editor::new(&self.0)
@@ -105,7 +105,7 @@ impl<D: ItemKind> Editor<D> {
 
     /// Removes a definition, whether it was added dynamically or by a macro. Returns `true` if it existed.
     ///
-    /// Before the server starts, this returns `true`, and an unknown name becomes a start-up error.
+    /// Before the server starts, this always returns `true`, and an unknown name becomes a start-up error.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn remove(&self, name: &str) -> bool {
         self.apply(EditStep::Remove(name.into())).unwrap_or(false)
@@ -113,7 +113,7 @@ impl<D: ItemKind> Editor<D> {
 
     /// Enables a disabled definition. Returns `true` if this changed the list.
     ///
-    /// Before the server starts, this returns `true`, and an unknown name becomes a start-up error.
+    /// Before the server starts, this always returns `true`, and an unknown name becomes a start-up error.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn enable(&self, name: &str) -> bool {
         self.apply(EditStep::Enable(name.into())).unwrap_or(false)
@@ -121,8 +121,8 @@ impl<D: ItemKind> Editor<D> {
 
     /// Disables a definition: clients can neither see nor use it. Returns `true` if this changed the list.
     ///
-    /// Before the server starts, this returns `true`, and an unknown name becomes a start-up error, because otherwise a
-    /// misspelled name would leave a definition enabled.
+    /// Before the server starts, this always returns `true`, and an unknown name becomes a start-up error, because
+    /// otherwise a misspelled name would leave a definition enabled.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn disable(&self, name: &str) -> bool {
         self.apply(EditStep::Disable(name.into())).unwrap_or(false)
@@ -280,7 +280,7 @@ pub(crate) enum EditStep {
     Disable(String),
 }
 
-/// The actions that a handle can perform on its server; implemented by `dispatch`.
+/// The actions that a handle can perform on its server. Implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
     fn notify(&self, change: ChangeNotification);
     /// Edits a list. Returns `true` if it changed, in which case clients have been notified.

@@ -109,7 +109,7 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// Polls a future in such a way that questions asked by it can detect that they are inside [`Context::once`].
+/// Polls a future so that questions asked within it can detect that they are inside [`Context::once`].
 struct Inside<'a, T>(Pin<Box<dyn Future<Output = T> + Send + 'a>>);
 
 impl<T> Future for Inside<'_, T> {

@@ -1,4 +1,4 @@
-//! Stores of work that is done once, and the ids of calls that it belongs to.
+//! Stores for work that runs only once, and the ids of the calls to which it belongs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// The id of a call. It is unique to the call and the same in all of its rounds.
+/// A call's id. It is unique to the call and stays the same in all rounds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub(crate) [u8; 16]);
 
@@ -43,7 +43,7 @@ pub type StoreFuture<'a, T> = Pin<
     >,
 >;
 
-/// The response of a [`OnceStore`] to a claim.
+/// A [`OnceStore`]'s response to a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnceClaim {
@@ -51,7 +51,7 @@ pub enum OnceClaim {
     Granted,
     /// The work has been done, with this result.
     Done(String),
-    /// The work was started by another claim, which has not reported an outcome and perhaps never will.
+    /// The work has already been claimed. No outcome has been reported yet, and perhaps none ever will be.
     Taken,
 }
 
@@ -64,7 +64,7 @@ pub enum OnceClaim {
 /// deleted after the maximum duration of a call: [`limits.elicitation.state_timeout`](crate::Limits) times
 /// [`limits.elicitation.max_rounds`](crate::Limits).
 pub trait OnceStore: Send + Sync + 'static {
-    /// Claims the work `name` of this call.
+    /// Claims the work called `name` for this call.
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim>;
 
     /// Records that the work is done, with its result as JSON.
@@ -166,7 +166,7 @@ mod tests {
             store.begin(one, "a").await.unwrap(),
             OnceClaim::Done("7".into())
         );
-        // When the store is full, nothing is dropped to make room.
+        // A full store does not drop entries to make room.
         assert!(store.begin(one, "b").await.is_err());
         store.abandon(other, "a").await.unwrap();
         assert_eq!(store.begin(other, "a").await.unwrap(), OnceClaim::Granted);

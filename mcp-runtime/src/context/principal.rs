@@ -1,4 +1,4 @@
-//! The principal: the caller identified by credentials.
+//! The principal: a caller identified by credentials.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,14 +7,14 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-/// A caller identified by credentials, either by a built-in authenticator or by the program that the server is mounted
-/// into.
+/// A caller identified by credentials, either by a built-in authenticator or by the program in which the server is
+/// mounted.
 ///
-/// A principal is created by the code that checked the credentials, never from what a client claims about itself. Cheap
-/// to clone.
+/// A principal is created by the code that checked the credentials, never from a client's claims about itself. Cheap to
+/// clone.
 ///
 /// Two principals represent the same caller if their issuer, subject and client are equal; scopes and claims may differ
-/// from one token to the next. The state of a session or call is available only to the caller that it belongs to.
+/// from one token to the next. A session's or call's state is available only to the caller to whom it belongs.
 ///
 /// ```
 /// use mcp_runtime::Principal;
@@ -40,8 +40,8 @@ struct PrincipalData {
 }
 
 impl Principal {
-    /// Creates a principal with the name by which the issuer of the credentials knows it, such as the `sub` claim of a
-    /// token.
+    /// Creates a principal. `subject` is the name that the issuer of the credentials uses for it, such as the `sub`
+    /// claim in a token.
     #[must_use]
     pub fn new(subject: impl Into<String>) -> Self {
         Self(Arc::new(PrincipalData {
@@ -55,7 +55,7 @@ impl Principal {
         }))
     }
 
-    /// Sets the issuer of the credentials, such as the `iss` claim of a token. Defaults to an empty string, meaning
+    /// Sets the issuer of the credentials, such as the `iss` claim in a token. Defaults to an empty string, meaning
     /// none.
     #[must_use]
     pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
@@ -63,7 +63,7 @@ impl Principal {
         self
     }
 
-    /// Sets the client that acts on behalf of the principal, such as the `client_id` claim of a token. Defaults to an
+    /// Sets the client that acts on behalf of the principal, such as the `client_id` claim in a token. Defaults to an
     /// empty string, meaning unknown.
     #[must_use]
     pub fn with_client_id(mut self, client: impl Into<String>) -> Self {
@@ -81,20 +81,20 @@ impl Principal {
         self
     }
 
-    /// Sets additional claims from the credentials, such as the claims of a token. Default: none.
+    /// Sets additional claims from the credentials, such as the claims in a token. Default: none.
     #[must_use]
     pub fn with_claims(mut self, claims: Map<String, Value>) -> Self {
         self.known().claims = claims;
         self
     }
 
-    /// Sets the time at which the credentials expire, such as the `exp` claim of a token plus the tolerated clock skew.
+    /// Sets the time at which the credentials expire, such as the `exp` claim in a token plus the tolerated clock skew.
     /// Default: never.
     ///
     /// From then on, HTTP requests with these credentials are rejected with 401, and notification streams opened with
     /// them end: a `subscriptions/listen` stream with its result, and other streams without a message. Clients
-    /// reconnect with new credentials. Running calls are not cancelled. A principal in the extensions of a request is
-    /// not rejected, because that decision is left to the embedding program.
+    /// reconnect with new credentials. Running calls are not cancelled. A principal that the embedding program has put
+    /// into a request's extensions is not rejected, because that decision is left to the program.
     #[must_use]
     pub fn with_expires_at(mut self, time: SystemTime) -> Self {
         self.known().expires_at = Some(time);
@@ -107,7 +107,7 @@ impl Principal {
         known
     }
 
-    /// Returns the name by which the issuer knows the principal.
+    /// Returns the name that the issuer uses for the principal.
     #[must_use]
     pub fn subject(&self) -> &str {
         &self.0.subject

@@ -1,4 +1,4 @@
-//! The context of one call.
+//! The context of a single call.
 
 use std::sync::{Arc, OnceLock};
 
@@ -28,7 +28,7 @@ pub(crate) trait CallHandle: Send + Sync {
     fn asking(&self) -> &dyn Asking;
 }
 
-/// The request data behind the context of a handler.
+/// The request data behind a handler's context.
 pub(crate) struct RequestContext {
     pub(crate) client: ClientIdentity,
     #[cfg(feature = "telemetry")]
@@ -63,10 +63,10 @@ pub(crate) enum ClientIdentity {
     Claimed(OnceLock<Option<Box<Implementation>>>),
 }
 
-/// Sends the notifications of a call. Implemented by `dispatch`, which encodes them and limits their rate.
+/// Sends a call's notifications. Implemented by `dispatch`, which encodes them and limits their rate.
 pub(crate) trait Outbound: Send + Sync {
     fn progress(&self, progress: &Progress);
-    /// Returns `true` if messages of this level are sent; checked before a message is rendered.
+    /// Returns `true` if messages at this level are sent. Checked before a message is rendered.
     fn logs(&self, level: LoggingLevel) -> bool;
     /// Closes the connection that carries the call, if the client can reconnect to receive the response.
     fn close_stream(&self) {}
@@ -101,17 +101,17 @@ impl Context {
     /// # }
     /// ```
     ///
-    /// Values must increase; values that do not are dropped. Bursts are merged so that, by default, at most 20
-    /// notifications are sent per second ([`limits.calls.max_progress_per_second`](crate::Limits)). The last value is
-    /// always sent before the response.
+    /// Each value must be greater than the previous one; otherwise, it is dropped. Bursts are merged so that, by
+    /// default, at most 20 notifications are sent per second ([`limits.calls.max_progress_per_second`](crate::Limits)).
+    /// The last value is always sent before the response.
     ///
-    /// Source: every revision, basic/utilities/progress. 2024-11-05 does not support a message, so it is omitted in
-    /// that version.
+    /// Source: every revision, basic/utilities/progress. 2024-11-05 does not support progress messages, so the message
+    /// is omitted in that version.
     pub fn progress(&self, progress: impl Into<Progress>) {
         self.outbound().progress(&progress.into());
     }
 
-    /// Sends a log message to the client, if the client accepts messages of this level.
+    /// Sends a log message to the client, if the client accepts messages at this level.
     ///
     /// `data` can be any JSON value and is usually a string. It must not contain secrets. By default, at most 100
     /// messages are sent per second ([`limits.log.max_per_second`](crate::Limits)).
@@ -155,9 +155,9 @@ impl Context {
 
     /// Closes the client's connection while the call continues; the client reconnects to receive the response.
     ///
-    /// Use this in long calls, so that they do not keep a connection open. It works over HTTP for sessions of revision
-    /// 2025-11-25, whose clients reconnect automatically. In all other cases, it does nothing and the response is sent
-    /// as usual.
+    /// Use this in long calls so that they do not keep a connection open. It works only over HTTP, in sessions that use
+    /// protocol version 2025-11-25, because only that version's clients reconnect automatically. In all other cases, it
+    /// does nothing and the response is sent as usual.
     ///
     /// Source: revision 2025-11-25, basic/transports, "Sending Messages to the Server".
     pub fn close_stream(&self) {
@@ -179,13 +179,13 @@ impl Context {
         self.0.request().cancellation().cancelled()
     }
 
-    /// Returns the principal if the caller has credentials, which is never the case over stdio.
+    /// Returns the principal if the caller has credentials. Over stdio, callers never have credentials.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.0.request().caller.principal()
     }
 
-    /// Returns the caller as seen by access rules, which also shows whether scopes apply at all.
+    /// Returns the caller as seen by access rules. It also indicates whether scopes apply at all.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.0.request().caller
@@ -217,7 +217,7 @@ impl Context {
         &self.0.request().capabilities
     }
 
-    /// Returns the `_meta` object of the request; empty if there is none.
+    /// Returns the request's `_meta` object, or an empty object if there is none.
     #[must_use]
     pub fn meta(&self) -> Meta {
         let meta = self.0.request().meta.as_deref();
@@ -247,7 +247,7 @@ impl std::fmt::Debug for Context {
     }
 }
 
-/// The progress of a call, for [`Context::progress`]. Converts from a number, `(number, total)`, or
+/// Progress to report with [`Context::progress`]. It can be converted from a number, `(number, total)`, or
 /// `(number, total, message)`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

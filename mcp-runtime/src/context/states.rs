@@ -1,4 +1,4 @@
-//! The shared values of a server, by type.
+//! A server's shared values, indexed by type.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Admission of callers: adds the scopes that granted scopes imply, and decides whether to trust anonymous callers.
+//! Admits callers: adds the scopes implied by a caller's scopes, and decides whether to trust anonymous callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Adds a rule that gives callers with the scope `broad` the scope `narrow` as well.
+    /// Makes the scope `broad` imply the scope `narrow`.
     pub(crate) fn imply(&mut self, broad: &str, narrow: &str) {
         let implied = self.implied.entry(broad.into()).or_default();
         implied.insert(narrow.into());
     }
 
-    /// Applies the rules to a caller and returns the caller that the rest of the server sees.
+    /// Applies the rules to a caller and returns the resulting caller, which the rest of the server uses.
     pub(super) fn admit(&self, caller: Caller) -> Caller {
         match caller.principal() {
             None if self.trusts_anonymous => Caller::trusted(),

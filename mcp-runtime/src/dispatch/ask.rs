@@ -1,4 +1,4 @@
-//! Questions from one call to its client, and the two ways to deliver them.
+//! A call's questions to its client, and the two ways to deliver them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,10 +19,10 @@ use crate::protocol::{ProtocolVersion, encode, errors, input, negotiation};
 use crate::random;
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
-/// Maximum number of times that a form is sent if its answers are invalid, counted over all rounds of a call.
+/// Maximum number of times that a form is sent while its answers are invalid, across all rounds of a call.
 const TRIES: u32 = 3;
 
-/// The questions from one call to its client.
+/// A call's questions to its client.
 pub(super) struct Asks {
     dispatcher: Arc<Dispatcher>,
     version: ProtocolVersion,
@@ -31,7 +31,7 @@ pub(super) struct Asks {
     /// `None` until the call first asks a question or uses `once`.
     seen: Mutex<Option<Box<AskedQuestions>>>,
     way: Way,
-    /// Wakes the task that polls the call, because a question may be polled by another task.
+    /// Wakes the task that polls the call. Needed because a question may be polled by another task.
     caller: Bell,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Way {
     Requests {
         pending: Arc<PendingQuestions>,
         sink: Arc<dyn Sink>,
-        /// The ids of this call's requests that have not been answered yet.
+        /// The ids of this call's unanswered requests.
         waiting: Mutex<Vec<u64>>,
     },
     /// Returned in the result that ends a round.
@@ -315,8 +315,8 @@ impl Asking for Asks {
         question.rejected = question.rejected.saturating_add(1);
         question.progress = QuestionProgress::Not;
         let again = match &self.way {
-            // Only forms are worth repeating: a user can correct a form, but a program would give the same answer
-            // again.
+            // Only forms are worth repeating, because a user can correct a form, whereas a program would give the same
+            // answer again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
             Way::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
             Way::None | Way::Requests { .. } => question.rejected < TRIES,

@@ -1,4 +1,4 @@
-//! Waiting for a permit, either to run a handler with limited concurrency or to block a thread.
+//! Waits for a permit to run a handler with limited concurrency or to block a thread.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Waits {
     }
 }
 
-/// Runs blocking work on its own thread once a permit is free. Because a thread cannot be cancelled, abandoned work
+/// Runs blocking work on a separate thread once a permit is free. Because a thread cannot be cancelled, abandoned work
 /// runs to completion and holds its permit and `held` until then.
 pub(super) async fn on_a_thread(
     dispatcher: Arc<Dispatcher>,
@@ -71,7 +71,7 @@ pub(super) async fn on_a_thread(
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(output)) => output,
-        // Resuming the panic lets it be caught in the same place as all other handler panics.
+        // Resumes the panic so that it is caught in the same place as all other handler panics.
         Ok(Err(panic)) => std::panic::resume_unwind(Box::new(panic)),
         Err(error) => Err(HandlerError::from(error)),
     }

@@ -1,4 +1,4 @@
-//! Running calls and collecting their results.
+//! Runs calls and collects their results.
 //!
 //! This module catches panics in user code and enforces timeouts. Dropping a [`RunningCall`] drops the handler's future
 //! and cancels clones of its context.
@@ -20,7 +20,7 @@ use crate::panics;
 
 pub(crate) use crate::dispatch::finish::Finished;
 
-/// The state of a call that has been started.
+/// The progress of a call that has been started.
 pub(crate) enum CallProgress<R = RunningCall, F = Finished> {
     /// The call has finished.
     Done(F),
@@ -48,14 +48,14 @@ pub(crate) struct RunningCall {
     finish: Option<Finish>,
     scope: Scope,
     limit: Duration,
-    /// The time remaining before the timeout, while the clock is stopped.
+    /// The time remaining until the timeout, while the clock is stopped.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
     /// The permits that the call is waiting for, if it needs any.
     waits: Option<Waits>,
 }
 
-/// The context of a call, if its handler uses one.
+/// A call's context, if its handler uses one.
 pub(super) struct Scope(pub(super) Option<Arc<CallContext>>);
 
 impl Scope {
@@ -115,7 +115,7 @@ impl RunningCall {
         self.scope.close();
         match self.finish.take() {
             Some(finish) => Poll::Ready(finish.with(outcome)),
-            // Unreachable in practice: no caller polls again after the response has been returned.
+            // Unreachable in practice, because no caller polls again after the response has been returned.
             None => Poll::Pending,
         }
     }

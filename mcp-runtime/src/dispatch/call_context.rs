@@ -18,8 +18,8 @@ pub(super) struct CallContext {
 }
 
 impl CallContext {
-    /// Creates the state when a handler first takes its context. `asking` is `Some` if the call may ask the client
-    /// questions.
+    /// Creates the state when the handler's context is first requested. `asking` is `Some` if the call may ask the
+    /// client questions.
     pub(super) fn new(
         dispatcher: &Arc<Dispatcher>,
         request: &Request<'_>,

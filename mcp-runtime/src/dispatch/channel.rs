@@ -1,7 +1,7 @@
-//! The memory of one multiplexed channel: the result of the handshake and the open subscriptions.
+//! State remembered for one multiplexed channel: the result of the handshake and the open subscriptions.
 //!
-//! Modern requests never read the legacy part, and a request without a channel has no such memory at all. The memory is
-//! plain data: it owns no task and does no I/O.
+//! Modern requests never read the legacy part, and requests without a channel have no such state at all. The state is
+//! plain data that owns no task and does no I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -22,12 +22,13 @@ use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
 use crate::telemetry::GaugeGuard;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
-/// The memory of one multiplexed channel.
+/// State remembered for one multiplexed channel.
 pub(crate) struct ChannelMemory {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
     pub(super) legacy: Option<Legacy>,
-    /// Client information from an earlier modern request. It is known to be valid, so it need not be parsed again.
+    /// Client information from an earlier modern request. It has already been validated, so it need not be parsed
+    /// again.
     pub(super) known: KnownClientInfo,
     /// `true` if changes to the legacy state are kept for later messages.
     pub(super) is_lasting: bool,
@@ -38,7 +39,7 @@ pub(crate) struct ChannelMemory {
     pub(super) origin: RequestOrigin,
 }
 
-/// The state of a session after a handshake.
+/// A session's state after the handshake.
 pub(super) struct Legacy {
     pub(super) client: Arc<LegacyClient>,
     /// `true` once the client has sent `notifications/initialized`. Until then, the client is not notified of changes.
@@ -99,7 +100,7 @@ impl ChannelMemory {
             .is_some_and(|legacy| legacy.client.version.has_batches())
     }
 
-    /// Writes change notifications, one line each, until `out` holds `room` bytes. Returns `true` if none are left.
+    /// Writes change notifications, one per line, until `out` holds `room` bytes. Returns `true` if none are left.
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);
         legacy.is_none_or(|legacy| {
@@ -118,7 +119,7 @@ impl ChannelMemory {
         self.listens.len() < before
     }
 
-    /// Ends all listen requests by writing their results, one line each, and closes the server's own requests, since
+    /// Ends all listen requests by writing their results, one per line, and closes the server's own requests, since
     /// they will not be answered.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
         if let Some(legacy) = &self.legacy {

@@ -1,6 +1,6 @@
-//! Routing of a message: the first rows of the decision table, which determine the message's era.
+//! Routes a message by the first rows of the decision table, which determine the message's era.
 //!
-//! The body decides the era: a claim in `params._meta` makes a request modern and takes precedence over the method's
+//! The body decides the era: a claim in `params._meta` makes a request modern and takes precedence over the method
 //! name. Source: `docs/requirements.md`, section 3.2.
 
 use std::sync::Arc;
@@ -31,7 +31,8 @@ pub(crate) enum Decision<'m> {
     Silent,
     /// Send the message that has been written.
     Answered,
-    /// Send the message that has been written, with this page of a list inserted. All requests for the page share it.
+    /// Send the message that has been written, with this page of a list inserted. All requests for the page share its
+    /// bytes.
     Around(Gap, Bytes),
     /// Refuse the request with this id because the caller lacks required scopes; see [`errors::scopes_needed`]. HTTP
     /// has a dedicated status code for this case, so nothing has been written yet.
@@ -49,7 +50,7 @@ pub(crate) enum RequestOutcome<'m> {
     Written,
     /// The request stays open. Its first message has been written, and the others follow later.
     Listening(Listen),
-    /// The response has been written except for this page of a list. All requests for the page share it.
+    /// The response has been written except for this page of a list. All requests for the page share its bytes.
     Around(Gap, Bytes),
     /// User code must run to produce the response.
     Call(PreparedCall<'m>),
@@ -112,9 +113,9 @@ impl Dispatcher {
         }
     }
 
-    /// Decides how to handle a request without a channel whose claim has been read. Errors are returned rather than
-    /// written because the caller chooses their status code. `wake` creates the function that is called when a request
-    /// that stays open has data to send.
+    /// Decides how to handle a request that has no channel and whose claim has already been read. Errors are returned
+    /// rather than written because the caller chooses their status code. `wake` creates the function that is called
+    /// when a request that stays open has data to send.
     #[cfg(feature = "http")]
     pub(crate) fn decide_stateless<'m>(
         self: &Arc<Self>,

@@ -1,4 +1,4 @@
-//! The state shared by all channels of a server.
+//! State shared by all of a server's channels.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -28,7 +28,7 @@ use crate::registry::{CallPermits, Registry, Snapshot};
 use crate::telemetry::Hooks;
 use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
 
-/// The state shared by all channels of a server.
+/// State shared by all of a server's channels.
 pub(crate) struct Dispatcher {
     pub(super) settings: Settings,
     pub(super) registry: Arc<Registry>,
@@ -38,14 +38,14 @@ pub(crate) struct Dispatcher {
     pub(super) blocking: CallPermits,
 }
 
-/// The server's settings, as set by its builder.
+/// Server settings, as configured through the builder.
 pub(crate) struct Settings {
     pub(crate) identity: Identity,
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) states: Arc<States>,
     pub(crate) seal: Seal,
-    /// Additional store for the results of `once`, besides the call itself.
+    /// Additional store for `once` results, besides the call itself.
     pub(crate) once_store: Option<Arc<dyn OnceStore>>,
     /// `true` if the logging capability is declared.
     pub(crate) logging: bool,
@@ -131,7 +131,7 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Returns the resources that have a definition and that this caller may use, as list items separated by commas.
+    /// Returns the defined resources that this caller may use, as comma-separated list items.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());
@@ -156,7 +156,7 @@ impl Dispatcher {
         name.filter(|_| !self.settings.admission.trusts_anonymous)
     }
 
-    /// Returns the capabilities that the server has according to its current definitions.
+    /// Returns the server's capabilities, as determined by its current definitions.
     pub(super) fn capabilities(&self, snapshot: &Snapshot) -> ServerCapabilities {
         let mut list = ListChangedCapability::default();
         list.list_changed = true;
@@ -181,7 +181,7 @@ impl std::fmt::Debug for Dispatcher {
     }
 }
 
-/// The state that a [`ServerHandle`] refers to. It exists before the server starts.
+/// The state behind a [`ServerHandle`]. It exists even before the server starts.
 #[derive(Default)]
 pub(crate) struct ServerShared {
     notifications: Notifications,
@@ -206,7 +206,7 @@ impl ServerShared {
     ///
     /// # Errors
     ///
-    /// If a change that was requested while the registry was being built cannot be applied.
+    /// Fails if a change that was requested while the registry was being built cannot be applied.
     pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         for edit in early.drain(..) {

@@ -116,8 +116,8 @@ impl Finish {
         }
     }
 
-    /// If the response of `size` bytes that begins at `start` is too large, replaces it. Returns the new outcome of the
-    /// call, or `None` if the outcome is unchanged because the response is an error or within the limit.
+    /// Replaces the response of `size` bytes that begins at `start` if it is too large. Returns the call's new outcome,
+    /// or `None` if the outcome is unchanged because the response is an error or within the limit.
     #[cold]
     pub(super) fn shorten(
         &self,

@@ -35,7 +35,7 @@ pub(super) struct Finish {
     pub(super) max_output: usize,
 }
 
-/// The outcome of a call.
+/// A call's outcome.
 pub(super) enum CallOutcome {
     Output(Output),
     Panicked(String),
@@ -246,7 +246,7 @@ impl Finish {
         Ok(())
     }
 
-    /// Returns the binding of this call's state.
+    /// Returns the binding for this call's state.
     pub(super) fn binding<'a>(&'a self, arguments: &'a str) -> Binding<'a> {
         let (method, name) = match self.target.named() {
             Some((Kind::Tool, name)) => ("tools/call", &**name),

@@ -1,4 +1,4 @@
-//! The journal of a modern call, kept from one round to the next: answers, results of `once`, and open questions.
+//! A modern call's journal, which is kept from one round to the next: answers, `once` results, and open questions.
 //!
 //! The client holds the sealed journal between rounds. Because a journal is written only when a round ends, its
 //! existence proves that the call was admitted.
@@ -15,7 +15,7 @@ use crate::context::{CallId, QuestionKey};
 /// The state that a call keeps between rounds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Journal {
-    /// The id of the call.
+    /// The call's id.
     #[serde(rename = "i")]
     call: Option<[u8; 16]>,
     /// Number of rounds that have ended.
@@ -66,7 +66,7 @@ impl Journal {
         }
     }
 
-    /// Adds one answer without checking it. It is validated when the question reads it.
+    /// Adds one answer without checking it. The answer is validated when its question is asked.
     pub(super) fn take(&mut self, key: String, digest: Option<String>, response: Box<RawValue>) {
         self.answers.insert(key, RecordedAnswer(digest, response));
     }
@@ -80,8 +80,8 @@ impl Journal {
         is_same.then(|| response.get())
     }
 
-    /// Counts an invalid answer. If fewer than `max` answers have been rejected, the question may be asked again:
-    /// removes the answer and returns `true`.
+    /// Counts an invalid answer. If fewer than `max` answers have been rejected, removes the answer and returns `true`,
+    /// so that the question may be asked again.
     pub(super) fn reject(&mut self, key: &str, max: u32) -> bool {
         let rejected = self.rejected.entry(key.to_owned()).or_default();
         *rejected = rejected.saturating_add(1);

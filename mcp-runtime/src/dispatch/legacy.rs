@@ -1,4 +1,5 @@
-//! Methods that exist only in the legacy era: the handshake, ping, subscriptions and the log level of a session.
+//! Methods that exist only in legacy protocol versions: the handshake, ping, subscriptions, and setting a session's log
+//! level.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -129,7 +130,8 @@ fn follow(
         return Ok(());
     }
     let snapshot = dispatcher.registry.snapshot();
-    // If visibility of resources depends on the caller, a hidden resource must look like one that does not exist.
+    // If the visibility of resources depends on the caller, a hidden resource must be indistinguishable from a
+    // nonexistent one.
     if snapshot.is_filtered(Capability::Resources) {
         let view = snapshot.seen_by(&request.caller);
         view.read(&uri, request.version)?;

@@ -25,8 +25,8 @@ pub(super) struct ListenScope<'c> {
 }
 
 impl Listen {
-    /// Writes the changes that this caller may see, one line each, until `out` holds `room` bytes. Returns `true` if none
-    /// are left.
+    /// Writes the changes that this caller may see, one per line, until `out` holds `room` bytes. Returns `true` if
+    /// none are left.
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize, caller: &Caller) -> bool {
         self.mailbox.drain(out, room, Some(&self.id), caller)
     }

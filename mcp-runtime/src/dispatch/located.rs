@@ -1,11 +1,11 @@
-//! Fills in the location of resource contents that do not specify it.
+//! Fills in the location of resource contents that do not specify one.
 
 use std::borrow::Cow;
 
 use crate::types::ReadResourceResult;
 
-/// Fills in the URI and the media type of contents that lack them. The definition's media type takes precedence over
-/// the result's.
+/// Fills in the URI and media type of contents that lack them. The definition's media type takes precedence over the
+/// result's.
 pub(super) fn located(
     mut result: ReadResourceResult,
     uri: &str,

@@ -1,4 +1,4 @@
-//! Methods that exist in both eras. Lists are answered immediately; all other requests become calls to user code.
+//! Methods common to both eras. Lists are answered immediately; all other requests become calls to user code.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Dispatcher {
         }
     }
 
-    /// Answers a request for a method that exists in both eras.
+    /// Answers a request for one of the methods common to both eras.
     pub(super) fn answer_common<'m>(
         self: &Arc<Self>,
         request: Request<'m>,
@@ -180,7 +180,7 @@ fn lacking(request: &Request<'_>, requires: &[ClientFeature]) -> Option<Lacking>
 struct Lacking(serde_json::Value);
 
 impl Lacking {
-    /// Answers the request with an error in the modern era, and otherwise with a message for the model.
+    /// Answers with an error in modern protocol versions and with a message for the model in legacy ones.
     fn answer<'m>(
         self,
         dispatcher: &Dispatcher,

@@ -2,7 +2,7 @@
 //!
 //! [`Dispatcher::decide`] never runs user code: it answers a request immediately if it can, and otherwise returns a
 //! [`PreparedCall`]. The driver of a channel starts calls, polls them, and writes their responses. User code runs only
-//! inside [`PreparedCall::start`] and when a [`RunningCall`] is polled. Both catch its panics.
+//! inside [`PreparedCall::start`] and when a [`RunningCall`] is polled. Both catch panics in user code.
 
 mod admission;
 mod ask;

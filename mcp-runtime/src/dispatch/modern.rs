@@ -1,4 +1,4 @@
-//! Methods that exist only in the modern era: discovery and listening for changes.
+//! Methods that exist only in modern protocol versions: discovery and listening for changes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ struct Wanted {
     resource_subscriptions: Option<Vec<String>>,
 }
 
-/// Opens a subscription. Its first message is the acknowledgement, because the mailbox is emptied only afterwards.
+/// Opens a subscription. The acknowledgement is its first message, because the mailbox is emptied only afterwards.
 fn listen<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: &Request<'m>,
@@ -106,7 +106,7 @@ fn listen<'m>(
             "at most {most} `subscriptions/listen` requests can be open at once"
         )));
     }
-    // If visibility of resources depends on the caller, a caller can subscribe only to resources that it may read.
+    // If the visibility of resources depends on the caller, a caller can subscribe only to resources that it may read.
     if snapshot.is_filtered(Capability::Resources) {
         let view = snapshot.seen_by(&request.caller);
         uris.retain(|uri| view.read(uri, request.version).is_ok());

@@ -1,8 +1,8 @@
-//! Change notifications: the listeners, and the changes that each one has yet to be notified of.
+//! Change notifications: the listeners, and the changes still to be reported to each of them.
 //!
-//! A listener is a [`Mailbox`] that records *what* changed, not how often: if changes occur faster than its client
-//! reads, they are merged into one notification. No change is lost, and memory is bounded by the client's
-//! subscriptions. The writer of the client's stream empties the mailbox; the mailbox only wakes the writer.
+//! A listener is a [`Mailbox`] that records *what* changed, not how often. Changes that occur faster than the client
+//! reads are merged into one notification. No change is lost, and memory is bounded by the client's subscriptions. The
+//! writer of the client's stream empties the mailbox; the mailbox itself only wakes the writer.
 
 #[cfg(feature = "http")]
 mod versions;
@@ -51,8 +51,8 @@ impl Notifications {
             .mailboxes
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Dropped listeners are removed only when the list is full, so the list is searched only as often as it
-        // doubles.
+        // Dropped listeners are removed only when the list is full. Its capacity is then about twice its length, so the
+        // list is rarely searched.
         if mailboxes.len() == mailboxes.capacity() {
             mailboxes.retain(|mailbox| mailbox.strong_count() > 0);
             let living = mailboxes.len();
@@ -74,7 +74,7 @@ impl Notifications {
         mailbox
     }
 
-    /// Returns the version of the lists for a listener that starts now.
+    /// Returns the current version of the lists, for a new listener.
     #[cfg(feature = "http")]
     pub(super) fn version(&self) -> Version {
         self.versions().now()
@@ -99,7 +99,7 @@ impl Notifications {
 
     /// Notifies the callers in `audience` that a list has changed.
     pub(crate) fn post_list(&self, list: ListKind, audience: &Audience) {
-        // The change is recorded first so that a listener added in the meantime is notified in any case.
+        // Records the change first, so that a listener added in the meantime is notified in any case.
         #[cfg(feature = "http")]
         self.versions().note(list, audience);
         for mailbox in self.listening() {
@@ -136,7 +136,7 @@ struct MailboxState {
 /// The changes since the client was last notified.
 #[derive(Default)]
 struct PendingNotifications {
-    /// For each list, the callers to be notified when the mailbox is emptied for them.
+    /// For each list, the callers that have yet to be notified of a change.
     lists: [Audience; 3],
     uris: Vec<Box<str>>,
 }
@@ -214,7 +214,7 @@ impl Mailbox {
         pending.uris.retain(|followed| **followed != *uri);
     }
 
-    /// Writes the pending notifications, one line each, until `out` holds `room` bytes. Returns `true` if none are left.
+    /// Writes the pending notifications, one per line, until `out` holds `room` bytes. Returns `true` if none are left.
     ///
     /// `subscription` is the id of the listen request, or `None` for a legacy session. The caller is not notified of
     /// lists that changed only for other callers.
@@ -226,7 +226,7 @@ impl Mailbox {
         caller: &Caller,
     ) -> bool {
         let mut lists = std::mem::take(&mut self.state().pending.lists);
-        // The lock is not held here, because user code may decide whether the caller is included.
+        // The lock is not held here, because determining whether the caller is included may run user code.
         for (list, audience) in LISTS.into_iter().zip(&mut lists) {
             if !audience.includes(caller) {
                 *audience = Audience::Nobody;

@@ -1,6 +1,7 @@
-//! The origin of a request: its caller, and the channel against which its limits are counted.
+//! A request's origin: its caller, and the channel against which its limits are counted.
 //!
-//! Requests of both eras have an origin. State that a channel keeps between requests is in `channel`.
+//! Both legacy and modern requests have an origin. The `channel` module holds the state that a channel keeps between
+//! requests.
 
 #[cfg(feature = "http")]
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::context::Caller;
 use crate::dispatch::stream::LogBudget;
 
-/// The origin of a request.
+/// A request's origin.
 pub(crate) struct RequestOrigin {
     /// The caller and its scopes.
     pub(super) caller: Caller,
@@ -52,7 +53,7 @@ impl RequestOrigin {
     }
 }
 
-/// The identity of a session or connection, used for per-caller rates.
+/// Identifies a session or connection for per-caller rate limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ChannelId(u64);
 
@@ -61,13 +62,13 @@ impl ChannelId {
     #[cfg(feature = "http")]
     pub(crate) const SHARED: Self = Self(0);
 
-    /// Creates the channel of a new connection.
+    /// Creates the channel for a new connection.
     fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Derives the channel of a session from the session id that the server issued. The channel stays the same when the
+    /// Derives a session's channel from the session id that the server issued. The channel stays the same when the
     /// session is resumed.
     #[cfg(feature = "http")]
     pub(crate) fn of_session(id: &str) -> Self {

@@ -1,9 +1,9 @@
-//! Unanswered questions (elicitation, sampling, roots) of a legacy session. They are requests sent by the server, with
+//! A legacy session's unanswered questions (elicitation, sampling, roots). They are requests sent by the server, with
 //! ids that it assigns.
 //!
 //! This module holds data and runs no tasks: the channel passes in answers, calls poll for their answers, and the
-//! client is notified of withdrawn questions when the session is drained. Questions asked before the client is
-//! initialized are held back until it is.
+//! client is notified of withdrawn questions when the session is drained. Questions are held back until the client has
+//! been initialized.
 //!
 //! Specification: `docs/requirements.md`, section 2.21, and LIFE-04.
 
@@ -21,7 +21,7 @@ use crate::protocol::encode;
 /// no difference to a client that is so far behind.
 const MOST_WITHDRAWN: usize = 1_024;
 
-/// The open questions of a session.
+/// A session's open questions.
 pub(super) struct PendingQuestions {
     table: Mutex<QuestionTable>,
     wake: Wake,
@@ -85,7 +85,7 @@ impl PendingQuestions {
         held.into_iter().for_each(Waker::wake);
     }
 
-    /// Opens a question and returns its id, or `None` if the session has ended. The question is held back at first.
+    /// Opens a question and returns its id, or `None` if the session has ended. The question is initially held back.
     pub(super) fn open(&self, waker: &Waker) -> Option<u64> {
         let mut table = self.table();
         if table.closed {
@@ -164,7 +164,7 @@ impl PendingQuestions {
             table.withdrawn.push(id);
         }
         drop(table);
-        // If a call still polls the question, it finds out that no answer will arrive.
+        // Lets a call that is still polling the question find out that no answer will arrive.
         waker.wake();
         if was_asked {
             (self.wake)();
@@ -184,8 +184,8 @@ impl PendingQuestions {
         table.withdrawn.is_empty()
     }
 
-    /// Ends all questions and wakes the calls that are waiting for answers. Called when the client is gone or will not
-    /// be asked any more questions.
+    /// Closes all questions and wakes the calls that are waiting for answers. Called when the client has disconnected
+    /// or no more questions will be asked.
     pub(super) fn close(&self) {
         let mut table = self.table();
         table.closed = true;

@@ -1,4 +1,4 @@
-//! Starting a call: creating its context, decoding its arguments, and starting its handler.
+//! Starts calls: creates the context, decodes the arguments, and starts the handler.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -30,7 +30,7 @@ use crate::telemetry::Sight;
 pub(crate) struct PreparedCall<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
-    /// The log budget of the session, if the session outlives this call.
+    /// The session's log budget, if the session outlives this call.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) channel: ChannelId,
     pub(super) target: Target,
@@ -45,8 +45,8 @@ impl PreparedCall<'_> {
         &self.request.id
     }
 
-    /// Returns the record of how long first polls took. If they were slow, the task that serves a connection must not
-    /// perform the next one.
+    /// Returns the record of first-poll durations. If first polls have been slow, the task that serves a connection
+    /// must not perform the next one.
     pub(crate) fn pace(&self) -> Option<&Arc<Pace>> {
         self.target.pace()
     }
@@ -148,8 +148,8 @@ impl PreparedCall<'_> {
     }
 }
 
-/// Reads the state and the answers in a modern request. A state must have been issued by this server even if it is not
-/// needed.
+/// Reads the state and the answers in a modern request. A state must have been issued by this server even if the call
+/// does not need it.
 ///
 /// Returns `None` if the request has neither, which is the usual case.
 fn resume(

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::protocol::errors;
 use crate::rate::{Limiter, Rate};
 
-/// The rate limits of a server.
+/// A server's rate limits.
 #[derive(Debug)]
 pub(super) struct Rates {
     /// The rate limit for all calls combined.
@@ -35,7 +35,7 @@ pub(super) struct Applicant<'a> {
     /// The call that this one continues, and how many of its rounds have ended.
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,
-    /// The rate limit of the called handler.
+    /// The called handler's rate limit.
     pub(super) rate: Option<&'a Limiter>,
 }
 

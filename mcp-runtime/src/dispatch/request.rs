@@ -22,7 +22,7 @@ pub(super) struct Request<'m> {
     pub(super) caller: Caller,
 }
 
-/// The sender of a request.
+/// A request's sender.
 pub(super) enum Sender<'m> {
     /// A client that completed a handshake.
     Legacy(Arc<LegacyClient>),
@@ -58,7 +58,7 @@ impl Sender<'_> {
 }
 
 impl<'m> Request<'m> {
-    /// Returns the attributes of the request for telemetry.
+    /// Returns the request's telemetry attributes.
     pub(super) fn asked<'a>(&'a self, called: Called<'a>) -> RequestAttributes<'a> {
         RequestAttributes {
             method: Some(self.method),

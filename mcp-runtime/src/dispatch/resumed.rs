@@ -1,4 +1,4 @@
-//! Sessions as data: the state of a session can be stored outside the process and used to resume the session.
+//! Sessions as data: a session's state can be stored outside the process and used to resume the session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,7 +15,7 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 /// Higher than any log level.
 const SILENT: u8 = u8::MAX;
 
-/// The result of a handshake. It never changes.
+/// The result of a handshake, which never changes.
 pub(crate) struct Agreed {
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: ClientCapabilities,
@@ -26,7 +26,7 @@ pub(crate) struct Agreed {
     pub(crate) seen: Version,
 }
 
-/// The part of a session's state that can change.
+/// The mutable part of a session's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionMemory {
     pub(crate) level: LoggingLevel,
@@ -104,7 +104,7 @@ impl ChannelMemory {
 }
 
 impl Dispatcher {
-    /// Returns the version of the lists for a session that starts now.
+    /// Returns the current version of the lists, for a new session.
     pub(crate) fn version(&self) -> Version {
         self.notifications().version()
     }
@@ -112,7 +112,7 @@ impl Dispatcher {
 
 #[cfg(feature = "sealing")]
 impl Dispatcher {
-    /// Returns the seal of this server.
+    /// Returns this server's seal.
     pub(crate) fn seal(&self) -> &crate::dispatch::seal::Seal {
         &self.settings.seal
     }

@@ -1,9 +1,9 @@
 //! One round of a modern call: the handler runs from the beginning with the answers received so far, until it needs an
 //! answer that is missing.
 //!
-//! A round ends when the handler is pending, at least one question is open, and no `once` block is running. Ending it
-//! while a block is running would abort the block and run it again. All other work in progress is dropped and repeated
-//! in the next round.
+//! A round ends when the handler is pending, at least one question is open, and no `once` block is running. Ending the
+//! round while a `once` block is running would abort the block and run it again later. All other work in progress is
+//! dropped and repeated in the next round.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -44,7 +44,7 @@ struct OpenQuestion {
     waker: Waker,
 }
 
-/// A question in the form that the client receives.
+/// A question as sent to the client.
 pub(super) struct InputRequired {
     pub(super) identity: QuestionKey,
     pub(super) method: &'static str,

@@ -1,4 +1,4 @@
-//! `requestState`: the state of a call. Only this server can read or create it, and it is valid only for that call.
+//! `requestState`: a call's state. Only this server can read or create it, and it is valid only for that call.
 //!
 //! The state is sealed with XChaCha20-Poly1305. It consists of the key's id, the expiry time, a nonce, and the sealed
 //! bytes, encoded as base64url. Its binding (server, principal, method, name, arguments) is authenticated along with
@@ -28,7 +28,7 @@ pub(crate) use sealed::{Seal, hash};
 use crate::jsonrpc::ErrorObject;
 use canonical::canonical;
 
-/// The reason why a state is refused. The error code is always -32602, and the call does not run.
+/// The reason for refusing a state. The error code is always -32602, and the call does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SealError {
     /// The state was not issued by this server.

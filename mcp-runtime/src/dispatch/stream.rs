@@ -13,7 +13,7 @@ use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Bucket, Rate};
 use crate::types::LoggingLevel;
 
-/// Accepts whole messages for the stream of one request.
+/// Accepts whole messages for one request's stream.
 pub(crate) trait Sink: Send + Sync {
     /// Queues a message. Returns `false` if the message was rejected because the request has ended or the queue is
     /// full.
@@ -189,7 +189,7 @@ fn shortened(data: &str, longest: usize) -> Cow<'_, str> {
     let text = serde_json::from_str::<String>(data);
     let mut text = text.unwrap_or_else(|_| data.to_owned());
     let mark = format!("… (truncated: {} bytes in total)", data.len());
-    // Escaping in JSON can make a character six times as long.
+    // JSON escaping can make a character six times as long.
     let (mut end, mut room) = (0, longest.saturating_sub(mark.len() + 2));
     for (index, character) in text.char_indices() {
         let mut escaped = Vec::new();

@@ -1,4 +1,4 @@
-//! The target of a call: its callable, and the request details that the response needs.
+//! A call's target: its callable, and the request details needed for the response.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::registry::{
 use crate::telemetry::Called;
 use crate::types::Tool;
 
-/// The target of a call. It is kept small because calls are moved frequently.
+/// A call's target. It is kept small because calls are moved frequently.
 #[derive(Clone)]
 pub(super) enum Target {
     /// A tool or a prompt.
@@ -125,7 +125,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// If the arguments, a JSON object, are invalid or an injected value is unavailable.
+    /// Fails if the arguments (a JSON object) are invalid or an injected value is unavailable.
     pub(super) fn start(
         &self,
         arguments: &str,
@@ -145,7 +145,8 @@ impl Target {
 }
 
 impl CompletionTarget {
-    /// Combines the arguments filled in `earlier`, a JSON object, and the one being typed into a single JSON object.
+    /// Combines the arguments already filled in (`earlier`, a JSON object) and the one being typed into a single JSON
+    /// object.
     pub(super) fn arguments(&self, earlier: Option<&str>) -> String {
         let earlier = earlier.and_then(|earlier| serde_json::from_str(earlier).ok());
         let mut arguments: Map<String, Value> = earlier.unwrap_or_default();

@@ -19,8 +19,7 @@ pub(super) struct Innermost {
 }
 
 impl Innermost {
-    /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists have no
-    /// middleware.
+    /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists bypass middleware.
     pub(super) fn into_call(self, arguments: &str, context: Context, round: u16) -> Option<Call> {
         let (kind, name) = self.target.named()?;
         let call = (kind, Arc::clone(name));

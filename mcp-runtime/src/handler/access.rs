@@ -1,4 +1,4 @@
-//! Access rules of a definition: the required scopes, and the function that decides its visibility.
+//! A definition's access rules: its required scopes and the function that determines its visibility.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::jsonrpc::ErrorObject;
 use crate::panics;
 use crate::protocol::errors;
 
-/// The access rules of a definition. By default, all callers have access.
+/// Access rules for a definition. By default, all callers have access.
 #[derive(Clone, Default)]
 pub(crate) struct Access {
-    /// The scopes that a caller must have, all of them.
+    /// The required scopes. A caller must have all of them.
     scopes: Vec<Box<str>>,
     visible_if: Option<Arc<VisibleIf>>,
 }
@@ -91,7 +91,7 @@ impl Access {
         let Some(visible_if) = &self.visible_if else {
             return true;
         };
-        // A panic in the function leaves nothing incomplete here. If it panics, the definition is hidden.
+        // If the function panics, no data here is left inconsistent, and the definition is hidden.
         panics::catch(|| visible_if(caller)).unwrap_or_else(|_| {
             tracing::error!("a `visible_if` function panicked; the definition is hidden");
             false
@@ -125,7 +125,8 @@ impl fmt::Debug for Access {
     }
 }
 
-/// Converts the function given as `visible_if = …`, so that the compiler names the expected type if it has another one.
+/// Converts the function given as `visible_if = …`. If the function has the wrong type, the compiler's error names the
+/// expected type.
 #[must_use]
 pub const fn visible_if(function: fn(&Caller) -> bool) -> Option<fn(&Caller) -> bool> {
     Some(function)

@@ -1,23 +1,23 @@
-//! The callers to notify when a list changes: all callers for whom the list is different after the change.
+//! The callers to notify when a list changes: all callers whose view of the list differs after the change.
 
 use std::sync::Arc;
 
 use super::access::Access;
 use crate::context::Caller;
 
-/// The callers for whom a list is different after an edit.
+/// The callers whose view of a list differs after an edit.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Audience {
     #[default]
     Nobody,
-    /// Callers who have access to a definition with one of these rules. At most [`MOST`](Self::MOST) rules.
+    /// Callers who satisfy at least one of these rules. The list has at most [`MOST`](Self::MOST) rules.
     Users(Vec<Arc<Access>>),
     Everybody,
 }
 
 impl Audience {
     /// With more rules than this, all callers are notified. Some of these notifications are unnecessary, but none is
-    /// missing.
+    /// missed.
     const MOST: usize = 16;
 
     /// Adds the callers with access to a changed definition.

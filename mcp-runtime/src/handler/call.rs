@@ -15,7 +15,7 @@ use crate::handler::refusal::CallRefusal;
 use crate::handler::resource::IntoResourceResult;
 use crate::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 
-/// The outcome of a handler.
+/// A handler's outcome.
 pub type Output = Result<CallOutput, HandlerError>;
 
 /// The result of a successful call, with a variant for each kind of handler.
@@ -32,7 +32,7 @@ pub enum CallOutput {
     Resource(ReadResourceResult),
     /// The unranked candidates from a completer.
     Completion(Candidates),
-    /// The JSON text of a page's members, from the listers of templates. Never passed to middleware.
+    /// The JSON text of a page's members, as produced by the templates' listers. Never passed to middleware.
     #[doc(hidden)]
     List(String),
 }
@@ -40,7 +40,7 @@ pub enum CallOutput {
 /// A running handler.
 pub type Running = Pin<Box<dyn Future<Output = Output> + Send>>;
 
-/// The work of a handler that blocks its thread.
+/// Work done by a handler that blocks its thread.
 pub type Blocking = Box<dyn FnOnce() -> Output + Send>;
 
 /// The functions that start a handler. Each one decodes the arguments first and returns a value without borrowed data.
@@ -54,7 +54,7 @@ pub enum Run {
     Blocking(fn(&mut HandlerCall<'_>) -> Result<Blocking, CallRefusal>),
 }
 
-/// One call before its handler starts.
+/// A call whose handler has not started yet.
 pub struct HandlerCall<'a> {
     decoder: &'a Decoder,
     arguments: &'a str,
@@ -91,7 +91,7 @@ impl<'a> HandlerCall<'a> {
     ///
     /// # Errors
     ///
-    /// Returns all faults in the arguments, or the error for the first injected value that is unavailable.
+    /// Returns all errors in the arguments, or the error for the first injected value that is unavailable.
     pub fn decode(&mut self, slots: &mut [&mut dyn Any]) -> Result<(), CallRefusal> {
         self.decoder.decode(self.arguments, slots, self.context)
     }
@@ -100,7 +100,7 @@ impl<'a> HandlerCall<'a> {
     ///
     /// # Errors
     ///
-    /// If the framework lost the value.
+    /// Returns an error if the framework has lost the value.
     pub fn receiver<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, CallRefusal> {
         self.receiver
             .and_then(|receiver| Arc::clone(receiver).downcast().ok())
@@ -145,7 +145,7 @@ pub fn blocking<F: FnOnce() -> Output + Send + 'static>(work: F) -> Blocking {
     Box::new(work)
 }
 
-/// Creates the module that converts the return values of handlers of one kind.
+/// Creates the module that converts return values from handlers of one kind.
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $bound:ident, $method:ident, $variant:ident) => {
         $(#[$doc])*
@@ -160,14 +160,14 @@ macro_rules! kind {
     };
 }
 
-/// Converts the return values of tools.
+/// Converts return values from tools.
 pub mod tool {
     use super::{CallOutput, IntoToolResult, Output};
 
     /// Converts the function's return value.
     pub fn reply<R: IntoToolResult>(value: R) -> Output {
         value.into_tool_result().map(|mut result| {
-            // Moving a result is expensive, so it is not touched unless necessary.
+            // Moving a result is expensive, so it is left in place unless it has to change.
             if R::CONFORMS {
                 result.set_conforms();
             }
@@ -177,14 +177,14 @@ pub mod tool {
 }
 
 kind!(
-    /// Converts the return values of prompts.
+    /// Converts return values from prompts.
     prompt, IntoPromptResult, into_prompt_result, Prompt
 );
 kind!(
-    /// Converts the return values of resources and templates.
+    /// Converts return values from resources and templates.
     resource, IntoResourceResult, into_resource_result, Resource
 );
 kind!(
-    /// Converts the return values of completers.
+    /// Converts return values from completers.
     completer, IntoCompletionResult, into_completion_result, Completion
 );

@@ -1,4 +1,4 @@
-//! Return types of completers, and the ranking of candidates.
+//! Return types for completers, and the ranking of candidates.
 //!
 //! Ranking requires neither a dictionary nor an index. A single pass over the candidates assigns each of them to a
 //! class according to how it matches the partial text. Candidates of the same class keep their order, so authors decide
@@ -200,8 +200,8 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class>
     scattered(typed, &folded).map(Class::Scattered)
 }
 
-/// Returns the character before the next window. Only ASCII text is certain to keep its character positions when
-/// folded. For other text, a wrong guess merely places the candidate in another class.
+/// Returns the character before the next window. Only ASCII text is guaranteed to keep its character positions when
+/// case is folded. For other text, a wrong guess merely places the candidate in another class.
 fn value_char(value: &str, index: usize) -> Option<char> {
     if value.is_ascii() {
         value.as_bytes().get(index).copied().map(char::from)

@@ -29,7 +29,7 @@ pub enum Kind {
     Completer,
 }
 
-/// The description of an annotated function. Only the macros create it.
+/// Describes an annotated function. Created only by the macros.
 #[derive(Debug)]
 pub struct Definition {
     /// The kind, as determined by the attribute.
@@ -47,7 +47,7 @@ pub struct Definition {
     /// The parameters, excluding the receiver. For a completer, the first parameter takes the partial text and is named
     /// `""`.
     pub parameters: &'static [ParameterMeta],
-    /// The options of the attribute.
+    /// The attribute's options.
     pub options: &'static Options,
     /// Returns the schema of `structuredContent`, derived from the tool's return type.
     pub output_schema: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
@@ -56,8 +56,8 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Returns the key by which requests look up the definition: the URI of a resource or template, and otherwise the
-    /// name.
+    /// Returns the key by which requests look up the definition: the URI for a resource or template, and the name for
+    /// all other kinds.
     pub(crate) fn key(&self) -> &'static str {
         match self.kind {
             Kind::Tool | Kind::Prompt | Kind::Completer => self.name,
@@ -97,7 +97,7 @@ impl std::fmt::Display for Location {
     }
 }
 
-/// The options of an attribute. Options that do not apply to a kind keep the value they have in [`Options::NONE`].
+/// An attribute's options. Options that do not apply to a kind keep the value they have in [`Options::NONE`].
 #[derive(Debug)]
 pub struct Options {
     /// `title`
@@ -206,7 +206,7 @@ impl<T> GuardOptions<T> {
 /// The argument that a completer specifies as its target.
 #[derive(Debug)]
 pub struct Completes {
-    /// Returns the type of the function of the prompt or template.
+    /// Returns the type of the prompt's or template's function.
     pub target: fn() -> TypeId,
     /// The name of the argument or variable.
     pub argument: &'static str,
@@ -272,7 +272,7 @@ impl Kind {
         }
     }
 
-    /// Returns `true` if the client can ask for completions of the arguments.
+    /// Returns `true` if clients can request completions for the arguments.
     pub(crate) fn is_completed(self) -> bool {
         matches!(self, Self::Prompt | Self::ResourceTemplate)
     }

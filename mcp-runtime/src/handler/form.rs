@@ -22,7 +22,7 @@ pub enum Literal {
     Boolean,
 }
 
-/// One field of a derived form. Only [`field`] states the bound on the type.
+/// One field of a derived form. Only the function [`field`] has a bound on the type.
 #[derive(Debug)]
 pub struct FieldMeta<T> {
     /// The kind of field.
@@ -84,7 +84,7 @@ impl<T> FieldMeta<T> {
     }
 }
 
-/// Fails at the caller if a range does not apply to this kind of field.
+/// Panics at the caller if a range does not apply to this kind of field.
 #[track_caller]
 pub const fn check_range(kind: FieldKind) {
     assert!(
@@ -93,7 +93,7 @@ pub const fn check_range(kind: FieldKind) {
     );
 }
 
-/// Fails at the caller if a length does not apply to this kind of field.
+/// Panics at the caller if a length does not apply to this kind of field.
 #[track_caller]
 pub const fn check_length(kind: FieldKind) {
     assert!(
@@ -102,7 +102,7 @@ pub const fn check_length(kind: FieldKind) {
     );
 }
 
-/// Fails at the caller if a format does not apply to this kind of field.
+/// Panics at the caller if a format does not apply to this kind of field.
 #[track_caller]
 pub const fn check_format(kind: FieldKind) {
     assert!(

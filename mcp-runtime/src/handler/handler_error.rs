@@ -1,4 +1,4 @@
-//! Handler failures: with text for the model, with a cause that is only logged, or with a protocol error.
+//! Errors from handlers. They contain text for the model, a cause that is only logged, or a protocol error.
 
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
@@ -36,9 +36,10 @@ pub(crate) enum HandlerErrorRepr {
     /// The result cannot be serialized as JSON.
     Unwritable(serde_json::Error),
     Protocol(ErrorObject),
-    /// The call may be retried later. Tools return a text that tells the model when; other calls fail with the error.
+    /// The call may be retried later. Tools return a text that tells the model when to retry; other calls fail with the
+    /// error.
     Busy(ErrorObject),
-    /// All faults in the arguments.
+    /// All errors in the arguments.
     Arguments(Vec<Fault>),
     /// The resource does not exist. Holds an optional text; the error code depends on the protocol version.
     ResourceNotFound(Option<String>),
@@ -68,24 +69,26 @@ impl HandlerError {
     /// | -32042, URL elicitation required, with `data.elicitations` | 2025-11-25 |
     /// | -32021, missing capability, with `data.requiredCapabilities` | from 2026-07-28 |
     ///
-    /// Any other code in this range, or one of these in another version, would mislead the client, for example into
-    /// believing that the method does not exist. Such a code is replaced with -32603, while the message and data stay
-    /// the same and the original code is logged. Be careful when you forward errors from other servers.
+    /// Any other code in this range, or one of these codes in another version, would mislead the client, for example
+    /// into believing that the method does not exist. Such a code is replaced with -32603, while the message and data
+    /// stay the same and the original code is logged. Be careful when you forward errors from other servers.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
         Self(HandlerErrorRepr::Protocol(error))
     }
 
-    /// Creates the error for resources and templates to return if there is no resource at the URI. Returning `None` has
+    /// Creates the error that a resource or template returns if there is no resource at the URI. Returning `None` has
     /// the same effect.
     ///
-    /// Wire: -32002 in the legacy era, -32602 from 2026-07-28, both with `data.uri`.
+    /// On the wire, the error code is -32002 in legacy protocol versions and -32602 from 2026-07-28, both with
+    /// `data.uri`.
     #[must_use]
     pub fn resource_not_found() -> Self {
         Self(HandlerErrorRepr::ResourceNotFound(None))
     }
 
-    /// Creates the same error as [`resource_not_found`](Self::resource_not_found), but with a custom message that can, for example, suggest the intended URI.
+    /// Creates the same error as [`resource_not_found`](Self::resource_not_found), but with a custom message that can,
+    /// for example, suggest the intended URI.
     pub fn no_resource(text: impl fmt::Display) -> Self {
         Self(HandlerErrorRepr::ResourceNotFound(Some(text.to_string())))
     }
@@ -157,8 +160,8 @@ impl ShownError {
 
 inventory::collect!(ShownError);
 
-/// A type that can be annotated with `#[expose]`, which is every error type. This trait exists only for the compiler's
-/// message about other types.
+/// A type that can be annotated with `#[expose]`; every error type qualifies. This trait exists only to improve the
+/// compiler's message for other types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be `#[expose]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
     label = "not an error type",
@@ -205,8 +208,8 @@ pub trait ResultExt<T> {
     ///
     /// # Errors
     ///
-    /// Returns the error in `self` as its `Display` text in the alternate form, which includes the causes for
-    /// `anyhow::Error`.
+    /// Returns the `Display` text of the error in `self`, in the alternate form. For `anyhow::Error`, this form
+    /// includes the causes.
     fn expose(self) -> Result<T>;
 }
 

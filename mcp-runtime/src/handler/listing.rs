@@ -15,7 +15,7 @@ use crate::types::Resource;
 /// Lists the resources of a template, page by page.
 pub trait Lister: Send + Sync + fmt::Debug {
     /// Returns the page after `cursor`, or the first page if there is no cursor. The cursor is the only input from the
-    /// client, and is one that this lister returned earlier.
+    /// client. This lister returned it earlier.
     fn list(
         &self,
         context: Context,
@@ -42,7 +42,7 @@ impl<T> Page<T> {
         }
     }
 
-    /// Sets the cursor for the next page. It can be any string that the function understands when it receives it back.
+    /// Sets the cursor for the next page. It can be any string that the function is able to interpret later.
     #[must_use]
     pub fn with_next(mut self, cursor: impl Into<String>) -> Self {
         self.next = Some(cursor.into());

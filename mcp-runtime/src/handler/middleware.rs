@@ -1,7 +1,7 @@
-//! Middleware: functions and tower layers (`tower`) that wrap handlers. Each one sees a call before it runs and sees
-//! its result afterwards.
+//! Middleware: functions and tower layers (`tower`) that wrap handlers. Each one receives a call before the handler
+//! runs and the result afterwards.
 //!
-//! This module does not depend on the handlers themselves: `dispatch` passes them in as [`Handling`].
+//! This module does not depend on the handlers themselves; `dispatch` passes them in as [`Handling`].
 
 use std::fmt;
 use std::future::Future;
@@ -15,7 +15,7 @@ use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
 
-/// A call to a tool, prompt, resource or completer, as middleware sees it.
+/// A call to a tool, prompt, resource or completer, as passed to middleware.
 #[derive(Clone)]
 pub struct Call {
     kind: Kind,
@@ -69,8 +69,8 @@ impl Call {
         &self.name
     }
 
-    /// Returns the arguments, which have not been validated yet. For a template, these are its variables; for a
-    /// completer, the arguments filled in so far and the one being typed.
+    /// Returns the arguments, which have not been validated yet. For a template, these are its variables. For a
+    /// completer, these are the arguments filled in so far and the argument being typed.
     #[must_use]
     pub fn arguments(&self) -> &Arguments {
         let read = || self.read.get_or_init(|| read(&self.raw));
@@ -131,15 +131,15 @@ impl fmt::Debug for Call {
     }
 }
 
-/// The next middleware, or the handler after the last one.
+/// The next middleware in the chain or, after the last one, the handler.
 ///
 /// It is cheap to clone. Running it more than once runs the handler more than once. With the feature `tower`, it is a
-/// `Service` that returns the handler's errors in its response, to keep them distinct from errors of a layer.
+/// `Service` that returns the handler's errors in its response, to keep them distinct from a layer's errors.
 #[derive(Clone, Default)]
 pub struct Next(Option<Arc<dyn Fn(Call) -> Running + Send + Sync>>);
 
 impl Next {
-    /// Runs the rest of the call. Dropping the future cancels the call.
+    /// Runs the rest of the chain. Dropping the future cancels the call.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Return types of tools.
+//! Return types for tools.
 //!
 //! | returned | the model reads | structured |
 //! |---|---|---|
@@ -27,8 +27,8 @@ use crate::types::{
 /// Structured output, sent as `structuredContent` with an output schema, and as text for older clients.
 ///
 /// Numbers that JSON cannot represent, such as infinity, are written as `null`. If the schema of `T` requires a number,
-/// the call then fails with an internal error; for `Option<f64>`, the result is `null`. The call also fails with an
-/// internal error if `T` cannot be serialized.
+/// this makes the call fail with an internal error; for `Option<f64>`, the result is `null`. The call also fails with
+/// an internal error if `T` cannot be serialized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json<T>(pub T);
 

@@ -2,7 +2,7 @@
 //!
 //! The compiler determines the kind of a parameter through [`Parameter`]; the macros never look at the spelling of a
 //! type. All information about a parameter is stored in a static ([`ParameterMeta`]). Only its constructor
-//! [`Source::parameter`] has the bound, so that a type that is of neither kind causes a single error.
+//! [`Source::parameter`] has the bound, so that a type of neither kind causes only one error.
 
 use std::any::{Any, TypeId};
 use std::borrow::Borrow;
@@ -36,8 +36,8 @@ pub enum Neither {}
 /// Implemented for every `Deserialize` + `JsonSchema` type (an argument, part of the input schema) and for every
 /// [`FromContext`] type (injected, invisible to the client). Do not implement it yourself.
 ///
-/// The compiler infers `Kind` through [`KindOf`], so that the error for a type that implements only one of the two
-/// traits required of an argument names the missing trait.
+/// The compiler infers `Kind` through [`KindOf`]. If a type implements only one of the two traits required of an
+/// argument, the compiler's error therefore names the missing trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
@@ -107,7 +107,8 @@ impl<T: Parameter<Neither>, const N: usize> Parameter<Neither> for [T; N] {}
 impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
 impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
 
-/// Maps the traits that a type implements (`FromContext`, `Deserialize`, `JsonSchema`) to the kind of its parameters.
+/// Maps the traits that a type implements (`FromContext`, `Deserialize`, `JsonSchema`) to the kind of its parameters
+/// ([`Parameter`]).
 ///
 /// A type that implements only one of the two traits required of an argument counts as an argument, so that the
 /// compiler names the missing trait.
@@ -174,7 +175,7 @@ pub struct ParameterMeta {
     pub any_path: bool,
 }
 
-/// The functions of a parameter's type, shared by all parameters of the type.
+/// The functions for a parameter's type, shared by all parameters of that type.
 #[derive(Debug)]
 pub struct ParameterType {
     /// `true` if the value is taken from the context.
@@ -189,9 +190,9 @@ pub struct ParameterType {
     pub accepts: fn(&str) -> bool,
     /// Returns the error if this JSON text cannot be decoded.
     pub refuses: fn(&str) -> Option<serde_json::Error>,
-    /// Reads an argument into its slot, an `Option<T>`; returns the number of bytes read.
+    /// Reads an argument into its slot, which is an `Option<T>`. Returns the number of bytes read.
     pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
-    /// Puts an injected value into its slot, an `Option<T>`.
+    /// Puts an injected value into its slot, which is an `Option<T>`.
     pub inject: fn(&mut dyn Any, &Context) -> Result<(), HandlerError>,
 }
 
@@ -304,7 +305,7 @@ impl ParameterMeta {
         self
     }
 
-    /// Makes the parameter, which is a template variable, accept values that lead out of a directory.
+    /// Makes the parameter, a template variable, accept values that lead out of a directory.
     #[must_use]
     pub const fn any_path(mut self) -> Self {
         self.any_path = true;
@@ -346,7 +347,7 @@ impl ParameterType {
     }
 }
 
-/// A type that a function can borrow as `&Self`. The decoded value is `String` for `&str`, and `T` for `&T`.
+/// A type that a function can borrow as `&Self`. The decoded value is a `String` for `&str` and a `T` for `&T`.
 pub trait Lend {
     /// The type of the decoded value, owned during the call.
     type Owned: Borrow<Self>;
@@ -373,7 +374,7 @@ pub fn referent<T: Lend + ?Sized>(owned: &T::Owned) -> &T {
     owned.borrow()
 }
 
-/// Puts a value into a slot, an `Option<T>`.
+/// Puts a value into a slot, which is an `Option<T>`.
 pub fn fill<T: 'static>(slot: &mut dyn Any, value: T) {
     if let Some(slot) = slot.downcast_mut::<Option<T>>() {
         *slot = Some(value);

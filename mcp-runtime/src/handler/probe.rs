@@ -1,4 +1,4 @@
-//! Compile-time queries about the type of a parameter: which traits it implements and which constraints apply to it.
+//! Compile-time queries about a parameter's type: which traits it implements and which constraints apply to it.
 
 use std::marker::PhantomData;
 
@@ -8,12 +8,12 @@ use serde::de::DeserializeOwned;
 use crate::context::FromContext;
 use crate::handler::rules::ApplicableConstraints;
 
-/// The answer "yes", as a type.
+/// A type that represents the answer "yes".
 #[derive(Debug)]
 #[must_use]
 pub enum Yes {}
 
-/// The answer "no", as a type.
+/// A type that represents the answer "no".
 #[derive(Debug)]
 #[must_use]
 pub enum No {}
@@ -31,17 +31,17 @@ pub trait ProbeFallback {
     /// start-up.
     const CONSTRAINTS: ApplicableConstraints = ApplicableConstraints::ALL;
 
-    /// `T` is not `FromContext`.
+    /// `T` does not implement `FromContext`.
     fn from_context() -> No {
         unreachable!("only its return type is used")
     }
 
-    /// `T` is not `Deserialize`.
+    /// `T` does not implement `Deserialize`.
     fn deserialize() -> No {
         unreachable!("only its return type is used")
     }
 
-    /// `T` is not `JsonSchema`.
+    /// `T` does not implement `JsonSchema`.
     fn json_schema() -> No {
         unreachable!("only its return type is used")
     }
@@ -50,21 +50,21 @@ pub trait ProbeFallback {
 impl<T> ProbeFallback for Probe<T> {}
 
 impl<T: FromContext> Probe<T> {
-    /// `T` is `FromContext`.
+    /// `T` implements `FromContext`.
     pub fn from_context() -> Yes {
         unreachable!("only its return type is used")
     }
 }
 
 impl<T: DeserializeOwned> Probe<T> {
-    /// `T` is `Deserialize`.
+    /// `T` implements `Deserialize`.
     pub fn deserialize() -> Yes {
         unreachable!("only its return type is used")
     }
 }
 
 impl<T: JsonSchema> Probe<T> {
-    /// `T` is `JsonSchema`.
+    /// `T` implements `JsonSchema`.
     pub fn json_schema() -> Yes {
         unreachable!("only its return type is used")
     }

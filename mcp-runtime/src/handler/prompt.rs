@@ -1,6 +1,6 @@
-//! Return types of prompts.
+//! Return types for prompts.
 //!
-//! Each string or content block becomes one message from the user; a `PromptMessage` keeps its own role.
+//! Each string or content block becomes one message from the user; a `PromptMessage` keeps its role.
 
 use std::borrow::Cow;
 

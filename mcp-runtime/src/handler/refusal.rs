@@ -1,13 +1,13 @@
-//! Refusals of calls that cannot start.
+//! Errors for calls that cannot start.
 
 use mcp_schema::explain::Fault;
 
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 
-/// The reasons why a call was not started.
+/// The reason a call was not started.
 #[derive(Debug)]
 pub enum CallRefusal {
-    /// The arguments are invalid; all faults.
+    /// The arguments are invalid. Contains all errors.
     Arguments(Vec<Fault>),
     /// An injected value is unavailable, or there is a bug in the framework.
     Error(HandlerError),

@@ -1,4 +1,4 @@
-//! Return types of resources and resource templates.
+//! Return types for resources and resource templates.
 //!
 //! Conversions leave the URI empty. The dispatcher fills in the URI from the request and the media type from the
 //! definition.

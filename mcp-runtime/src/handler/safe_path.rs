@@ -32,7 +32,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[serde(transparent)]
 pub struct SafePath(String);
 
-/// The reason why a string is not a [`SafePath`].
+/// The reason a string is not a [`SafePath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnsafePath(&'static str);
@@ -91,11 +91,12 @@ impl SafePath {
         encoded
     }
 
-    /// Joins the path to a directory, resolves all symbolic links, and checks that the result is still in that directory.
+    /// Joins the path to a directory, resolves all symbolic links, and checks that the result is still in that
+    /// directory.
     ///
-    /// The path may point to a file that does not exist yet, so that the file can be created; all directories that do
-    /// exist are checked. A process that changes the directory between this check and the use of the path can still
-    /// redirect the path.
+    /// The path may point to a file that does not exist yet, so that the file can be created. All existing directories
+    /// on the path are checked. A process that changes the directory between this check and the use of the path can
+    /// still redirect the path.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! Sanitizers, which are applied to all text that a model reads before the text is written.
+//! Sanitizers for all text that a model reads. They are applied before the text is written.
 //!
-//! `dispatch` decides which results pass through here.
+//! `dispatch` decides which results are sanitized.
 
 mod json;
 
@@ -34,7 +34,7 @@ impl Sanitizer {
         self.0.push(Arc::new(clean));
     }
 
-    /// Cleans the blocks and the structured content.
+    /// Cleans a tool result's blocks and structured content.
     pub(crate) fn tool(&self, result: &mut CallToolResult) -> Result<(), Unclean> {
         for block in &mut result.content {
             self.block(block);

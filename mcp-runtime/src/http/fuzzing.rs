@@ -53,7 +53,7 @@ pub fn is_allowed_host(options: &HttpOptions, host: &[u8]) -> bool {
     host.is_ok_and(|host| guards::check_host(options, &Uri::default(), Some(&host)).is_ok())
 }
 
-/// Returns `true` if a request from a web page of this origin is allowed.
+/// Returns `true` if a request from a web page with this origin is allowed.
 #[must_use]
 pub fn is_allowed_origin(options: &HttpOptions, origin: &[u8]) -> bool {
     let origin = HeaderValue::from_bytes(origin);

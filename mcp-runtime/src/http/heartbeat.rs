@@ -31,13 +31,13 @@ impl Watched for Beats {
 }
 
 impl Heartbeat {
-    /// Returns `true` if a handler is running right now.
+    /// Returns `true` if a handler is currently running.
     #[cfg(feature = "cli")]
     pub(in crate::http) fn is_inside(&self) -> bool {
         self.beat.0.is_inside()
     }
 
-    /// Runs code that may be user code.
+    /// Runs code that may call user code.
     pub(in crate::http) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         let watchdog = self.watchdog.get_or_init(|| {
             let watchdog = Watchdog::start(Handle::try_current().ok()?, None).ok()?;

@@ -5,8 +5,8 @@
 //! for it. A program that mounts the service itself takes over the listener's duties: disconnecting slow clients and
 //! limiting the number of connections.
 
-// A request first passes the guards, which check only its URL and headers. Then its caller is authenticated and its
-// body is read, which determines the era. `ARCHITECTURE.md` lists the modules in the order in which they may use each other.
+// A request first passes the guards, which check only its URL and headers. Then its caller is authenticated, and its
+// body is read to determine the era. `ARCHITECTURE.md` lists the modules in the order in which they may use each other.
 //
 // Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 

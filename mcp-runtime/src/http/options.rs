@@ -71,7 +71,7 @@ impl HttpOptions {
 
     /// Sets the path of the endpoint, as clients see it. Defaults to `/mcp`.
     ///
-    /// A service mounted in another program responds at every path that is routed to it. It directs clients of protocol
+    /// A service mounted in another program responds at every path that is routed to it. It tells clients of protocol
     /// version 2024-11-05 to send their messages to the path set here or, if an axum router nests the service (feature
     /// `axum`), to the path that they originally requested.
     pub fn path(mut self, path: impl Into<String>) -> Self {
@@ -92,7 +92,7 @@ impl HttpOptions {
         self
     }
 
-    /// Allows requests from web pages of this origin, such as `https://app.example.com`, in addition to those served
+    /// Allows requests from web pages with this origin, such as `https://app.example.com`, in addition to those served
     /// from loopback hosts, and lets browsers read the responses (CORS). Can be called more than once. `*` allows every
     /// web page.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
@@ -129,8 +129,8 @@ impl HttpOptions {
     /// Requires an access token for every request. By default, the server accepts every request that passes the host
     /// and origin checks.
     ///
-    /// A server mounted in a program with its own authentication does not need this: the caller is the
-    /// [`Principal`](crate::Principal) in the request's extensions, if there is one.
+    /// A server mounted in a program with its own authentication does not need this: the
+    /// [`Principal`](crate::Principal) in the request's extensions, if any, identifies the caller.
     #[cfg(feature = "auth")]
     pub fn authenticate(mut self, protected: ProtectedResource) -> Self {
         self.protected = Some(protected);

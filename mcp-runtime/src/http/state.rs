@@ -54,7 +54,7 @@ impl ServiceState {
         answer::event_stream(HttpBody::events(events, self.limits(), &self.shutdown))
     }
 
-    /// Completes when the server has been told to stop and the time for finishing requests is over.
+    /// Completes when the server has been told to stop and the time allowed for finishing requests has run out.
     pub(super) async fn overdue(&self) {
         self.shutdown.cancelled().await;
         tokio::time::sleep(self.limits().calls.drain_timeout).await;

@@ -77,7 +77,7 @@ impl CallLimits {
         }
     }
 
-    /// Returns the fields that must not be zero, each with `true` if it is zero.
+    /// Returns the name of each field that must not be zero, with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 11] {
         [
             ("calls.max_running", self.max_running == 0),

@@ -53,7 +53,7 @@ impl MessageLimits {
         }
     }
 
-    /// Returns the limits on reading one message.
+    /// Returns the limits for parsing one message.
     #[inline]
     pub(crate) fn parse_limits(&self) -> ParseLimits {
         ParseLimits {
@@ -64,7 +64,7 @@ impl MessageLimits {
         }
     }
 
-    /// Returns the fields that must not be zero, each with `true` if it is zero.
+    /// Returns the name of each field that must not be zero, with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 8] {
         [
             ("message.max_line_bytes", self.max_line_bytes == 0),

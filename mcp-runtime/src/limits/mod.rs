@@ -16,7 +16,7 @@ pub use message::MessageLimits;
 pub use sessions::SessionLimits;
 pub use streams::StreamLimits;
 
-/// Bounds on everything a peer can ask of the server, in groups.
+/// Bounds on everything a peer can ask of the server, grouped by topic.
 ///
 /// The defaults suit a server on a user's machine or behind a proxy. Change some of them with [`with`](Self::with):
 ///
@@ -37,7 +37,7 @@ pub struct Limits {
     pub log: LogLimits,
     /// Limits on output and on open streams.
     pub streams: StreamLimits,
-    /// Limits on HTTP sessions of the legacy era.
+    /// Limits on HTTP sessions in legacy protocol versions.
     pub sessions: SessionLimits,
     /// Limits on HTTP requests and connections.
     pub http: HttpLimits,
@@ -58,7 +58,7 @@ impl Limits {
         }
     }
 
-    /// Returns the limits after applying a change to them.
+    /// Applies a change to the limits and returns the result.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);

@@ -1,8 +1,8 @@
-//! Limits on HTTP sessions of the legacy era.
+//! Limits on HTTP sessions in legacy protocol versions.
 
 use std::time::Duration;
 
-/// Limits on HTTP sessions of the legacy era.
+/// Limits on HTTP sessions in legacy protocol versions.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionLimits {
@@ -63,7 +63,7 @@ impl SessionLimits {
         }
     }
 
-    /// Returns the fields that must not be zero, each with `true` if it is zero.
+    /// Returns the name of each field that must not be zero, with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
         [
             ("sessions.max_per_principal", self.max_per_principal == 0),

@@ -10,7 +10,8 @@ pub struct StreamLimits {
     /// reading until the client catches up.
     ///
     /// Running calls continue. Their results and the results of unfinished batches may occupy up to four times
-    /// [`max_result_bytes`](super::CallLimits::max_result_bytes) in addition; further results are replaced by errors.
+    /// [`max_result_bytes`](super::CallLimits::max_result_bytes) in addition to this limit. Further results are
+    /// replaced by errors.
     pub max_outgoing_bytes: usize,
     /// Maximum number of resource URIs one session or listen stream may subscribe to. Default 1,024. When exceeded:
     /// -32602.
@@ -70,7 +71,7 @@ impl StreamLimits {
         }
     }
 
-    /// Returns the fields that must not be zero, each with `true` if it is zero.
+    /// Returns the name of each field that must not be zero, with `true` if it is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 8] {
         [
             ("streams.max_outgoing_bytes", self.max_outgoing_bytes == 0),

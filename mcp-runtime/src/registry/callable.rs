@@ -1,8 +1,8 @@
 //! A tool, prompt, resource, resource template or completer that is ready to be called: its data and a type-erased
 //! handler.
 //!
-//! `declared` makes callables from annotated functions, and `dynamic` from definitions created at run time. After that,
-//! the two are treated alike.
+//! `declared` creates callables from annotated functions, and `dynamic` creates them from definitions made at run time.
+//! From then on, both are treated alike.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) struct Callable {
     pub(crate) access: Access,
     /// The client capabilities that calls require.
     pub(crate) requires: Box<[ClientFeature]>,
-    /// The completers of the arguments.
+    /// The completers for the arguments.
     pub(crate) completions: Completions,
     /// The cache hint for resource contents.
     pub(crate) cache: CacheHint,
@@ -69,7 +69,7 @@ impl Callable {
     ///
     /// # Errors
     ///
-    /// If the arguments are invalid or an injected value is unavailable.
+    /// Returns an error if the arguments are invalid or an injected value is unavailable.
     pub(crate) fn start(
         &self,
         arguments: &str,
@@ -121,7 +121,7 @@ impl Callable {
     ///
     /// # Errors
     ///
-    /// If an injected value is unavailable.
+    /// Returns an error if an injected value is unavailable.
     pub(crate) fn complete<'e>(
         &self,
         partial: &'e str,
@@ -173,7 +173,7 @@ impl Callable {
     }
 }
 
-/// Returns the progress of a completion that has finished with these candidates.
+/// Returns a completion that has already finished with these candidates.
 pub(super) fn candidates(values: Vec<String>) -> HandlerProgress {
     HandlerProgress::Done(Ok(CallOutput::Completion(Candidates {
         values,

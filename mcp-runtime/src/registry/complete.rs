@@ -22,7 +22,7 @@ pub(crate) enum Completer {
     Function(Arc<Callable>),
 }
 
-/// The completer of a requested argument, along with the values of other arguments that the request's URI contains.
+/// The completer for a requested argument, along with the values that the request's URI contains for other arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Completing {
     pub(super) completer: Completer,
@@ -31,12 +31,12 @@ pub(crate) struct Completing {
 }
 
 impl Completing {
-    /// Requests candidates for the partial text. Only those `earlier` arguments that are strings are used. If there are
-    /// none, the variables of the URI are used instead.
+    /// Requests candidates for the partial text. `earlier` arguments that are not strings are ignored. If there are no
+    /// others, the variables of the URI are used instead.
     ///
     /// # Errors
     ///
-    /// If an injected value is unavailable.
+    /// Returns an error if an injected value is unavailable.
     pub(crate) fn start(
         &self,
         partial: &str,
@@ -68,7 +68,7 @@ impl Completing {
     }
 }
 
-/// The completers of the arguments of one prompt or template.
+/// The completers for the arguments of one prompt or template.
 #[derive(Debug, Default)]
 pub(crate) struct Completions(Vec<(Box<str>, Completer)>);
 
@@ -77,7 +77,7 @@ impl Completions {
         self.0.push((argument.into(), completer));
     }
 
-    /// Returns the completer of an argument, or `None` if there is no such argument.
+    /// Returns the completer for an argument, or `None` if there is no such argument.
     pub(crate) fn find(&self, argument: &str) -> Option<&Completer> {
         self.0
             .iter()
@@ -85,7 +85,7 @@ impl Completions {
             .map(|(_, completer)| completer)
     }
 
-    /// Replaces the completer of an argument. Returns `false` if there is no such argument.
+    /// Replaces the completer for an argument. Returns `false` if there is no such argument.
     pub(crate) fn set(&mut self, argument: &str, completer: Completer) -> bool {
         self.0
             .iter_mut()

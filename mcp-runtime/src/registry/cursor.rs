@@ -30,7 +30,7 @@ pub(crate) struct Cursor {
 pub(crate) enum CursorPosition {
     /// After this item.
     After(ItemMark),
-    /// Among the resources that this template lists, either at the given cursor of its lister or at the start.
+    /// Among the resources that this template lists, either at the given lister cursor or at the start.
     Within(ItemMark, Option<String>),
 }
 

@@ -1,4 +1,4 @@
-//! Conversion of annotated functions into callables.
+//! Converts annotated functions into callables.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::types::{
 pub(super) struct Given {
     /// The value that a method is called on. `None` for functions.
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
-    /// The scopes required in addition to the definition's own.
+    /// The scopes required in addition to the definition's own scopes.
     pub(super) scopes: Vec<String>,
 }
 
@@ -127,7 +127,7 @@ fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<sch
     Some(schema)
 }
 
-/// Warns about arguments with generated schemas that model APIs do not accept.
+/// Warns about arguments whose generated schemas are not accepted by model APIs.
 fn warn_of_hard_schemas(definition: &Definition, decoder: &Decoder) {
     for (argument, what) in hard_for_models(decoder.schema()) {
         tracing::warn!(
@@ -266,7 +266,7 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
     Ok(())
 }
 
-/// Determines the completer of each argument: one that it names, one derived from its type, or none.
+/// Determines the completer for each argument: the completer that it names, one derived from its type, or none.
 fn completions(decoder: &Decoder, find: Find<'_>, problems: &mut Vec<String>) -> Completions {
     let mut completions = Completions::default();
     for argument in decoder.arguments() {

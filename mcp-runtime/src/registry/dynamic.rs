@@ -1,4 +1,4 @@
-//! Conversion of definitions created at run time into callables.
+//! Converts definitions created at run time into callables.
 
 use std::sync::Arc;
 

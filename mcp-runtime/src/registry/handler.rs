@@ -1,5 +1,4 @@
-//! The handler of a callable: an annotated function with its decoder and receiver, or a dynamic closure with its
-//! schema.
+//! A callable's handler: an annotated function with its decoder and receiver, or a dynamic closure with its schema.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -38,7 +37,7 @@ pub(crate) enum Handler {
     },
 }
 
-/// The rules for the arguments of a closure.
+/// The rules for a closure's arguments.
 pub(crate) struct ArgumentRules {
     pub(crate) validator: Validator,
     /// The arguments that are mirrored in headers.
@@ -54,7 +53,7 @@ impl Handler {
     ///
     /// # Errors
     ///
-    /// If the arguments are invalid or an injected value is unavailable.
+    /// Returns an error if the arguments are invalid or an injected value is unavailable.
     pub(crate) fn start(
         &self,
         arguments: &str,

@@ -1,4 +1,4 @@
-//! Items of a list, as members of a JSON array.
+//! List items as elements of a JSON array.
 
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::one_line;

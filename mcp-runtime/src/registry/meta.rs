@@ -1,4 +1,4 @@
-//! Validation of the `_meta` keys that a program sets.
+//! Validates the `_meta` keys that a program sets.
 //!
 //! Specification: 2026-07-28, basic, "_meta".
 

@@ -1,8 +1,8 @@
-//! The registry of a server: definitions and their handlers, which are validated once and changed copy-on-write.
+//! A server's registry of definitions and their handlers. They are validated once and changed copy-on-write.
 //!
-//! [`Registry::build`] gathers annotated functions and dynamic definitions and reports all problems together. A request
-//! sees a [`Snapshot`], which never changes; an edit creates a new one. `dispatch` runs the handlers and notifies
-//! clients of changes.
+//! [`Registry::build`] gathers annotated functions and dynamic definitions and reports all problems together. Each
+//! request is served from a [`Snapshot`] that never changes; an edit creates a new one. `dispatch` runs the handlers
+//! and notifies clients of changes.
 
 mod build;
 mod callable;
@@ -77,8 +77,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// If a definition cannot be inserted because its name is in use or it is invalid. The error describes the first
-    /// such definition.
+    /// Returns an error if a definition cannot be inserted because its name is in use or it is invalid. The error
+    /// describes the first such definition.
     pub(crate) fn edit(&self, edit: Edit) -> Result<Edited, Error> {
         let prepared = edit::prepare(edit)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;

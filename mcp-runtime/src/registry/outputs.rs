@@ -1,4 +1,4 @@
-//! Validation of structured output against a tool's output schema.
+//! Validates structured output against a tool's output schema.
 //!
 //! Results of `Json<T>` match the schema of `T` by construction, so they are not validated, with one exception: numbers
 //! that JSON cannot represent are written as `null`, even if the schema requires a number. All other results are
@@ -51,8 +51,8 @@ impl Outputs {
         }
     }
 
-    /// Returns the reason why a result does not match the schema, if it does not. `was_touched` is `true` if other code
-    /// may have changed the result.
+    /// If a result does not match the schema, returns the reason. `was_touched` is `true` if other code may have
+    /// changed the result.
     pub(crate) fn problem(
         &self,
         tool: &Tool,

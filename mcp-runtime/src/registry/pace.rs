@@ -1,4 +1,4 @@
-//! Detection of handlers that block their thread for a long time before they first wait.
+//! Detects handlers that block their thread for a long time before they first wait.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! One page of a list, which is either already rendered or waiting for the listers of templates.
+//! One page of a list, which is either already rendered or waiting for the templates' listers.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(crate) enum ListPage {
 
 /// A page of resources with templates whose listers have not run yet.
 pub(crate) struct PartialPage {
-    /// The resources already on the page as comma-separated JSON, and their number.
+    /// The resources already on the page, as comma-separated JSON, and their number.
     pub(super) text: String,
     pub(super) count: usize,
     /// The templates whose listers must run, in order.
@@ -36,7 +36,7 @@ pub(crate) struct PartialPage {
     pub(super) cursor: Option<String>,
     /// The owner of the page's cursors.
     pub(super) owner: String,
-    /// The resources with definitions. Listers do not list them a second time.
+    /// The resources that have their own definitions. They are not listed a second time if a lister returns them.
     pub(super) listed: Arc<CallableTable>,
     pub(super) size: usize,
     pub(super) version: ProtocolVersion,
@@ -49,7 +49,7 @@ pub(super) struct Listable {
 }
 
 impl Listable {
-    /// Adds the name of the template to an error from its lister. Hidden causes stay hidden.
+    /// Adds the template's name to an error from its lister. Hidden causes remain hidden.
     fn failed(&self, failure: HandlerError) -> HandlerError {
         let listing = format!("listing the resources of `{}`", self.uri_template);
         HandlerError(match failure.0 {
@@ -97,7 +97,7 @@ impl PartialPage {
     ///
     /// # Errors
     ///
-    /// If a lister fails.
+    /// Returns an error if a lister fails.
     pub(crate) fn start(
         self: Arc<Self>,
         context: Context,

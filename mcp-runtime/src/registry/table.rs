@@ -1,4 +1,4 @@
-//! The callables of one list. They are looked up by name and kept in a stable order, and list pages are rendered only
+//! The callables in one list. They are looked up by name and kept in a stable order, and list pages are rendered only
 //! once.
 
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,7 @@ use crate::registry::items::push;
 /// The position of a callable in its list. It is the same in every instance of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OrderKey {
-    /// Annotated functions come first, sorted by the number of their definition in the program.
+    /// Annotated functions come first, sorted by the position of their definitions in the program.
     Declared(u32),
     /// Definitions inserted at run time follow, sorted by name regardless of the order of insertion.
     Inserted(Arc<str>),
@@ -29,7 +29,7 @@ pub(crate) struct TableSlot {
     pub(crate) enabled: bool,
 }
 
-/// All callables of a list. The table is immutable: an edit creates a new one.
+/// All callables in a list. The table is immutable; an edit creates a new one.
 #[derive(Debug)]
 pub(crate) struct CallableTable {
     list: Capability,
@@ -46,10 +46,10 @@ pub(crate) struct CallableTable {
     offered: bool,
     /// `true` if an argument of any callable has or has had completions.
     completed: bool,
-    /// Rendered enabled items by protocol version, for callers who can see only some of them.
+    /// The enabled items, rendered for each protocol version, for callers who can see only some of them.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
-    /// Rendered pages by protocol version and page number. Only pages that start at a multiple of the page size are
-    /// kept.
+    /// The pages, rendered for each protocol version and page number. Only pages that start at a multiple of the page
+    /// size are kept.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
 }
 
@@ -275,7 +275,7 @@ impl CallableTable {
 /// A selection of the enabled callables, in order.
 #[derive(Debug)]
 pub(crate) struct TableRange {
-    /// Their positions among the enabled callables.
+    /// The positions of the selected callables among the enabled ones.
     positions: Vec<usize>,
     /// `true` if more callables follow.
     pub(crate) more: bool,
@@ -288,7 +288,7 @@ impl TableRange {
     }
 }
 
-/// Returns a number that represents a name in a cursor: the same in all instances.
+/// Returns the number that represents a name in a cursor. It is the same in all instances.
 pub(crate) fn fingerprint(name: &str) -> u64 {
     fnv(name.as_bytes())
 }

@@ -1,4 +1,5 @@
-//! Rules about callers: scopes that include other scopes, scopes required for tags, and trust in anonymous callers.
+//! Access control settings: which scopes include others, which scopes a tag requires, and whether anonymous callers are
+//! trusted.
 
 use crate::handler::rules;
 use crate::server::Server;
@@ -15,7 +16,7 @@ impl Server {
     /// ```
     ///
     /// Applies wherever scopes are checked: in options, in `visible_if` functions, and in the
-    /// [`Principal`](crate::Principal) that handlers receive. An invalid scope is an error at start-up.
+    /// [`Principal`](crate::Principal) that handlers receive. Start-up fails if a scope is invalid.
     ///
     /// Source: revision 2025-11-25 and later, basic/authorization, "Scope Challenge Handling".
     pub fn scope_implies(
@@ -36,7 +37,7 @@ impl Server {
     /// Requires these scopes for every definition with this tag, in addition to any scopes that the definition itself
     /// requires. May be repeated.
     ///
-    /// A tag that no definition has is an error at start-up, and so is an invalid scope.
+    /// Start-up fails if the tag is not used by any definition or if a scope is invalid.
     pub fn require_scopes(
         mut self,
         tag: impl Into<String>,
@@ -49,7 +50,7 @@ impl Server {
         self
     }
 
-    /// Lets anonymous callers do everything, as over standard input and output. Scopes then apply only to callers with
+    /// Grants anonymous callers full access, as over standard input and output. Scopes then apply only to callers with
     /// credentials. By default, anonymous callers cannot use anything that requires a scope.
     ///
     /// Use this for a server that only callers with full access can reach, such as one on a single-user machine or

@@ -1,4 +1,4 @@
-//! Builds a server from the definitions that the macros collect and the settings that the author adds.
+//! Builds a server from the definitions collected by the macros and the settings added by the author.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::server::middleware::Surroundings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
-/// A server and its settings, before it is run.
+/// A server that has not been started yet, together with its settings.
 ///
 /// It serves every annotated function that is linked into the program, unless [`only`](Self::only) or
-/// [`tags`](Self::tags) narrow the selection. Nothing is checked until the server starts; all mistakes are then
-/// reported together.
+/// [`tags`](Self::tags) narrow the selection. Definitions and settings are checked only when the server starts, and all
+/// mistakes are reported together.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -59,7 +59,7 @@ pub struct Server {
     #[cfg(feature = "sealing")]
     sealing_keys: Vec<SealingKey>,
     pub(super) surroundings: Surroundings,
-    /// Mistakes found in the settings so far, reported at start-up.
+    /// Mistakes found in the settings so far, to be reported at start-up.
     pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
     hooks: Hooks,
@@ -84,11 +84,11 @@ macro_rules! new_server {
     };
 }
 
-/// A result that clients may cache, as passed to [`Server::cache`].
+/// A kind of result that clients may cache, for use with [`Server::cache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cacheable {
-    /// All of the results below.
+    /// All cacheable results.
     Everything,
     /// `server/discover`
     Discover,
@@ -135,26 +135,27 @@ impl Server {
         }
     }
 
-    /// Sets a human-readable name. Sent to clients of 2025-06-18 and later.
+    /// Sets a human-readable name. Sent to clients that use protocol version 2025-06-18 or later.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.identity.title = Some(title.into());
         self
     }
 
-    /// Describes the purpose of the server in a sentence or two. Sent to clients of 2025-11-25 and later.
+    /// Describes the purpose of the server in a sentence or two. Sent to clients that use protocol version 2025-11-25
+    /// or later.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.identity.description = Some(description.into());
         self
     }
 
-    /// Sets the URL of the server's website. Sent to clients of 2025-11-25 and later.
+    /// Sets the URL of the server's website. Sent to clients that use protocol version 2025-11-25 or later.
     pub fn website(mut self, url: impl Into<String>) -> Self {
         self.identity.website_url = Some(url.into());
         self
     }
 
-    /// Adds an icon. Sent to clients of 2025-11-25 and later. A source that is not an `https:` or `data:` URI is an error at
-    /// start-up.
+    /// Adds an icon. Sent to clients that use protocol version 2025-11-25 or later. Start-up fails if the icon's source
+    /// is not an `https:` or `data:` URI.
     pub fn icon(mut self, icon: Icon) -> Self {
         let verdict = rules::icon(&icon.src).into_result();
         self.faults
@@ -183,8 +184,8 @@ impl Server {
         self
     }
 
-    /// Serves the methods in the `#[server]` blocks of `value`. Methods whose value is missing are an error at
-    /// start-up, unless [`only`](Self::only) or [`tags`](Self::tags) select what is served.
+    /// Serves the methods in the `#[server]` blocks of `T` by calling them on `value`. Start-up fails if the value for
+    /// any `#[server]` block is missing, unless [`only`](Self::only) or [`tags`](Self::tags) narrows the selection.
     pub fn handlers<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.shared_handlers(Arc::new(value))
     }
@@ -196,8 +197,8 @@ impl Server {
         self
     }
 
-    /// Serves only these functions instead of all functions that are linked into the program. Combined with
-    /// [`tags`](Self::tags), serves both selections.
+    /// Serves only these functions instead of all functions that are linked into the program. If combined with
+    /// [`tags`](Self::tags), both selections are served.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -206,7 +207,7 @@ impl Server {
     /// let server = new_server!().only([tool(add), prompt(greet)]);
     /// ```
     ///
-    /// A function that is not annotated, or is annotated as something else, is an error at start-up.
+    /// Start-up fails if a function is not annotated or is annotated as a different kind of handler.
     pub fn only(mut self, functions: impl IntoIterator<Item = Selected>) -> Self {
         self.selected.get_or_insert_default().extend(functions);
         self
@@ -215,7 +216,7 @@ impl Server {
     /// Serves only the functions that have one of these tags instead of all functions that are linked into the program.
     /// May be repeated.
     ///
-    /// A tag that no definition has is an error at start-up.
+    /// Start-up fails if a tag is not used by any definition.
     pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.tags.extend(tags.into_iter().map(Into::into));
         self
@@ -224,47 +225,46 @@ impl Server {
     /// Declares a list that may be empty at start-up because its definitions are added later through
     /// [`handle`](Self::handle).
     ///
-    /// Clients read the capabilities of a server only once, so without this declaration, clients that connect before
-    /// the first definition of a kind is added never request that list. Once a list has contained an item, it stays
-    /// declared.
+    /// Clients read a server's capabilities only once. Without this declaration, clients that connect while a list is
+    /// still empty therefore never request it. Once a list has contained an item, it stays declared.
     pub fn capability(mut self, list: Capability) -> Self {
         self.offered.push(list);
         self
     }
 
-    /// Disables the limit on progress notifications, so that tests see them all.
+    /// Disables the limit on progress notifications, so that tests see every notification.
     #[cfg(feature = "testing")]
     pub(crate) fn report_all_progress(&mut self) {
         self.limits.calls.max_progress_per_second = u32::MAX;
     }
 
-    /// Sets the limits on sizes, numbers, rates and times.
+    /// Sets limits on sizes, counts, rates and durations.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets the maximum number of items on one page of a list. Default 1,000; at least 1.
+    /// Sets the maximum number of items on one page of a list. Defaults to 1,000; the minimum is 1.
     pub fn page_size(mut self, items: usize) -> Self {
         self.page_size = items.max(1);
         self
     }
 
-    /// Sets whether handlers may send log messages to clients. Default `true`.
+    /// Sets whether handlers may send log messages to clients. Defaults to `true`.
     pub fn logging(mut self, offered: bool) -> Self {
         self.logging = offered;
         self
     }
 
-    /// Sets whether invalid tool arguments are answered with the error -32602 instead of a tool result, for clients of
-    /// revisions up to 2025-06-18. Default `false`, so that the model can read the problem and try again.
+    /// Sets whether invalid tool arguments cause error -32602 instead of a tool result for clients that use protocol
+    /// version 2025-06-18 or earlier. Defaults to `false`, so that the model can read the error message and try again.
     pub fn invalid_arguments_as_errors(mut self, as_errors: bool) -> Self {
         self.argument_errors = as_errors;
         self
     }
 
-    /// Sets whether tool results are validated against their output schemas before they are sent. Default `true`: if a
-    /// result is invalid, the client receives an internal error and the mismatch is logged.
+    /// Sets whether tool results are validated against their output schemas before they are sent. Defaults to `true`.
+    /// If a result is invalid, the client receives an internal error and the mismatch is logged.
     ///
     /// Results of type [`Json<T>`](crate::Json) are valid by construction, so checking them costs nothing unless the
     /// server has middleware or a sanitizer. Turn the check off if dynamic tools return large results that are known to
@@ -276,12 +276,13 @@ impl Server {
         self
     }
 
-    /// Sets the cache hints, which tell clients how long a result may be cached and for whom. Default: no caching,
-    /// private.
+    /// Sets the cache hints, which tell clients how long and for whom a result may be cached. By default, results are
+    /// private and are not cached.
     ///
-    /// Use [`CacheScope::Public`] only if all callers receive the same result. Resources have their own options.
+    /// Use [`CacheScope::Public`] only if all callers receive the same result. For the contents of a resource, set the
+    /// cache options in its definition instead.
     ///
-    /// Source: revision 2026-07-28, server/utilities/caching. Not sent to clients of older revisions.
+    /// Source: revision 2026-07-28, server/utilities/caching. Not sent to clients that use older protocol versions.
     pub fn cache(mut self, what: Cacheable, ttl: Duration, scope: CacheScope) -> Self {
         let hint = CacheHint { ttl, scope };
         let cache = &mut self.cache;
@@ -315,10 +316,10 @@ impl Server {
         self
     }
 
-    /// Reads the keys that seal the state of calls from an environment variable. The keys are separated by commas,
-    /// start with the one used for sealing, and each have a format that [`SealingKey::parse`] accepts.
+    /// Reads the sealing keys from an environment variable, as a comma-separated list in which each key has a format
+    /// that [`SealingKey::parse`] accepts. The first key is used for sealing.
     ///
-    /// A missing or invalid variable is an error at start-up.
+    /// Start-up fails if the variable is missing or invalid.
     #[cfg(feature = "sealing")]
     pub fn sealing_keys_from_env(mut self, variable: &str) -> Self {
         let text = std::env::var(variable).unwrap_or_default();
@@ -344,7 +345,7 @@ impl Server {
         self
     }
 
-    /// Sets a hook that is called with the span of each request, right after the span is created, and with the trace
+    /// Sets a hook that is called right after the span for a request is created. It receives the span and the trace
     /// context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
     /// Replaces any hook set before.
     ///
@@ -369,8 +370,7 @@ impl Server {
         self
     }
 
-    /// Returns a handle to the server, which background tasks use to send change notifications, edit lists and stop the
-    /// server.
+    /// Returns a handle that background tasks can use to send change notifications, edit lists and stop the server.
     ///
     /// Starting a server consumes it, so get the handle first. Definitions added before the server starts are served
     /// from the beginning; change notifications sent before then do not reach any client.
@@ -379,7 +379,7 @@ impl Server {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Returns `true` if sealing keys were set. Other instances may share such keys.
+    /// Returns `true` if sealing keys were set explicitly, in which case other instances may share them.
     #[cfg(all(feature = "http", feature = "sealing"))]
     pub(super) fn has_sealing_keys(&self) -> bool {
         !self.sealing_keys.is_empty()
@@ -391,7 +391,7 @@ impl Server {
         &self.identity
     }
 
-    /// Checks all definitions and settings, and makes the server ready for connections.
+    /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         let mut faults = self.faults;
         faults.extend(self.limits.faults());

@@ -21,10 +21,10 @@ impl Server {
     /// Serves over HTTP until [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. The default path is
     /// `/mcp`; [`http`](Self::http) sets another.
     ///
-    /// Serves all protocol versions at the same time: requests of 2026-07-28, sessions of the 2025 versions and, if
-    /// [`HttpOptions::legacy_sse`] is enabled, streams of 2024-11-05. Authentication requires feature `auth`, and TLS
-    /// requires [`serve_http_with`](Self::serve_http_with). To serve other machines without these, run the server
-    /// behind a reverse proxy that provides both.
+    /// Serves all protocol versions at the same time: individual requests in 2026-07-28, sessions in the 2025 versions
+    /// and, if [`HttpOptions::legacy_sse`] is enabled, event streams in 2024-11-05. Authentication requires feature
+    /// `auth`, and TLS requires [`serve_http_with`](Self::serve_http_with). To serve other machines without using
+    /// these, run the server behind a reverse proxy that provides both authentication and TLS.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl Server {
         self.serve_http_listener(listen(address).await?).await
     }
 
-    /// Serves over HTTP like [`serve_http`](Self::serve_http), but on the connections of `listener`.
+    /// Serves over HTTP like [`serve_http`](Self::serve_http), but accepts connections from `listener`.
     ///
     /// # Errors
     ///
@@ -46,8 +46,8 @@ impl Server {
             .await
     }
 
-    /// Serves over HTTP like [`serve_http`](Self::serve_http), but on the connections of `listener`, performing a
-    /// handshake on each of them. This can be used for TLS. With a `tokio_rustls::TlsAcceptor` named `tls`:
+    /// Serves over HTTP like [`serve_http`](Self::serve_http), but accepts connections from `listener` and performs a
+    /// handshake on each of them, for example to support TLS. With a `tokio_rustls::TlsAcceptor` named `tls`:
     ///
     /// ```ignore
     /// server.serve_http_with(listener, move |stream| tls.accept(stream)).await
@@ -104,8 +104,8 @@ impl Server {
         Ok(HttpService::new(dispatcher, options, shutdown))
     }
 
-    /// Serves over HTTP until a signal asks the server to stop. Also returns `true` if handlers are still blocking
-    /// threads.
+    /// Serves over HTTP until a signal asks the server to stop. The returned flag is `true` if handlers are still
+    /// blocking threads.
     #[cfg(feature = "cli")]
     pub(super) async fn run_http(self, address: &str) -> (Result<(), Error>, bool) {
         use std::io::Write as _;
@@ -125,7 +125,8 @@ impl Server {
         http::serve_process(listener, service).await
     }
 
-    /// Turns the server into a service for its own listener, where no surrounding program can authenticate callers.
+    /// Turns the server into a service for its own listener. Fails if definitions require scopes but HTTP requests are
+    /// not authenticated, because there is no surrounding program that could authenticate callers.
     fn into_listening_service(self) -> Result<HttpService, Error> {
         let service = self.into_http_service()?;
         let Some(name) = service.closed_to_anonymous() else {
@@ -138,8 +139,8 @@ impl Server {
         Err(Error::new(ErrorKind::Configuration, message))
     }
 
-    /// Checks that allowed hosts are configured if the address is not a loopback address, because other machines can
-    /// then reach it, and web pages can reach it under any name that resolves to it.
+    /// Checks that allowed hosts are configured unless the address is a loopback address. Other machines can reach any
+    /// other address, and web pages can reach it through any name that resolves to it.
     fn check_address(&self, listener: &impl HttpListener) -> Result<(), Error> {
         let reachable = listener.network_address()?;
         let Some(address) = reachable.filter(|at| !at.ip().to_canonical().is_loopback()) else {

@@ -1,4 +1,4 @@
-//! The default log, for programs without a subscriber: warnings and errors, one line each.
+//! The default log for programs without a subscriber. It contains warnings and errors, one per line.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -39,7 +39,7 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for LogWriter<W> {
 
     fn event_enabled(&self, event: &Event<'_>) -> bool {
         let now = Instant::now();
-        // Bounded by the number of callsites in the program.
+        // The size of this map is bounded by the number of callsites in the program.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (since, count) = seen.entry(event.metadata().callsite()).or_insert((now, 0));
         if now.duration_since(*since) >= Duration::from_secs(1) {
@@ -53,7 +53,7 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for LogWriter<W> {
         let metadata = event.metadata();
         let mut line = EscapedLine(date(SystemTime::now()));
         let (level, target) = (metadata.level(), metadata.target());
-        // Writing into a string never fails.
+        // Writing to a string never fails.
         let _ = write!(line, " {level:>5} {target}:");
         event.record(&mut line);
         line.0.push('\n');
@@ -70,8 +70,8 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for LogWriter<W> {
     fn exit(&self, _: &Id) {}
 }
 
-/// A buffer that stays one line: control characters are escaped, so that the content of an event can neither forge another
-/// line nor move the cursor of a terminal.
+/// A buffer that always holds a single line. Control characters are escaped, so that an event's content can neither
+/// forge another line nor move a terminal's cursor.
 struct EscapedLine(String);
 
 impl fmt::Write for EscapedLine {

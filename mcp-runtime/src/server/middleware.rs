@@ -20,7 +20,7 @@ use crate::server::Server;
 #[derive(Default)]
 pub(super) struct Surroundings {
     pub(super) rate: Option<Rate>,
-    /// Middleware; the first is outermost.
+    /// Middleware, outermost first.
     pub(super) around: Vec<Around>,
     /// The names of tools that have their own layers.
     pub(super) layered: Vec<String>,
@@ -43,13 +43,13 @@ impl Surroundings {
 
 impl Server {
     /// Limits the total rate of calls to all handlers, for example to `100/s`, `10/min burst 20` or `1000/h per
-    /// caller`. Unlimited by default. The `rate` option of a handler applies in addition.
+    /// caller`. Unlimited by default. A handler's `rate` option applies in addition to this limit.
     ///
     /// A caller is identified by its credentials ([`Principal`](crate::Principal)) or, if it has none, by its session
-    /// or connection. All anonymous requests of 2026-07-28 over HTTP count as one caller.
+    /// or connection. All anonymous HTTP requests that use 2026-07-28 are treated as a single caller.
     ///
-    /// Calls that exceed the rate are refused with an error that states when to retry. An invalid rate is an error at
-    /// start-up.
+    /// Calls that exceed the rate are rejected with an error that states when to retry. Start-up fails if the rate is
+    /// invalid.
     pub fn rate(mut self, rate: &str) -> Self {
         match rules::read_rate(rate) {
             Ok(rate) => self.surroundings.rate = Some(rate),
@@ -58,7 +58,7 @@ impl Server {
         self
     }
 
-    /// Applies `clean`, after any sanitizers added before, to all text that a model reads: tool results and errors,
+    /// Applies `clean`, after any sanitizers added earlier, to all text that a model reads: tool results and errors,
     /// prompt messages, resource contents, and the names and values in structured content.
     ///
     /// ```
@@ -101,9 +101,9 @@ impl Server {
     /// ```
     ///
     /// Get shared values from [`Call::context`], as in `call.context().state::<T>()`, or clone them into a closure that
-    /// returns an `async move` block. Middleware runs within the time limit of the call, and a panic in it fails only
-    /// that call. Calls refused by a rate limit do not reach it. In protocol version 2026-07-28, it runs in each round
-    /// of a call; see [`Call::round`].
+    /// returns an `async move` block. Middleware runs within the call's time limit, and if it panics, only that call
+    /// fails. Calls rejected by a rate limit do not reach it. In protocol version 2026-07-28, it runs in each round of
+    /// a call; see [`Call::round`].
     pub fn middleware<F, A>(mut self, function: F) -> Self
     where
         F: Fn(Call, Next) -> A + Send + Sync + 'static,
@@ -118,11 +118,11 @@ impl Server {
 
 #[cfg(feature = "tower")]
 impl Server {
-    /// Wraps every call in a tower layer, just as [`middleware`](Self::middleware) wraps it in a function. Layers and
-    /// functions are applied in a single common order.
+    /// Like [`middleware`](Self::middleware), but wraps every call in a tower layer instead of a function. If a server
+    /// has both layers and functions, the one added first is the outermost.
     ///
-    /// The layer is applied once, to a [`Next`]. To the layer, a handler's failure is a response rather than an error.
-    /// An error from the layer's own service fails the call, and its cause is only logged.
+    /// The layer is applied once, to a [`Next`]. The layer sees a handler's failure as a response rather than an error.
+    /// If the layer's own service returns an error, the call fails, and the cause is logged but not sent to the client.
     pub fn layer<L>(mut self, layer: L) -> Self
     where
         L: Layer<Next, Service: CallService> + Send + Sync + 'static,
@@ -132,7 +132,7 @@ impl Server {
         self
     }
 
-    /// Wraps calls to a single tool in a tower layer. An unknown tool is an error at start-up.
+    /// Wraps calls to a single tool in a tower layer. Start-up fails if the tool is unknown.
     pub fn layer_tool<L>(mut self, name: impl Into<String>, layer: L) -> Self
     where
         L: Layer<Next, Service: CallService> + Send + Sync + 'static,

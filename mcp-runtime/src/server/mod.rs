@@ -1,4 +1,4 @@
-//! The server, which is built from definitions and settings and then run.
+//! Builds a server from definitions and settings, and runs it.
 
 mod access;
 mod builder;

@@ -15,7 +15,7 @@ use crate::server::stderr::LogLines;
 use crate::transport::{self, Stdio, Transport};
 
 impl Server {
-    /// Runs the server as specified by the command line of the process. Without arguments, it serves standard input and
+    /// Runs the server as specified by the process's command line. Without arguments, it serves standard input and
     /// output until the client closes them or a signal asks the server to stop.
     ///
     /// | Argument | Meaning |
@@ -32,20 +32,22 @@ impl Server {
     /// | `install CLIENT` | add this executable to the configuration of a client |
     /// | `--help`, `--version` | print help or the version |
     ///
-    /// Commands start the server in this process, speak the full protocol to it in any protocol version, and exit with
-    /// status 1 if they fail. For details, pass `--help` after a command.
+    /// Commands start the server in this process, communicate with it over the full protocol in any protocol version,
+    /// and exit with status 1 if they fail. For details, pass `--help` after a command.
     ///
     /// Arguments require feature `cli`, and HTTP requires feature `http`; both are enabled by default. A program with
-    /// its own arguments calls [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
-    /// [`serve_http`](Self::serve_http), and can keep the commands by calling [`command_line`](Self::command_line).
+    /// its own arguments can call [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
+    /// [`serve_http`](Self::serve_http), instead. To keep the commands, it can call
+    /// [`command_line`](Self::command_line) first.
     ///
     /// Standard output is reserved for the protocol, so output that handlers print goes to standard error instead. If
-    /// the program has not set a `tracing` subscriber, warnings and errors go to standard error too. The client is not
-    /// required to read it; lines and panic messages that do not fit are dropped.
+    /// the program has not set a `tracing` subscriber, warnings and errors go to standard error too. Because the client
+    /// is not required to read standard error, log lines and panic messages are dropped when the buffer for them is
+    /// full.
     ///
-    /// `run` owns the process. A second signal ends it immediately. If handlers are still blocking threads after
-    /// [`limits.calls.drain_timeout`](crate::Limits), the process exits with status 0 instead of waiting for them, as
-    /// dropping the runtime would. [`serve`](Self::serve) never exits the process.
+    /// `run` takes over the process. A second signal ends the process immediately. If handlers are still blocking
+    /// threads after [`limits.calls.drain_timeout`](crate::Limits), the process exits with status 0 instead of waiting
+    /// for them, as dropping the runtime would. [`serve`](Self::serve) never exits the process.
     ///
     /// # Errors
     ///
@@ -81,9 +83,9 @@ impl Server {
         finish(self.run_over_stdio().await, &lines)
     }
 
-    /// Runs the command given on the command line of the process, if any: `tools`, `call`, `shell`, `check`, `install`
-    /// or another command of [`run`](Self::run). Otherwise returns the server, so that the program can serve it in its
-    /// own way:
+    /// Runs the command given on the process's command line, if any. This can be `tools`, `call`, `shell`, `check`,
+    /// `install` or any other command that [`run`](Self::run) supports. If there is no command, returns the server, so
+    /// that the program can decide how to serve it:
     ///
     /// ```no_run
     /// # use mcp_runtime::Server;
@@ -96,9 +98,9 @@ impl Server {
     /// # }
     /// ```
     ///
-    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT` and `--scope SCOPE` may precede
-    /// it. All other arguments belong to the program, including `--help`, `--version` and `--http`. Exits the process with
-    /// status 1 if the command fails.
+    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT` and `--scope
+    /// SCOPE` may precede it. All other arguments are left to the program, including `--help`, `--version` and
+    /// `--http`. Exits the process with status 1 if the command fails.
     ///
     /// # Errors
     ///
@@ -123,8 +125,8 @@ impl Server {
         }
     }
 
-    /// Serves standard input and output until they are closed or a signal asks the server to stop. Also returns `true`
-    /// if handlers are still blocking threads.
+    /// Serves standard input and output until they are closed or a signal asks the server to stop. The returned flag is
+    /// `true` if handlers are still blocking threads.
     async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
         let started = self
             .start()
@@ -149,8 +151,8 @@ impl Server {
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
 
-    /// Starts the server for `clients` clients in this process, all with the same caller, and returns their ends of the
-    /// connections. The server stops when all of them are closed.
+    /// Starts the server for `clients` in-process clients, all of which act as the same caller. Returns the clients'
+    /// ends of the connections. The server stops when all connections are closed.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn serve_in_process(
         self,

@@ -1,8 +1,8 @@
-//! Standard error of a server that runs over stdio. The client is not required to read it, so the framework never
-//! blocks on it.
+//! Writes to standard error for a server that runs over stdio. The client is not required to read standard error, so
+//! the framework never blocks on it.
 //!
-//! A thread writes lines from a bounded queue. Lines that do not fit are dropped and counted. Output that handlers write
-//! themselves bypasses the queue.
+//! A thread writes lines from a bounded queue. Lines that do not fit are dropped and counted. Output that handlers
+//! write directly bypasses the queue.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -56,7 +56,8 @@ impl LogLines {
         Ok(lines)
     }
 
-    /// Logs warnings and errors, unless the program has a subscriber. Each event is logged at most ten times a second.
+    /// Logs warnings and errors, unless the program has a subscriber. Each event is logged at most ten times per
+    /// second.
     pub(super) fn log(&self) {
         let lines = self.clone();
         let log = LogWriter::new(move |line| lines.leave(line.as_bytes()));
@@ -141,8 +142,8 @@ impl LogQueue {
     }
 }
 
-/// Returns `true` if standard error can currently accept at least a page. A hook may still block if it writes more than
-/// that or if other code writes at the same time.
+/// Returns `true` if standard error can currently accept at least one page of data. A hook may still block if it writes
+/// more than that or if other code writes at the same time.
 fn has_room() -> bool {
     #[cfg(unix)]
     {
@@ -169,7 +170,7 @@ mod tests {
 
     impl Write for Unread {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // Also continues once the sender is dropped.
+            // The write also continues if the sender has been dropped.
             let _ = self.0.recv();
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.1.send(text).map_err(io::Error::other)?;

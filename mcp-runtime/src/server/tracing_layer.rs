@@ -10,11 +10,11 @@ use tracing_subscriber::layer::{Context as LayerContext, Layer};
 use crate::context::current;
 use crate::types::LoggingLevel;
 
-/// Returns a `tracing` layer that sends events to the client, as log messages of the call that emitted them.
+/// Returns a `tracing` layer that sends events to the client as log messages from the call that emitted them.
 ///
 /// Events that are emitted outside of a call or are below the level requested by the client are dropped. `TRACE` and
 /// `DEBUG` become `debug`; the other levels keep their names. The message data is a string, or an object if the event
-/// has fields besides its message. The logger name is the target of the event.
+/// has fields besides its message. The logger name is the event's target.
 ///
 /// Clients see everything you log, so keep secrets and server internals out of events.
 ///

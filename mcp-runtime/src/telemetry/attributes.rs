@@ -3,7 +3,7 @@
 use crate::jsonrpc::RequestId;
 use crate::protocol::{Method, ProtocolVersion};
 
-/// The attributes of a request that operators can see.
+/// Request attributes that are visible to operators.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
@@ -19,7 +19,7 @@ pub(crate) struct RequestAttributes<'a> {
     pub(crate) called: Called<'a>,
 }
 
-/// The target of a call, identified by the name under which it is registered.
+/// A call's target, identified by the name under which it is registered.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
@@ -33,7 +33,7 @@ pub(crate) enum Called<'a> {
     Other,
 }
 
-/// The outcome of a request.
+/// A request's outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "telemetry"),
@@ -43,7 +43,7 @@ pub(crate) enum Ended {
     Answered,
     /// Answered with a tool result that has `isError`.
     ToolError,
-    /// Answered with questions for the client, which is expected to call again.
+    /// Answered with questions for the client, which is then expected to call again.
     InputRequired,
     /// Answered with an error that has this code.
     Error(i32),

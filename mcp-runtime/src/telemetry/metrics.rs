@@ -47,7 +47,7 @@ pub(crate) fn describe() {
     );
 }
 
-/// The metrics of one request.
+/// Metrics for one request.
 pub(super) struct Counted {
     labels: Vec<Label>,
     is_tool: bool,

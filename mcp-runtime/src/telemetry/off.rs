@@ -1,4 +1,4 @@
-//! [`Sight`] without feature `telemetry`, which keeps only the span in which the request arrived.
+//! [`Sight`] without the `telemetry` feature. It keeps only the span in which the request arrived.
 
 use tracing::Span;
 

@@ -1,10 +1,10 @@
-//! The origin of messages, to the extent that the transport knows it.
+//! Message origins, to the extent that the transport knows them.
 
 use std::net::SocketAddr;
 
 use crate::telemetry::{RefusalKind, refused};
 
-/// The origin of messages.
+/// The origin of one or more messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     peer: Option<SocketAddr>,
@@ -103,7 +103,7 @@ impl Origin {
         refused(kind, self.peer);
     }
 
-    /// Runs `work` with this origin as the current one, so that requests that start in the meantime have this origin.
+    /// Runs `work` with this origin as the current one, so that requests started in the meantime have this origin.
     #[inline]
     #[cfg_attr(
         not(feature = "telemetry"),

@@ -27,7 +27,7 @@ pub(crate) enum RefusalKind {
     Forbidden,
     /// The request was addressed to a host that is not allowed.
     Host,
-    /// The request came from a web page that may not use the server.
+    /// The request came from a web page that is not allowed to use the server.
     Origin,
     /// The limit on connections was reached.
     Connection,
@@ -53,7 +53,7 @@ impl RefusalKind {
         }
     }
 
-    /// Returns the kind for the status of an HTTP response, or `None` if the request was not refused.
+    /// Returns the kind for an HTTP response status, or `None` if the request was not refused.
     #[cfg(feature = "http")]
     pub(crate) fn of_status(status: u16) -> Option<Self> {
         Some(match status {
@@ -93,7 +93,7 @@ pub(crate) fn refused(kind: RefusalKind, peer: Option<SocketAddr>) {
     }
 }
 
-/// The log entries of one kind in the current second.
+/// Log entries for one kind of refusal in the current second.
 struct Window {
     began: Option<Instant>,
     logged: u32,
@@ -109,7 +109,8 @@ impl Window {
         }
     }
 
-    /// Returns `None` if the refusal is not logged, otherwise the number of refusals left out since the last entry.
+    /// Returns `None` if the refusal must not be logged, and otherwise the number of refusals omitted since the last
+    /// entry.
     fn admit(&mut self, now: Instant) -> Option<u64> {
         let is_over = |began| now.saturating_duration_since(began) >= Duration::from_secs(1);
         if self.began.is_none_or(is_over) {

@@ -135,7 +135,7 @@ impl Timer {
     }
 }
 
-/// Returns `true` if the error is the caller's fault and therefore not a failure of the server.
+/// Returns `true` if the error is the caller's fault and therefore not a server failure.
 fn is_of_the_caller(code: i32) -> bool {
     matches!(
         code,

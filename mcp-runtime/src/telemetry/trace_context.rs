@@ -1,4 +1,4 @@
-//! The trace context of a request.
+//! A request's trace context.
 //!
 //! Specification: W3C Trace Context, "Traceparent Header" and "Tracestate Header". Position in a message: OpenTelemetry,
 //! semantic-conventions-genai, docs/gen-ai/mcp.md, "Context propagation".
@@ -14,7 +14,7 @@ use crate::jsonrpc::{each_member, unquote};
 const STATE: usize = 512;
 const STATE_MEMBERS: usize = 32;
 
-/// The position of a request in a distributed trace, given by the parent span that its caller specifies.
+/// A request's position in a distributed trace, given by the parent span that its caller specifies.
 ///
 /// It is read from `traceparent` and `tracestate` in `params._meta` or, if they are missing, from the headers of the
 /// same names. Like all data from clients, it is untrusted. Its `Display` implementation writes the `traceparent` to
@@ -78,13 +78,13 @@ impl TraceContext {
         Self::parse(&parent?, state.as_deref())
     }
 
-    /// Returns the id of the trace. Never zero.
+    /// Returns the trace id, which is never zero.
     #[must_use]
     pub fn trace_id(&self) -> u128 {
         self.trace_id.get()
     }
 
-    /// Returns the id of the caller's span. Never zero.
+    /// Returns the id of the caller's span, which is never zero.
     #[must_use]
     pub fn parent_id(&self) -> u64 {
         self.parent_id.get()
@@ -110,7 +110,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// Splits a number with `digits` lower-case hexadecimal digits off the front of a text.
+/// Splits a number of `digits` lower-case hexadecimal digits off the start of a string.
 fn field(text: &str, digits: usize) -> Option<(u128, &str)> {
     let (field, rest) = text.split_at_checked(digits)?;
     let is_hex = field
@@ -136,7 +136,7 @@ fn is_state(state: &str) -> bool {
         && state.split(',').all(is_member)
 }
 
-/// Returns the text of a JSON string.
+/// Returns the contents of a JSON string.
 fn text(json: &str) -> Option<Cow<'_, str>> {
     unquote(json).ok()
 }

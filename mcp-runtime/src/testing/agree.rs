@@ -1,4 +1,4 @@
-//! Compares the results of the two eras.
+//! Compares the results from the two eras.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::shape::structured::MEMBER;
 use crate::testing::script::Side;
 
-/// The results of one request on each side so far.
+/// The results of one request on the sides compared so far.
 pub(super) struct Settled<'t> {
     what: &'t str,
-    /// The protocol version of the first side, and its result in a form that does not depend on the protocol version.
+    /// The first side's protocol version, and its result in a form that does not depend on the version.
     first: Option<(&'static str, String)>,
     last: Result<Value, ErrorObject>,
 }

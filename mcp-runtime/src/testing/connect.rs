@@ -1,4 +1,4 @@
-//! Connects the clients of a test.
+//! Connects the clients for a test.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -13,11 +13,11 @@ use crate::protocol::ProtocolVersion;
 use crate::testing::TestClient;
 use crate::testing::script::{ScriptedHost, Side};
 
-/// Clients that are about to connect. Configure them, then await this value.
+/// Clients that have not connected yet. Configure them, then await this value to connect them.
 #[must_use = "clients connect when this is awaited"]
 #[derive(Debug)]
 pub struct Connect {
-    /// One server for all protocol versions, or one for each.
+    /// One server for all protocol versions, or one server for each version.
     servers: Vec<Server>,
     versions: Vec<ProtocolVersion>,
     capabilities: Value,
@@ -38,7 +38,7 @@ impl Connect {
         }
     }
 
-    /// Connects the clients as this principal, so that they can see and do whatever its scopes allow. By default,
+    /// Connects the clients as this principal, so that they can see and use only what its scopes allow. By default,
     /// clients are trusted and scopes do not apply to them.
     ///
     /// ```
@@ -60,7 +60,8 @@ impl Connect {
         self
     }
 
-    /// Sets the capabilities that the clients declare, in the form of the schema's `ClientCapabilities`. Default: all.
+    /// Sets the capabilities that the clients declare, in the form of the schema's `ClientCapabilities`. Defaults to
+    /// all capabilities.
     pub fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self

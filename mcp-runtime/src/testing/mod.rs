@@ -1,5 +1,5 @@
-//! In-memory test client for servers that covers both eras at the same time. Requires feature `testing`, which belongs
-//! in dev-dependencies.
+//! An in-memory client for testing servers in both eras at the same time. Requires feature `testing`, which should be
+//! enabled only in dev-dependencies.
 //!
 //! ```standalone_crate
 //! use mcp_runtime::prelude::*;
@@ -42,21 +42,21 @@ pub use connect::Connect;
 pub use results::{CallResult, PromptResult, ReadResult};
 use script::Side;
 
-/// A client for a server in this process, over the full protocol.
+/// A client that talks to a server in this process over the full protocol.
 ///
-/// [`both`](Self::both) creates two clients for one server, one of each era. Both send every request, the legacy client
-/// first, and must receive the same result; the modern client's result is returned. Each call therefore runs *twice*.
-/// If the first run affects the second, use [`each`](Self::each), which gives each client its own server, or
+/// [`both`](Self::both) creates two clients for one server, one for each era. Both send every request, the legacy
+/// client first, and must receive the same result; the modern client's result is returned. Each call therefore runs
+/// *twice*. If the first run affects the second, use [`each`](Self::each), which gives each client its own server, or
 /// [`legacy`](Self::legacy) or [`modern`](Self::modern), which create only one client.
 ///
-/// The client requests log messages of every level. It has no time limits, so paused time (`#[tokio::test(start_paused
+/// The client requests log messages at every level. It has no time limits, so paused time (`#[tokio::test(start_paused
 /// = true)]`) advances no further than the handlers require. A request whose future is dropped is cancelled. The server
-/// ends when the client is dropped.
+/// stops when the client is dropped.
 ///
 /// # Panics
 ///
 /// All methods panic if they cannot return a result, because the eras disagree, a question has no answer, or the server
-/// has ended.
+/// has stopped.
 #[derive(Debug)]
 pub struct TestClient {
     /// One side for each era under test, with the modern era last.
@@ -67,27 +67,27 @@ pub struct TestClient {
 const ERAS: [ProtocolVersion; 2] = [ProtocolVersion::LATEST_LEGACY, ProtocolVersion::LATEST];
 
 impl TestClient {
-    /// Creates clients of both eras, 2025-11-25 and 2026-07-28, for one server.
+    /// Creates one client for each era, using 2025-11-25 and 2026-07-28, and connects both to the same server.
     pub fn both(server: crate::Server) -> Connect {
         Connect::new(vec![server], &ERAS)
     }
 
-    /// Creates clients of both eras, each for its own server, which `server` creates.
+    /// Creates one client for each era, and calls `server` to create a separate server for each client.
     pub fn each(server: impl Fn() -> crate::Server) -> Connect {
         Connect::new(vec![server(), server()], &ERAS)
     }
 
-    /// Creates a client of 2025-11-25.
+    /// Creates a client that uses 2025-11-25.
     pub fn legacy(server: crate::Server) -> Connect {
         Self::new(server, ProtocolVersion::LATEST_LEGACY)
     }
 
-    /// Creates a client of 2026-07-28.
+    /// Creates a client that uses 2026-07-28.
     pub fn modern(server: crate::Server) -> Connect {
         Self::new(server, ProtocolVersion::LATEST)
     }
 
-    /// Creates a client of this protocol version.
+    /// Creates a client that uses this protocol version.
     #[expect(
         clippy::new_ret_no_self,
         reason = "the returned value becomes one when awaited"
@@ -100,8 +100,9 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// Returns the protocol error, for example for an unknown tool. A failure that the tool reports is not an error but
-    /// a result; see [`CallResult::error_text`]. A missing client capability is an error only in the modern era.
+    /// Returns the protocol error, for example for an unknown tool. A failure reported by the tool is returned as a
+    /// result instead; see [`CallResult::error_text`]. A missing client capability is a protocol error only in modern
+    /// protocol versions.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ErrorObject> {
         let params = json!({"name": tool, "arguments": arguments});
         let result = self.settle("tools/call", params).await?;
@@ -118,7 +119,7 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// Returns the error with which the server answers.
+    /// Returns the error sent by the server.
     pub async fn prompt(&self, name: &str, arguments: Value) -> Result<PromptResult, ErrorObject> {
         let params = json!({"name": name, "arguments": arguments});
         let result = self.settle("prompts/get", params).await?;
@@ -129,7 +130,7 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// Returns the error with which the server answers.
+    /// Returns the error sent by the server.
     pub async fn read(&self, uri: &str) -> Result<ReadResult, ErrorObject> {
         let result = self.settle("resources/read", json!({"uri": uri})).await?;
         Ok(ReadResult(read::<ReadResourceResult>(
@@ -138,11 +139,12 @@ impl TestClient {
         )))
     }
 
-    /// Completes an argument of a prompt, given the earlier arguments as an object of strings, which may be empty.
+    /// Completes a prompt argument. The arguments entered earlier are given as an object of strings, which may be
+    /// empty.
     ///
     /// # Errors
     ///
-    /// Returns the error with which the server answers.
+    /// Returns the error sent by the server.
     pub async fn complete_prompt(
         &self,
         prompt: &str,
@@ -155,12 +157,12 @@ impl TestClient {
         self.complete(&reference, argument, partial, &earlier).await
     }
 
-    /// Completes a variable of a resource template, given the earlier variables as an object of strings, which may be
-    /// empty.
+    /// Completes a resource template variable. The variables entered earlier are given as an object of strings, which
+    /// may be empty.
     ///
     /// # Errors
     ///
-    /// Returns the error with which the server answers.
+    /// Returns the error sent by the server.
     pub async fn complete_template(
         &self,
         uri_template: &str,
@@ -211,7 +213,8 @@ impl TestClient {
         self.list(ListRequest::Templates).await
     }
 
-    /// Fetches all pages of a list. Only the names must agree, because other members depend on the protocol version.
+    /// Fetches all pages of a list. Only the names must match across the clients, because other members depend on the
+    /// protocol version.
     async fn list<T: DeserializeOwned>(&self, list: ListRequest) -> Vec<T> {
         let mut settled = Settled::new(list.member());
         let mut all = Vec::new();
@@ -233,7 +236,7 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// Returns the error with which the server answers.
+    /// Returns the error sent by the server.
     pub async fn subscribe(&self, uri: &str) -> Result<(), ErrorObject> {
         let mut settled = Settled::new("the subscription");
         for side in &self.sides {
@@ -243,14 +246,15 @@ impl TestClient {
         settled.outcome().map(drop)
     }
 
-    /// Returns the number of times that the last call ended with questions before it returned its result. Always zero
-    /// in the legacy era.
+    /// Returns the number of times that the last call returned questions before it returned its result. Always zero in
+    /// legacy protocol versions.
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.sides.last().map_or(0, |side| side.script.rounds())
     }
 
-    /// Returns all notifications received since the last call to this method: progress, log messages and changes.
+    /// Returns all notifications received since the last call to this method, which report progress, log messages and
+    /// changes.
     ///
     /// Every progress report is included. Outside of tests, a client does not receive every report in a burst
     /// ([`limits.calls.max_progress_per_second`](crate::Limits)).
@@ -272,7 +276,7 @@ impl TestClient {
     ///
     /// # Panics
     ///
-    /// Panics if the eras receive different notifications.
+    /// Panics if the clients for the two eras receive different notifications.
     pub async fn notification(&self) -> Notification {
         let mut settled = Settled::new("the next notification");
         let mut last = None;
@@ -289,7 +293,7 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// Returns the error with which the server answers.
+    /// Returns the error sent by the server.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
         self.settle(method, params).await
     }

@@ -30,7 +30,7 @@ impl CallResult {
         }
     }
 
-    /// Returns all text of the content, joined by line breaks.
+    /// Returns all text in the content, joined by line breaks.
     ///
     /// # Panics
     ///
@@ -53,8 +53,8 @@ impl CallResult {
         text
     }
 
-    /// Deserializes the structured content, which is the tool's value. Protocol versions that wrap values other than
-    /// objects as `{"result": …}` yield the same value.
+    /// Deserializes the structured content, which is the value that the tool returned. The value is the same in
+    /// protocol versions that wrap values other than objects as `{"result": …}`.
     ///
     /// The type must derive `Deserialize`, as `#[data]` types do; `#[data(output)]` types do not. Use
     /// [`json`](Self::json) if you have no such type.
@@ -86,7 +86,7 @@ impl CallResult {
         self.structured()
     }
 
-    /// Returns the value inside the object that wraps it in protocol versions that support only objects.
+    /// Unwraps the value from the object that contains it in protocol versions that support only objects.
     fn wrapped(&self) -> Option<Box<RawValue>> {
         let content = self.result.structured_content.as_ref()?.get();
         let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(content).ok()?;
@@ -111,12 +111,12 @@ impl Deref for CallResult {
     }
 }
 
-/// The result of a prompt.
+/// The result of getting a prompt.
 #[derive(Clone, Debug)]
 pub struct PromptResult(pub(super) GetPromptResult);
 
 impl PromptResult {
-    /// Returns all text of the messages, joined by line breaks.
+    /// Returns all text in the messages, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         text(self.0.messages.iter().map(|message| &message.content))
@@ -136,7 +136,7 @@ impl Deref for PromptResult {
 pub struct ReadResult(pub(super) ReadResourceResult);
 
 impl ReadResult {
-    /// Returns all text of the contents, joined by line breaks.
+    /// Returns all text in the contents, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.0.contents.iter().filter_map(contents_text);

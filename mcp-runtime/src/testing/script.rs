@@ -1,4 +1,4 @@
-//! One client of a test: its answers, and the messages it received.
+//! One of a test's clients, with its answers and the messages that it has received.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -43,7 +43,7 @@ impl fmt::Debug for Side {
 
 type Answerer = Arc<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 
-/// The answers of a client, and the questions and notifications it received.
+/// A client's answers, and the questions and notifications that it has received.
 #[derive(Default)]
 pub(super) struct ScriptedHost {
     state: Mutex<ScriptedState>,
@@ -52,11 +52,11 @@ pub(super) struct ScriptedHost {
 
 #[derive(Default)]
 struct ScriptedState {
-    /// The answers, which are used in this order, each for the first question it can answer.
+    /// The answers, which are used in this order, each for the first question that it can answer.
     answers: VecDeque<Response>,
     answerer: Option<Answerer>,
     asked: Vec<Question>,
-    /// The rounds of the last call.
+    /// The number of times that the last call returned questions.
     rounds: usize,
     notifications: VecDeque<Notification>,
 }
@@ -123,9 +123,9 @@ impl ClientHost for ScriptedHost {
 }
 
 impl TestClient {
-    /// Answers one question in a later call. A form is answered with a value of its type, any other question with a
-    /// [`Response`]. Several answers are used in order, each for the first question it can answer. With clients of both
-    /// eras, each client uses every answer.
+    /// Adds an answer to one question in a later call. To answer a form, pass a value of the form's type; to answer any
+    /// other question, pass a [`Response`]. Answers are used in the order in which they were added, each for the first
+    /// question that it can answer. With clients for both eras, each client uses every answer.
     pub fn answer(&self, answer: impl Into<Response>) {
         let answer = answer.into();
         for side in &self.sides {
@@ -145,12 +145,12 @@ impl TestClient {
         }
     }
 
-    /// Returns the questions asked since the last call to this method, in order. With both eras, returns the modern
-    /// client's questions.
+    /// Returns the questions asked since the last call to this method, in order. With clients for both eras, returns
+    /// the modern client's questions.
     ///
     /// # Panics
     ///
-    /// Panics if the eras received different questions.
+    /// Panics if the clients for the two eras received different questions.
     #[must_use]
     pub fn asked(&self) -> Vec<Question> {
         let mut all = self

@@ -12,12 +12,12 @@ use crate::testing::TestClient;
 const UPDATE: &str = "UPDATE_SURFACE";
 
 impl TestClient {
-    /// Returns everything the server declares, as JSON: its instructions, and its tools, prompts, resources and
-    /// resource templates by name. The newest protocol version under test is used.
+    /// Returns, as JSON, everything the server declares: its instructions, and its tools, prompts, resources and
+    /// resource templates, each list sorted by name. The newest protocol version under test is used.
     ///
     /// The text changes only if the declarations in the program change. It does not depend on the server's version, the
-    /// order of definitions, or the resources returned by listing functions of templates, which are data. The `check
-    /// --surface` command reads and writes the same format.
+    /// order of definitions, or the resources returned by the listing functions of templates, because those are data.
+    /// The `check --surface` command reads and writes the same format.
     pub async fn surface(&self) -> String {
         self.newest_surface().await.to_text()
     }
@@ -35,7 +35,7 @@ impl TestClient {
     ///
     /// # Panics
     ///
-    /// Panics if they differ, or if the file cannot be read or written.
+    /// Panics if the surface differs from the file, or if the file cannot be read or written.
     pub async fn assert_surface(&self, path: impl AsRef<Path>) {
         let (path, surface) = (path.as_ref(), self.newest_surface().await);
         let text = surface.to_text();

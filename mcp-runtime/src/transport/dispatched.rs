@@ -1,4 +1,4 @@
-//! Implements the protocol of a channel with the dispatcher.
+//! Implements a channel's protocol on top of the dispatcher.
 
 use std::sync::Arc;
 use std::task::Poll;

@@ -10,11 +10,12 @@ use tokio::net::TcpListener;
 use crate::telemetry::Origin;
 use crate::transport::{Connection, Transport};
 
-/// Serves each TCP connection as a client, unencrypted and without authentication, so listen on a loopback address.
+/// Serves each TCP connection as a client. Connections are neither encrypted nor authenticated, so listen on a loopback
+/// address.
 ///
 /// A web page can also reach loopback addresses, but it speaks only HTTP. For this reason, a connection that starts
-/// with anything but `{` or `[` is closed without a response, and a connection that later sends a line that is not JSON
-/// accepts no more input.
+/// with anything other than `{` or `[` is closed without a response, and a connection that later sends a line that is
+/// not JSON accepts no more input.
 impl Transport for TcpListener {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         let accepted = TcpListener::accept(self).await;
@@ -29,7 +30,7 @@ impl Transport for TcpListener {
 
 /// Serves each connection to a local socket as a client. Access is controlled by the permissions of the socket's file.
 ///
-/// As on TCP, input that is not JSON ends the connection.
+/// As with TCP, input that is not JSON ends the connection.
 #[cfg(unix)]
 impl Transport for tokio::net::UnixListener {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {

@@ -18,7 +18,7 @@ pub struct Memory {
     caller: Caller,
 }
 
-/// Creates a transport for one client in the same process, and the client's side of it, which is a stream of lines.
+/// Creates a transport for one client in the same process. Also returns the client's side, which is a stream of lines.
 ///
 /// The client is trusted ([`Caller`]) unless [`Memory::with_principal`] sets the principal on whose behalf it acts.
 /// Dropping the client's side ends the server.
@@ -32,7 +32,7 @@ pub fn memory() -> (Memory, DuplexStream) {
     (memory, client)
 }
 
-/// Creates a transport for several clients in the same process, and the clients' sides of it.
+/// Creates a transport for several clients in the same process. Also returns each client's side.
 #[cfg(any(feature = "cli", feature = "testing"))]
 pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStream>) {
     let pairs = (0..clients).map(|_| tokio::io::duplex(BUFFER));

@@ -42,8 +42,8 @@ use crate::telemetry::Origin;
 ///
 /// **Open**: implement it for any medium that carries bytes in both directions, reliably and in order. Messages are
 /// lines, each consisting of one JSON-RPC message (or, in protocol version 2025-03-26, one array of messages) followed
-/// by a line feed. Each connection is one client, with its own handshake, request ids and subscriptions. A client
-/// cancels a call with `notifications/cancelled`. When its connection ends, running calls may finish within
+/// by a line feed. Each connection serves one client, with its own handshake, request ids and subscriptions. A client
+/// cancels a call with `notifications/cancelled`. When a connection ends, running calls may finish within
 /// [`limits.calls.drain_timeout`](crate::Limits) and are dropped after that.
 ///
 /// ```
@@ -71,14 +71,14 @@ pub trait Transport: Send + 'static {
     /// descriptors or memory. In these cases, the server tries again.
     fn accept(&mut self) -> impl Future<Output = Option<io::Result<Connection>>> + Send;
 
-    /// Returns the maximum number of concurrent clients. Default 1,024. While the maximum is reached, no further client
-    /// is accepted.
+    /// Returns the maximum number of concurrent clients. Default 1,024. While this many clients are connected, no more
+    /// are accepted.
     fn max_connections(&self) -> usize {
         1_024
     }
 }
 
-/// A connection to one client, as bytes in both directions.
+/// A connection to one client, which carries bytes in both directions.
 ///
 /// A connection ends at the first line that is not JSON, and immediately if its first byte cannot start a message.
 /// Otherwise, a web page could make a browser send a request to any port on its machine, and the server would handle
@@ -89,7 +89,7 @@ pub struct Connection {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     /// `true` if the connection continues after lines that are not JSON.
     forgiving: bool,
-    /// Origin of its messages, for telemetry.
+    /// Origin of the connection's messages, for telemetry.
     origin: Origin,
     caller: Caller,
 }
@@ -116,13 +116,13 @@ impl Connection {
         Self::new(reader, writer)
     }
 
-    /// Sets the origin of its messages.
+    /// Sets the origin of the connection's messages.
     fn with_origin(self, origin: Origin) -> Self {
         Self { origin, ..self }
     }
 
-    /// Sets the principal that uses the connection. Take it from a source that the client cannot forge, such as the
-    /// certificate of a TLS client or the user at the other end of a local socket.
+    /// Sets the principal that uses the connection. Take it from a source that the client cannot forge, such as a TLS
+    /// client certificate or the user at the other end of a local socket.
     ///
     /// By default, the caller is anonymous and has no scopes.
     #[must_use]
@@ -133,7 +133,7 @@ impl Connection {
         }
     }
 
-    /// Lets the client do everything. Scopes do not apply, as over standard input and output.
+    /// Gives the client full access. Scopes do not apply, as with standard input and output.
     #[must_use]
     pub fn trusted(self) -> Self {
         Self {

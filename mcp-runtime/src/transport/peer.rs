@@ -1,5 +1,5 @@
-//! The interface that the engine of a channel requires from the protocol. It separates the transfer of messages from
-//! their meaning.
+//! The interface through which a channel's engine uses the protocol. It separates the transfer of messages from their
+//! meaning.
 //!
 //! The engine depends only on [`Peer`], so that its tests can drive it without a server. Outside of tests, the only
 //! implementation is the dispatcher's, in `dispatched`.
@@ -27,9 +27,9 @@ pub(crate) enum MessageVerdict<C> {
     Cancel(RequestId),
 }
 
-/// The protocol, as the engine sees it.
+/// The protocol, as seen by the engine.
 pub(crate) trait Peer: Send + Sync + 'static {
-    /// The negotiated state of one channel.
+    /// A channel's negotiated state.
     type Session: Send + 'static;
     type Message<'m>;
     /// An initially empty cache that speeds up parsing the messages of one channel.
@@ -47,7 +47,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
     fn is_blocking(&self) -> bool;
     fn open(self: &Arc<Self>, caller: Caller, wake: Wake) -> Self::Session;
 
-    /// Parses a line. An error is the answer to send, with the id if it could be read.
+    /// Parses a line. An error contains the answer to send and, if it could be read, the id.
     fn parse<'m>(
         &self,
         text: &'m [u8],
@@ -76,7 +76,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
         call: Self::Call<'_>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
     ) -> CallProgress<Self::Running, Self::Finished>;
-    /// Polls a call for the first time, with a waker that does nothing, because the call is then either polled again
+    /// Polls a call for the first time with a waker that does nothing, since the call is then either polled again
     /// immediately or dropped. Runs user code.
     fn first_poll(running: &mut Self::Running) -> Poll<Self::Finished> {
         Pin::new(running).poll(&mut Context::from_waker(Waker::noop()))

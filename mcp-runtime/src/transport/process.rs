@@ -10,27 +10,27 @@ use crate::limits::Limits;
 use crate::transport::signals;
 use crate::transport::watchdog::{Last, Watchdog};
 
-/// Time that a process may take to end in addition to `limits.calls.drain_timeout`. This is longer than writing the
-/// last bytes may take.
+/// Time that a process may take to end in addition to `limits.calls.drain_timeout`. This is longer than the time
+/// allowed for writing the last bytes.
 const OVERTIME: Duration = Duration::from_secs(2);
 /// Number of checks for handlers that are still blocking threads, and the pause after each check.
 const LOOKS: usize = 20;
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Ends the process in an orderly way after a first signal and immediately after a second one. Also ends it if a drain
-/// takes too long because handlers block all workers of the runtime. Has no further effect once dropped.
+/// Ends the process gracefully after the first signal and immediately after the second. Also ends it if a drain takes
+/// too long because handlers block all of the runtime's workers. Has no further effect once dropped.
 pub(crate) struct Process {
     pub(super) watchdog: Watchdog,
     _signals: signals::SignalListener,
 }
 
 impl Process {
-    /// Takes over the process. `hung_up` returns `true` if the only client has disconnected; it is needed when no
+    /// Takes control of the process. `hung_up` returns `true` if the only client has disconnected; it is needed when no
     /// thread is free to read the end of input.
     ///
     /// # Errors
     ///
-    /// Fails if listening for signals fails or if no further thread can be started.
+    /// Fails if listening for signals fails or if a thread cannot be started.
     pub(crate) fn own(
         limits: &Limits,
         shutdown: &CancellationToken,

@@ -18,14 +18,14 @@ use crate::transport::{Transport, duplex};
 /// Time to wait when the process is out of descriptors or memory.
 pub(crate) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
-/// Serves clients until the transport has no more of them or `shutdown` is cancelled, then waits until all of them have
-/// been served.
+/// Serves clients until the transport yields no more of them or `shutdown` is cancelled, and then waits until all
+/// current clients have been served.
 ///
 /// Dropping the future drops all connections and their calls.
 ///
 /// # Errors
 ///
-/// Fails if no further client can be accepted, or if the only connection of a transport failed.
+/// Fails if no further client can be accepted or if the only connection from a transport fails.
 pub(crate) async fn serve<P: Peer, T: Transport>(
     transport: T,
     dispatcher: Arc<P>,
@@ -86,7 +86,7 @@ async fn serve_watched<P: Peer, T: Transport>(
 }
 
 /// Like [`serve`], but for a server that owns its process. The first stop signal starts the shutdown, and a second one
-/// ends the process immediately. A drain that takes too long because handlers block all workers of the runtime also
+/// ends the process immediately. A drain that takes too long because handlers block all of the runtime's workers also
 /// ends the process.
 ///
 /// The second result is `true` if handlers are still blocking threads. Dropping the runtime would wait for them.
@@ -111,7 +111,7 @@ pub(crate) async fn serve_process<P: Peer, T: Transport>(
     (served, is_stuck(is_inside).await)
 }
 
-/// Logs a connection that failed, and returns its error.
+/// Logs a failed connection and returns its error.
 fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Error> {
     match ended {
         Ok(Ok(())) => None,
@@ -126,7 +126,7 @@ fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Err
     }
 }
 
-/// Returns `true` if further clients can be accepted in spite of this error.
+/// Returns `true` if further clients can be accepted despite this error.
 pub(crate) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
@@ -202,7 +202,7 @@ mod tests {
         server.await.unwrap().unwrap();
     }
 
-    /// Yields the clients that are sent to it, at most two at a time. Records calls to `accept`.
+    /// Yields the clients sent to it, at most two at a time. Records calls to `accept`.
     struct Two(mpsc::Receiver<io::Result<DuplexStream>>, Arc<AtomicBool>);
 
     impl Transport for Two {
@@ -224,7 +224,7 @@ mod tests {
         let fake = Fake::new(Limits::default());
         let transport = Two(receiver, Arc::clone(&asked));
         let server = tokio::spawn(serve(transport, fake, CancellationToken::default()));
-        // An error of a single client does not end the server.
+        // An error from a single client does not end the server.
         sender
             .send(Err(io::ErrorKind::ConnectionAborted.into()))
             .await

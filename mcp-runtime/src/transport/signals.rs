@@ -11,7 +11,7 @@ use crate::transport::watchdog::Waking;
 
 /// Completes when the process is asked to stop: on Unix by SIGTERM or SIGINT (Ctrl-C), on Windows by Ctrl-C.
 ///
-/// Use this in programs that do the serving themselves, such as one that mounts the server in axum. It is not needed
+/// Use this in a program that does the serving itself, such as one that mounts the server in axum. It is not needed
 /// with `--http`.
 ///
 /// ```no_run
@@ -48,7 +48,7 @@ impl SignalListener {
     ///
     /// # Errors
     ///
-    /// Fails if listening for signals fails or if no further thread can be started.
+    /// Fails if listening for signals fails or if a thread cannot be started.
     pub(super) fn start(shutdown: &CancellationToken, waking: &Arc<Waking>) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let signals = {
@@ -87,7 +87,7 @@ impl SignalListener {
     }
 }
 
-/// Acts on the signals. Returns only if it can no longer listen for them.
+/// Handles the signals. Returns only if it can no longer listen for them.
 async fn heed(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
     match signals.next().await {
         Ok(_) => shutdown.cancel(),

@@ -1,13 +1,13 @@
 //! Keeps channels running while a handler blocks the thread that runs it.
 //!
-//! Calls are polled once by the task that leads their channel. If that poll does not return, no task reads the channel
-//! any more. The watchdog detects this after a few milliseconds and has another task take the lead. It also keeps
-//! tokio's I/O driver running: on the multi-thread runtime, the blocked worker may be the one that took an event from
-//! the driver. All other workers then sleep on a condition variable, and no socket, pipe or timer of the process makes
-//! progress until one of them wakes. Spawning an empty task wakes one of them.
+//! Calls are polled once by the task that leads their channel. If that poll does not return, no task is left to read
+//! the channel. The watchdog detects this after a few milliseconds and has another task take the lead. It also keeps
+//! tokio's I/O driver running: on the multi-thread runtime, the blocked worker may have just taken an event from the
+//! driver, in which case all other workers are asleep on a condition variable, and no socket, pipe or timer of the
+//! process makes progress until one of them wakes. Spawning an empty task wakes one of them.
 //!
-//! While all workers are blocked, no timer of the runtime fires either. For a server that owns its process, the last
-//! resort ([`Last`]) is to end the process.
+//! While all workers are blocked, none of the runtime's timers fire either. For a server that owns its process, the
+//! last resort ([`Last`]) is to end the process.
 //!
 //! Limits: a current-thread runtime has no second thread that could take the lead, and a runtime with N workers can
 //! cope with N - 1 blocked ones.
@@ -92,8 +92,8 @@ impl Beat {
 /// A channel that the watchdog supervises.
 pub(crate) trait Watched: Send + Sync {
     fn beat(&self) -> &Beat;
-    /// Takes over the lead because the leader is still in the same user code as at the last check, when its beat was
-    /// `seen`.
+    /// Takes over the lead. Called when the leader is still in the same user code as at the last check, when its beat
+    /// was `seen`.
     fn take_over(self: Arc<Self>, seen: u64);
 }
 
@@ -135,11 +135,11 @@ impl std::fmt::Debug for Waking {
 }
 
 impl Watchdog {
-    /// Starts to supervise channels whose tasks run on this runtime. With `last`, also ends the process if necessary.
+    /// Starts supervising channels whose tasks run on this runtime. With `last`, also ends the process if necessary.
     ///
     /// # Errors
     ///
-    /// Fails if no further thread can be started.
+    /// Fails if a thread cannot be started.
     pub(crate) fn start(runtime: Handle, last: Option<Last>) -> io::Result<Self> {
         let waking = Arc::new(Waking {
             asleep: AtomicBool::new(false),
@@ -204,7 +204,7 @@ impl Waking {
         lock(&self.ending).is_some()
     }
 
-    /// Returns `true` if the process should already have ended. The runtime has not run anything since `ran`.
+    /// Returns `true` if the process should already have ended. The runtime has run nothing since `ran`.
     fn is_process_overdue(&self, ran: Instant) -> bool {
         let Some(last) = &self.last else { return false };
         let Some(within) = last.within else {

@@ -1,6 +1,7 @@
-//! Bounds on the work and the findings of a check.
+//! Bounds on a check's work and on the number of faults that it collects.
 
-/// Maximum number of steps for a value. Each visited schema takes one step; long strings and large lists take more.
+/// Maximum number of steps for checking a value. Each visited schema takes one step; long strings and large lists take
+/// more.
 pub(super) const STEPS: u32 = 500_000;
 
 /// Maximum nesting depth of schemas while a value is checked.

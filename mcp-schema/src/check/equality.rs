@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::constraint::{Bound, whole};
 
-/// Returns `true` if a value has the type, or one of the types, given by the keyword `type`.
+/// Returns `true` if a value has the type, or one of the types, that the keyword `type` specifies.
 pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
     match expected {
         Value::Array(names) => names.iter().any(|name| is_of_type(name, value)),

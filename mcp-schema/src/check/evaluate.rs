@@ -43,7 +43,7 @@ pub(super) struct Check<'s> {
 
 impl<'s> Check<'s> {
     /// Checks a value and returns the evaluated properties and items. `found` may already contain earlier faults; only
-    /// those that this call adds count as failures.
+    /// faults added by this call count as failures.
     pub(super) fn schema<'v>(
         &mut self,
         schema: &'s Value,

@@ -1,4 +1,4 @@
-//! Collects the faults that a check finds, and chooses which to report if no branch of a choice fits.
+//! Collects the faults that a check finds and, if a value matches no branch of a choice, chooses which ones to report.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::explain::{About, Fault, either, push_token, quote, unknown_value};
 /// The position of a value, as a linked list on the stack. It is converted to a JSON pointer only if there is a fault.
 pub(super) enum ValuePath<'a> {
     Root,
-    /// The root of an argument object. Messages call its properties arguments.
+    /// The root of an argument object. Messages refer to its properties as arguments.
     Arguments,
     Key(&'a ValuePath<'a>, &'a str),
     Index(&'a ValuePath<'a>, usize),
@@ -88,8 +88,8 @@ impl RawFault {
     }
 }
 
-/// Explains why a value matches none of the branches: lists the types or values that the branches allow, or the faults in the closest
-/// branch.
+/// Explains why a value matches none of the branches. Lists the types or values that the branches allow, or the faults
+/// in the closest branch.
 pub(super) fn explain_choice(
     mut failed: Vec<Vec<RawFault>>,
     path: &ValuePath<'_>,
@@ -156,7 +156,7 @@ pub(super) fn explain_choice(
         found.extend(merged);
         return;
     }
-    // Otherwise, prefer a branch whose tag fits; among several, choose the branch with the fewest faults.
+    // Otherwise, prefer a branch whose tag matches; among several, choose the branch with the fewest faults.
     let forms = failed.len();
     let best = failed
         .into_iter()

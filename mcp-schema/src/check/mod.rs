@@ -2,11 +2,11 @@
 //!
 //! Implements JSON Schema 2020-12 without network access: all assertions and applicators of the dialect are supported,
 //! but references are followed only within the document. Unsupported schemas are rejected when the validator is
-//! created, rather than ignored when it runs. `format` is an annotation, which is the default in this dialect. Work is
-//! bounded, so neither a hostile value nor a recursive schema can keep the validator busy.
+//! created, rather than ignored when it runs. As is the default in this dialect, `format` is only an annotation. Work
+//! is bounded, so that neither a hostile value nor a recursive schema can keep the validator busy.
 //!
-//! [`generate`](crate::generate) creates the schemas, and [`explain`](crate::explain) words the faults. Callers decide
-//! how to respond to them.
+//! [`generate`](crate::generate) creates the schemas, and [`explain`](crate::explain) writes the messages that describe
+//! faults. Callers decide how to respond to them.
 //!
 //! Specification: <https://json-schema.org/draft/2020-12>.
 
@@ -59,7 +59,7 @@ impl Validator {
         self.run(&self.0.schema, value, &ValuePath::Root)
     }
 
-    /// Returns all faults in the output of a tool, given the length of its JSON. The step budget grows with the length,
+    /// Returns all faults in a tool's output, given the length of its JSON. The step budget grows with the length,
     /// because only the author controls the output.
     #[must_use]
     pub fn check_output(&self, value: &Value, length: usize) -> Vec<Fault> {
@@ -70,13 +70,14 @@ impl Validator {
         self.run_with(steps, false, &self.0.schema, value, &ValuePath::Root)
     }
 
-    /// Returns all faults in the arguments of a call.
+    /// Returns all faults in a call's arguments.
     #[must_use]
     pub fn check_arguments(&self, arguments: &Value) -> Vec<Fault> {
         self.run(&self.0.schema, arguments, &ValuePath::Arguments)
     }
 
-    /// Returns all faults in the value of a single argument. The validator's schema is the schema of that argument.
+    /// Returns all faults in the value of a single argument. The validator must have been created from that argument's
+    /// schema.
     #[must_use]
     pub fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
         self.run(

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// A bound of a range, or a number compared with one. Whole numbers stay exact.
+/// A range bound, or a number to compare with a bound. Whole numbers stay exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// A whole number.
@@ -14,7 +14,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Converts a JSON number. Whole numbers may be written with a fraction of zero, as in `1.0`.
+    /// Converts a JSON number. Whole numbers may be written with a zero fraction, as in `1.0`.
     pub(crate) fn of(number: &Number) -> Self {
         match whole(number) {
             Some(whole) => Self::Integer(whole),
@@ -60,7 +60,7 @@ impl Bound {
     }
 }
 
-/// Returns the value of a keyword that specifies a count, which may be written with a fraction of zero.
+/// Returns the value of a keyword that specifies a count. The count may be written with a zero fraction.
 pub(crate) fn count(value: &Value) -> Option<usize> {
     let Value::Number(number) = value else {
         return None;
@@ -88,7 +88,7 @@ pub(crate) fn whole(number: &Number) -> Option<i128> {
     None
 }
 
-/// Returns `true` if the number is a multiple of the divisor, including fractions such as 0.1.
+/// Returns `true` if the number is a multiple of the divisor. Both may be fractions such as 0.1.
 pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
     if let (Some(number), Some(divisor)) = (whole(number), whole(divisor)) {
         return divisor != 0 && number % divisor == 0;
@@ -108,7 +108,7 @@ pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
     quotient.is_finite() && quotient.fract() == 0.0
 }
 
-/// Returns the digits of the number as a whole number, together with the number of decimal places.
+/// Returns the digits of the number as an integer, together with the number of decimal places.
 fn decimal(number: &Number) -> Option<(i128, u32)> {
     let text = number.to_string();
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {

@@ -13,7 +13,7 @@ pub(crate) const PATTERN: &str = "pattern";
 /// Maximum length of a pattern, in bytes.
 const MAX_LENGTH: usize = 4096;
 
-/// Compiles a pattern with the semantics of JSON Schema: it is unanchored and matches Unicode scalar values. Matching
+/// Compiles a pattern with JSON Schema semantics: the pattern is unanchored and matches Unicode scalar values. Matching
 /// takes linear time.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MAX_LENGTH {
@@ -31,7 +31,7 @@ pub(crate) fn mismatch(text: &str, pattern: &str) -> String {
     format!("{received} does not match the pattern `{pattern}`")
 }
 
-/// Translates ECMA-262 syntax into the syntax of the regex engine wherever the two differ.
+/// Translates ECMA-262 syntax into the regex engine's syntax wherever the two differ.
 fn translate(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();

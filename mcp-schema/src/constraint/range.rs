@@ -4,7 +4,7 @@ use serde_json::Number;
 
 use super::Bound;
 
-/// A keyword that sets a bound for numbers.
+/// A keyword that sets a bound on numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RangeKeyword {
     Minimum,

@@ -1,4 +1,4 @@
-//! Tests that constraints give the same verdict on the text of a value as on the value itself.
+//! Tests that constraints give the same verdict for the text of a value as for the value itself.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Enforces constraints on the JSON text of a value, independently of its type.
+//! Enforces constraints on the JSON text of a value, regardless of the value's type.
 
 use std::borrow::Cow;
 
@@ -80,7 +80,7 @@ impl TextConstraints {
             || self.items.is_some()
     }
 
-    /// Returns `true` if a value, known to be valid JSON, satisfies the constraints.
+    /// Returns `true` if a value satisfies the constraints. The text must be valid JSON.
     #[inline]
     #[must_use]
     pub fn holds(&self, json: &str) -> bool {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use crate::constraint::{Bound, Constraints, Counted, PATTERN, RangeKeyword, compile};
 use crate::query::allows;
 
-/// Merges the constraints from `#[arg(…)]` into a schema. Reports constraints that do not apply to the schema in
-/// `problems`.
+/// Merges the constraints from `#[arg(…)]` into a schema. Adds a message to `problems` for each constraint that does
+/// not apply to the schema.
 pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems: &mut Vec<String>) {
     let any_number = allows(schema, "number") || allows(schema, "integer");
     let (text, list) = (allows(schema, "string"), allows(schema, "array"));

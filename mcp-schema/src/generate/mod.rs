@@ -20,7 +20,7 @@ use crate::constraint::Constraints;
 use constrain::constrain;
 use normalise::{Null, boolean, normalise};
 
-/// Returns the schema of a result, simplified for clients: references are inlined where possible, but `null` is kept.
+/// Returns the schema for a result, simplified for clients: references are inlined where possible, but `null` is kept.
 pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
     let mut generator = settings().for_serialize().into_generator();
     let mut schema = make(&mut generator)?.to_value();
@@ -33,7 +33,7 @@ pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option
     Some(schema)
 }
 
-/// A property of an object: its type and the options that its author chose.
+/// A property of an object, with its type and the options chosen by its author.
 #[derive(Debug)]
 pub struct Property<'p> {
     /// The name, for use in messages.
@@ -63,7 +63,7 @@ impl Default for Properties {
 }
 
 impl Properties {
-    /// Returns the schema of a property, including all its options. Reports mistakes in `problems`.
+    /// Returns the schema for a property, with all its options applied. Reports mistakes in `problems`.
     pub fn property(&mut self, property: Property<'_>, problems: &mut Vec<String>) -> Value {
         let mut schema = self.flattened(property.schema, property.description);
         let before = problems.len();
@@ -83,7 +83,7 @@ impl Properties {
         schema
     }
 
-    /// Returns the schema of a type whose properties become properties of the object itself.
+    /// Returns the schema for a flattened type, whose properties become properties of the containing object.
     pub fn flattened(
         &mut self,
         schema: fn(&mut SchemaGenerator) -> Option<Schema>,
@@ -143,7 +143,7 @@ fn add_definitions(root: &mut Value, generator: &mut SchemaGenerator, null: Null
     }
 }
 
-/// Removes the title of a root schema if it is merely the name of the type and not a title that the author wrote.
+/// Removes the title of a root schema if it is merely the name of the type rather than a title written by the author.
 fn drop_type_title(schema: &mut Value) {
     if let Some(object) = schema.as_object_mut()
         && let Some(Value::String(title)) = object.get("title")

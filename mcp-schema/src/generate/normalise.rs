@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 /// The meaning of `null` at a position in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Null {
-    /// In an output: `null` is kept here and everywhere inside.
+    /// In an output, `null` is kept at this position and everywhere inside it.
     Kept,
-    /// In an optional input: the schema need not mention `null`, because the value can be omitted.
+    /// In an optional input, the schema need not mention `null`, because the value can be omitted.
     MeansAbsent,
-    /// In an input that cannot be omitted, such as an array item: `null` is a value like any other.
+    /// In an input that cannot be omitted, such as an array item, `null` is a value like any other.
     Value,
 }
 

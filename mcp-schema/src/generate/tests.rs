@@ -1,4 +1,4 @@
-//! The schemas of Rust types, as a model sees them.
+//! Tests the schemas generated for Rust types, as a model sees them.
 #![allow(
     clippy::items_after_statements,
     clippy::needless_pass_by_value,

@@ -1,6 +1,6 @@
 //! "Did you mean" suggestions: finds the known name that is closest to an unknown one.
 //!
-//! A wrong suggestion costs a model more than no suggestion, so a name is suggested only if it is at most two edits
+//! A wrong suggestion is worse for a model than no suggestion, so a name is suggested only if it is at most two edits
 //! away and the edits change less than half of it.
 
 mod close;

@@ -136,7 +136,7 @@ impl Expression {
             };
             found.push((&variable.name, read));
         }
-        // The URI does not match if text remains that no variable takes.
+        // The URI does not match if any text remains that is not assigned to a variable.
         rest.is_none_or(str::is_empty).then_some(())
     }
 

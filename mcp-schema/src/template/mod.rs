@@ -1,4 +1,4 @@
-//! Matches URIs against URI templates (RFC 6570), which is the reverse of expansion.
+//! Matches URIs against URI templates (RFC 6570). Matching is the reverse of expansion.
 //!
 //! A template is parsed into literals and expressions. A URI is matched in one pass over the template: an expression
 //! ends at the first character that its values cannot contain, or where the following literal begins, and is never
@@ -46,9 +46,9 @@ struct Expression {
 struct Variable {
     name: String,
     explode: bool,
-    /// Set if the parameter is a list, in which case the values are kept separate in a JSON array.
+    /// Set if the parameter is a list. Its values are then kept separate in a JSON array.
     list: Option<ExplodedList>,
-    /// `true` if its values may lead out of a directory.
+    /// `true` if the variable's values may lead out of a directory.
     any_path: bool,
 }
 
@@ -107,7 +107,7 @@ impl Operator {
     }
 }
 
-/// The specificity of a template. The more of a URI a template fixes, the earlier it is tried.
+/// The specificity of a template. The more of a URI a template fixes, the earlier the template is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Specificity {
     literal: usize,

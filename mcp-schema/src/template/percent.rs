@@ -25,7 +25,7 @@ pub fn decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Percent-encodes a value in the same way as a variable, `{variable}`, in a URI template. ASCII letters, digits and
+/// Percent-encodes a value in the same way as the variable in the URI template `{variable}`. ASCII letters, digits and
 /// `-._~` are left unchanged. Source: RFC 6570, 3.2.2.
 #[must_use]
 pub fn percent_encode(value: &str) -> String {

@@ -1,5 +1,5 @@
-//! Checks the syntax of URIs and URI templates, in `const fn`s that are applied to attributes at compile time and to
-//! other definitions at run time.
+//! Checks the syntax of URIs and URI templates. The checks are `const fn`s that are applied to attributes at compile
+//! time and to other definitions at run time.
 //!
 //! Specification: RFC 3986 (schemes), RFC 6570 (templates).
 
@@ -134,7 +134,7 @@ pub const fn template_syntax(template: &str) -> RuleVerdict {
     RuleVerdict::HOLDS
 }
 
-/// Checks an expression between braces, which consists of an optional operator and variables separated by commas.
+/// Checks the text between a pair of braces: an optional operator, followed by variables separated by commas.
 const fn expression(template: &str, start: usize, end: usize) -> RuleVerdict {
     const WHAT: &str = "URI template `";
     let bytes = template.as_bytes();

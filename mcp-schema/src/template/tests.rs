@@ -1,4 +1,4 @@
-//! Tests the matching of URIs against templates, also as the inverse of expansion.
+//! Tests that URIs match templates as expected, and that matching is the inverse of expansion.
 
 use std::collections::BTreeMap;
 
@@ -246,7 +246,7 @@ proptest! {
         let read = UriTemplate::parse(&format!("a:{template}"));
         if let Ok(read) = read {
             let _ = read.matches(&uri);
-            // The parsed template represents the whole text.
+            // The parsed template accounts for all of the text.
             for name in read.variables() {
                 prop_assert!(template_has_variable(&template, name), "{}", name);
             }
@@ -257,7 +257,7 @@ proptest! {
     }
 }
 
-/// Checks each case: a string, and part of the expected message, which is empty if the string is valid.
+/// Checks each case: a string and part of the expected message. The message is empty if the string is valid.
 fn check_syntax(rule: fn(&str) -> RuleVerdict, cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         let verdict = rule(text);

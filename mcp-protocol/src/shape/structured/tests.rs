@@ -69,7 +69,7 @@ fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
             }),
             vec![json!("text")],
         ),
-        // A circular reference says nothing about the values.
+        // A circular reference does not constrain the values.
         (
             &json!({"$ref": "#"}),
             wrapped(&json!({"$ref": "#/properties/result"})),

@@ -1,4 +1,4 @@
-//! Signatures made by other implementations, and forgeries that must not pass for them.
+//! Signatures made by other implementations, and forgeries that must be rejected.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ const RS256: &str = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MT
 const ES256: &str = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
 /// RFC 8037, A.4; its payload is not an object.
 const EDDSA: &str = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
-// Made with another library and discarded keys.
+// Created with another library, using keys that have since been discarded.
 const PS256: &str = "eyJhbGciOiJQUzI1NiIsImtpZCI6InIiLCJ0eXAiOiJhdCtqd3QifQ.eyJpc3MiOiJqb2UifQ.3mgdtvpulLH5Kp98hbdcO4bI5obNdcPxJtb6N8Q1DK8XHQi4C2jIlIEwEp2JzjWu2PmsoeZ7d-FcdW5vw3A0h2fRs81n09K1vtzSLDoUsIc8vVPIGyV5tUGaeUnsepYWnqa4Pjs-9qLc68FuNJjG4KVKXPzRR25wN6w3z7hkhZnBteVQ4dsZXvMhWEGjF4pbMhvkUqvgHK4eTKu86C6_TIzVq5dijUw6YGn8xM6RqUiW4gVw2U3x_6noLYmBqZ_p3rKTaRVXvXePou6o6xclP5d4rRT6RwNSX_D3cmpk-QB3wMyHaoDL0w7m5CmE68yRxdS5d8Y_ZES--8cZAzsDZw";
 const ES384: &str = "eyJhbGciOiJFUzM4NCIsImtpZCI6ImUiLCJ0eXAiOiJKV1QifQ.eyJpc3MiOiJqb2UifQ.TGS4gMjogHzTnXILAgY4BAXpiXE5iKhbg-fn3-F1PNaRzd2K5vkQ-KksCjMydzWda0xN5yg78InKmmYJyF92CRFgDlo6z3QvkiTXvgyy36IdBeDWTsCQ8r01IlIUY9lk";
 
@@ -29,7 +29,7 @@ fn verify(text: &str) -> Result<Map<String, Value>, &'static str> {
     Token::read(text)?.verify(&keys())
 }
 
-/// The same token with another header.
+/// Returns the same token with a different header.
 fn with_header(token: &str, header: &Value) -> String {
     let (_, rest) = token.split_once('.').unwrap();
     format!("{}.{rest}", URL_SAFE_NO_PAD.encode(header.to_string()))
@@ -70,7 +70,7 @@ fn only_listed_ways_to_sign_count() {
         let token = with_header(RS256, &json!({"alg": name}));
         assert!(Token::read(&token).is_err(), "{name}");
     }
-    // The algorithm must fit the key, whatever the token says.
+    // The algorithm must match the key, regardless of what the token declares.
     for name in ["PS256", "RS384", "ES256", "EdDSA"] {
         let token = with_header(RS256, &json!({"alg": name}));
         assert_eq!(verify(&token), Err("the signature is invalid"), "{name}");

@@ -1,4 +1,4 @@
-//! The surface of a server, which is everything it declares, as text that changes only when the declarations do.
+//! A server's surface, which is everything it declares. Its text form changes only when the declarations change.
 
 pub(crate) mod compare;
 mod schema;
@@ -13,8 +13,8 @@ use crate::client::{InProcessClient, ListRequest};
 /// Everything a server declares: instructions, tools, prompts, resources and resource templates, each list sorted by name.
 ///
 /// Excludes details that can change while the program stays the same: the server's version, the order of definitions,
-/// and the resources that listing functions of templates return. Such resources are data, possibly of a single user,
-/// and listing them may require a database.
+/// and the resources returned by the listing functions of templates. Such resources are data, possibly belonging to a
+/// single user, and listing them may require a database.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Surface(Map<String, Value>);
 

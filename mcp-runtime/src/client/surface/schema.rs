@@ -1,8 +1,8 @@
-//! Checks that every value that matches one JSON Schema also matches another, and explains why some do not.
+//! Checks whether every value that matches one JSON Schema also matches another and, if not, explains why.
 //!
 //! A tool must not accept fewer values than before, so the old schema's values must match the new schema. Nor must it
-//! return more values, so the new schema's values must match the old one. Both are the same check with the schemas
-//! exchanged.
+//! return more values, so the new schema's values must match the old one. Both cases use the same check with the
+//! schemas swapped.
 //!
 //! A difference in a keyword that the check does not understand counts as a narrowing, because false alarms are better
 //! than missed changes. Descriptions and other annotations do not count.
@@ -15,9 +15,9 @@ use serde_json::Value;
 /// The direction in which values travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// From clients: values of the old schema must match the new one.
+    /// From clients to the server. Values that match the old schema must also match the new one.
     Input,
-    /// To clients: values of the new schema must match the old one.
+    /// From the server to clients. Values that match the new schema must also match the old one.
     Output,
 }
 
@@ -73,7 +73,7 @@ const BOUNDS: [(&str, bool); 10] = [
     ("maxProperties", false),
 ];
 
-/// Returns the reasons why some values of `from` do not match `to`; empty if all of them match.
+/// Returns the reasons why some values that match `from` do not match `to`; empty if all of them match.
 pub(super) fn narrowings(from: &Value, to: &Value, direction: Direction) -> Vec<String> {
     let mut walk = Walk {
         roots: (from, to),
@@ -253,7 +253,7 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// One of the alternatives of a schema.
+/// An alternative within a schema.
 #[derive(Debug)]
 enum Branch<'s> {
     Schema(&'s Value),

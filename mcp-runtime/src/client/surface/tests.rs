@@ -15,19 +15,19 @@ fn changes(old: Value, new: Value) -> Vec<String> {
     changes.iter().map(ToString::to_string).collect()
 }
 
-/// Returns the changes if the schema of a tool's arguments changes.
+/// Returns the changes reported when a tool's input schema changes.
 fn input(old: Value, new: Value) -> Vec<String> {
     let tool = |schema| json!({"tools": [{"name": "t", "inputSchema": schema}]});
     changes(tool(old), tool(new))
 }
 
-/// Returns the changes if the schema of one argument changes.
+/// Returns the changes reported when the schema of one argument changes.
 fn argument(old: Value, new: Value) -> Vec<String> {
     let schema = |property| json!({"type": "object", "properties": {"a": property}, "additionalProperties": false});
     input(schema(old), schema(new))
 }
 
-/// Returns the changes if the schema of a tool's output changes.
+/// Returns the changes reported when a tool's output schema changes.
 fn output(old: Value, new: Value) -> Vec<String> {
     let tool =
         |schema| json!({"tools": [{"name": "t", "inputSchema": {}, "outputSchema": schema}]});
@@ -209,7 +209,7 @@ fn an_argument_that_takes_less_breaks() {
         );
         assert_eq!(argument(narrow, wide), [WIDER], "{text}");
     }
-    // Neither accepts all that the other does.
+    // Neither schema accepts every value that the other accepts.
     assert_eq!(
         argument(json!({"const": "x"}), json!({"const": "y"})),
         ["breaking: tool `t`: /a: only `\"y\"` is now accepted, was `\"x\"`"]

@@ -1,4 +1,4 @@
-//! The transport of questions, as the context of a call needs it.
+//! The interface through which a call's context sends questions to the client.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::error::AskError;
 use crate::context::{CallId, OnceStore};
 use crate::types::{ClientFeature, InputRequest};
 
-/// Transports questions to the client; implemented by `dispatch`.
+/// Sends questions to the client. Implemented by `dispatch`.
 pub(crate) trait Asking: Send + Sync {
     /// Returns `true` if the client currently supports this kind of question.
     fn can(&self, feature: ClientFeature) -> bool;
@@ -20,7 +20,7 @@ pub(crate) trait Asking: Send + Sync {
     fn identify(&self, request: &InputRequest) -> QuestionKey;
     /// Returns the key that is sent on the wire for a name chosen by the author.
     fn key(&self, name: &str) -> String;
-    /// Sends the question or polls for its answer, which is the text of an arbitrary JSON value.
+    /// Sends the question or polls for its answer. The answer is JSON text and can contain any value.
     fn poll(
         &self,
         question: &mut CallQuestion,
@@ -33,9 +33,9 @@ pub(crate) trait Asking: Send + Sync {
 
     /// Returns the id of the call, which is the same in all of its rounds.
     fn call_id(&self) -> CallId;
-    /// Starts work that must run only once. Returns its result if an earlier round has already done it.
+    /// Starts work that must run only once. Returns its result if an earlier round has already completed it.
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
-    /// Finishes such work, with its result if it succeeded.
+    /// Ends work started by `begin_once` and records its result if it succeeded.
     fn end_once(&self, name: &str, result: Option<&str>);
     /// Returns the store for work that must run only once, if one is configured and applies to this call.
     fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
@@ -50,12 +50,12 @@ pub(crate) struct CallQuestion {
     pub(crate) rejected: u32,
 }
 
-/// The identity of a question.
+/// Identifies a question.
 #[derive(Clone, Debug)]
 pub(crate) struct QuestionKey {
     /// The key on the wire.
     pub(crate) key: String,
-    /// The digest of the question's content.
+    /// A digest of the question's content.
     pub(crate) digest: String,
     /// `true` if the author set the key, in which case it does not depend on the content.
     pub(crate) named: bool,
@@ -66,7 +66,7 @@ pub(crate) enum QuestionProgress {
     Not,
     /// Waiting for the response to the request with this id, until the timer fires.
     Waiting(u64, Pin<Box<Sleep>>),
-    /// To be returned to the client when the round ends.
+    /// Will be returned to the client when the round ends.
     Open,
     Over,
 }

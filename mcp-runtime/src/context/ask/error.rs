@@ -1,4 +1,4 @@
-//! Failures of questions to the client.
+//! Errors from questions to the client.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-/// The reason why a question was not answered. If propagated with `?`, it becomes the error that the model or client
-/// sees.
+/// The reason a question was not answered. If a handler propagates it with `?`, it becomes the error that the model or
+/// client sees.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AskError {
@@ -15,8 +15,8 @@ pub enum AskError {
     Declined,
     /// The user dismissed the question without making a choice.
     Cancelled,
-    /// The client does not support this kind of question. In the modern era, this is error -32021, which names the
-    /// missing capability.
+    /// The client does not support this kind of question. In modern protocol versions, this becomes error -32021, which
+    /// names the missing capability.
     Unsupported(ErrorObject),
     /// The client answered with an error.
     Failed {
@@ -56,7 +56,7 @@ impl fmt::Display for AskError {
 impl std::error::Error for AskError {}
 
 impl AskError {
-    /// Returns the protocol error to respond with, if this error is one.
+    /// Returns the protocol error to respond with, if this error maps to one.
     pub(crate) fn protocol(&self) -> Option<&ErrorObject> {
         match self {
             Self::Unsupported(error) if error.code == errors::MISSING_CAPABILITY => Some(error),

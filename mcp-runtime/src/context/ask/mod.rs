@@ -1,8 +1,9 @@
 //! Questions that a handler can ask the client at any point: elicitation, sampling and roots.
 //!
-//! A handler awaits an [`Ask`] without seeing how the question is transported. In the legacy era, the server sends a
-//! request and the handler waits for the response. In the modern era, the call returns its open questions and ends, and
-//! the handler runs again once the answers have arrived. The implementation of [`Asking`] chooses between the two.
+//! A handler awaits an [`Ask`] without knowing how the question reaches the client. In legacy protocol versions, the
+//! server sends a request and the handler waits for the response. In modern protocol versions, the call ends and
+//! returns its open questions, and the handler runs again once the answers have arrived. The implementation of
+//! [`Asking`] chooses between the two.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling, client/roots.
 
@@ -78,7 +79,8 @@ impl<T> Ask<T> {
         }
     }
 
-    /// Sets the key that identifies the question on the wire (2026-07-28 only). Defaults to a digest of its content.
+    /// Sets the key that identifies the question on the wire (2026-07-28 only). Defaults to a digest of the question's
+    /// content.
     ///
     /// If a key is reused within a call, a number is added to it. If the content of a question has changed when the
     /// handler runs again, the question is asked again, even under the same key.

@@ -14,7 +14,7 @@ use crate::types::{
 };
 
 impl Context {
-    /// Asks the user to fill in a form (elicitation); `T` derives [`Elicit`](macro@crate::Elicit).
+    /// Asks the user to fill in a form (elicitation). `T` must derive [`Elicit`](macro@crate::Elicit).
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -62,9 +62,9 @@ impl Context {
     /// entering secrets, making payments or giving consent on another site.
     ///
     /// An answer means only that the user agreed to open the URL, not that they have completed the interaction. Check
-    /// your own records to find out, and ask again if they have not. The URL must use `https:` (or `http:` if it points
-    /// to the local machine). It must contain no personal data and must not be pre-authenticated; the page must verify
-    /// that the user who opens it is the user who made this call.
+    /// your own records to find out whether they have, and ask again if not. The URL must use `https:` (or `http:` if
+    /// it points to the local machine). It must contain no personal data and must not be pre-authenticated; the page
+    /// must verify that the user who opens it is the user who made this call.
     ///
     /// Source: revisions from 2025-11-25, client/elicitation, "URL Mode".
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<()> {
@@ -87,8 +87,8 @@ impl Context {
     /// # }
     /// ```
     ///
-    /// A malformed answer immediately fails with [`AskError::Unusable`](crate::AskError::Unusable), because asking a
-    /// faulty client again would not help.
+    /// If the answer is malformed, the question immediately fails with
+    /// [`AskError::Unusable`](crate::AskError::Unusable), because asking a faulty client again would not help.
     ///
     /// Source: every revision, client/sampling. Deprecated in 2026-07-28.
     pub fn sample(&self, question: SamplingRequest) -> Ask<CreateMessageResult> {
@@ -102,9 +102,9 @@ impl Context {
         )
     }
 
-    /// Asks for the directories that the client works in (roots). The list may be empty. As with
-    /// [`sample`](Self::sample), a malformed answer immediately fails with
-    /// [`AskError::Unusable`](crate::AskError::Unusable).
+    /// Asks the client which directories it is working in (roots). The list may be empty. As with
+    /// [`sample`](Self::sample), the question immediately fails with [`AskError::Unusable`](crate::AskError::Unusable)
+    /// if the answer is malformed.
     ///
     /// Source: every revision, client/roots. Deprecated in 2026-07-28.
     pub fn roots(&self) -> Ask<Vec<Root>> {
@@ -119,8 +119,8 @@ impl Context {
         })
     }
 
-    /// Asks several questions at the same time, given as a tuple or a `Vec`. As soon as one of them fails, its error is
-    /// returned for all of them. If any of them may not be asked, none is sent.
+    /// Asks several questions, given as a tuple or a `Vec`, at the same time. As soon as one of them fails, its error
+    /// is returned. If any question may not be asked, none is sent.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -161,7 +161,7 @@ impl Context {
         self.asking().can(ClientFeature::Roots)
     }
 
-    /// Returns the id of the call. It is unique to the call and stays the same when the handler runs again with
+    /// Returns the id of the call. The id is unique to the call and stays the same when the handler runs again with
     /// answers.
     ///
     /// Use it for records and counters that must be kept per call.

@@ -6,8 +6,8 @@ use std::task::{Context as TaskContext, Poll};
 
 use crate::context::ask::{Ask, AskError};
 
-/// Several questions that [`Context::ask`](crate::Context::ask) can ask at the same time: a tuple of up to six, or a
-/// `Vec`. This trait is sealed.
+/// Several questions that [`Context::ask`](crate::Context::ask) can ask at the same time: a tuple of up to six
+/// questions, or a `Vec`. This trait is sealed.
 pub trait Questions: Send + sealed::Sealed {
     /// The answers, in the order of the questions.
     type Answers;
@@ -21,8 +21,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Polls one of several questions. Callers poll all questions each time, so that they are asked in the same round.
-/// Returns `true` if the question has been answered or has failed.
+/// Polls one of several questions. Callers poll every question each time so that all of them are asked in the same
+/// round. Returns `true` if the question has been answered or has failed.
 fn poll_one<T>(
     question: &mut Ask<T>,
     answer: &mut Option<T>,
@@ -51,7 +51,7 @@ macro_rules! questions {
 
             async fn answers(self) -> Result<Self::Answers, AskError> {
                 let ($(mut $question,)+) = self;
-                // If any question may not be asked, none is.
+                // If any question may not be asked, none is sent.
                 $($question.check()?;)+
                 $(let mut $answer = None;)+
                 poll_fn(|task| {

@@ -95,7 +95,7 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
                     let texts: Option<_> = values.iter().map(Value::as_str).collect();
                     texts.ok_or("contains a value that is not a string")?
                 }
-                // Sent by clients that do not support fields with several values.
+                // Clients that do not support fields with several values send a string instead.
                 Value::String(text) => {
                     let values = text.split(',').map(str::trim);
                     values.filter(|value| !value.is_empty()).collect()
@@ -113,7 +113,7 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
     }
 }
 
-/// Reads a number, which may be sent as a string. Converts a number such as `7.0` to an integer.
+/// Reads a number, which the client may have sent as a string. Converts a number such as `7.0` to an integer.
 fn read_number(value: &Value) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let number = match value {

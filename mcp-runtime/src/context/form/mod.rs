@@ -1,6 +1,6 @@
 //! Forms defined by types.
 //!
-//! The module `answer` validates answers.
+//! Answers are validated in the module `answer`.
 
 mod answer;
 
@@ -26,15 +26,15 @@ pub trait Elicit: Sized {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the answer is not acceptable; the form is then sent again.
+    /// If the answer is not acceptable, returns the reason. The form is then sent again.
     fn from_answer(answer: &Meta) -> Result<Self, String>;
 
-    /// Converts the value into the answer a user would give, for tests.
+    /// Converts the value into the answer that a user would give. Used in tests.
     fn to_answer(&self) -> Meta;
 }
 
-/// The type of a form field: `String`, numbers, `bool`, enums that derive [`Elicit`](macro@crate::Elicit), `Vec` of such
-/// enums, and `Option` of each.
+/// The type of a form field: `String`, numbers, `bool`, enums that derive [`Elicit`](macro@crate::Elicit), `Vec`s of
+/// such enums, and `Option`s of all of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a form: forms are flat",
     label = "not a field of a form",
@@ -46,7 +46,7 @@ pub trait FormField: Sized {
     /// `true` if the field may be left empty.
     const OPTIONAL: bool = false;
 
-    /// Returns the field, without title or description.
+    /// Returns the field without a title or description.
     fn field() -> Field;
 
     /// Converts the answer to the field into a value.
@@ -55,14 +55,14 @@ pub trait FormField: Sized {
     /// Converts the value into the answer for the field, or null if the field is left empty.
     fn to_value(&self) -> Value;
 
-    /// Returns the value for an empty field, if the field may be left empty.
+    /// Returns the value for a field that was left empty, or `None` if the field is required.
     #[must_use]
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// A choice among several values: an enum without data that derives [`Elicit`](macro@crate::Elicit).
+/// A choice among several values: an enum that derives [`Elicit`](macro@crate::Elicit) and whose variants hold no data.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a list item in a form",
     label = "not an enum that derives `Elicit`",
@@ -72,7 +72,7 @@ pub trait FormChoice: Sized {
     /// Returns all choices.
     fn choices() -> Vec<Choice>;
 
-    /// Converts a choice into its value; `None` if it is unknown.
+    /// Converts a choice into its value. Returns `None` if the choice is unknown.
     fn from_choice(value: &str) -> Option<Self>;
 
     /// Returns the choice for this value.

@@ -1,9 +1,9 @@
-//! The changes to lists so far, used when sessions are resumed.
+//! A record of the changes to lists so far, used when sessions are resumed.
 //!
-//! Changes are counted rather than timed because a clock may be set back. Counts from different sources cannot be
+//! Changes are counted rather than timed because clocks can be set back. Counts from different sources cannot be
 //! compared; a source is usually one process. A session with a count from another source is notified that every list
-//! has changed. This may be one notification too many, but no change is lost. Instances that shared a counter would be
-//! a single source.
+//! has changed. That notification may be unnecessary, but no change is lost. If instances shared a counter, they would
+//! form a single source.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,8 @@ use crate::protocol::encode::ListKind;
 /// The number of changes to lists up to some point in time, as counted by one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Version {
-    /// A random number; two sources have the same one with a probability of 1 in 2^32. Zero denotes an unknown source.
+    /// A random number. Two sources have the same number with a probability of 1 in 2^32. Zero denotes an unknown
+    /// source.
     source: u32,
     count: u32,
 }
@@ -29,7 +30,7 @@ impl Version {
     }
 }
 
-/// The changes to lists so far.
+/// A record of the changes to lists so far.
 pub(super) struct Versions {
     now: Version,
     lists: [History; 3],
@@ -40,8 +41,8 @@ pub(super) struct Versions {
 struct History {
     /// The count as of the most recent change visible to all callers.
     everybody: u32,
-    /// Later changes that are visible only to some callers, each with the count as of that change. At most
-    /// [`MOST`](Self::MOST).
+    /// Later changes that are visible only to some callers, each with the count as of that change. Contains at most
+    /// [`MOST`](Self::MOST) entries.
     some: VecDeque<(u32, Audience)>,
 }
 
@@ -98,7 +99,7 @@ impl Versions {
     /// Records a change to a list that is visible to the callers in `audience`.
     pub(super) fn note(&mut self, list: ListKind, audience: &Audience) {
         let Some(count) = self.now.count.checked_add(1) else {
-            // Because the source is new, every session is notified of all lists when it resumes.
+            // Because the source is new, every session is notified of changes to all lists when it resumes.
             *self = Self::default();
             return;
         };
@@ -136,7 +137,7 @@ mod tests {
         Principal::new("alice").with_scopes([scope]).into()
     }
 
-    /// Returns which lists this caller is notified of.
+    /// Returns, for each list, whether this caller is notified of a change.
     fn told(versions: &Versions, seen: Version, caller: &Caller) -> [bool; 3] {
         let audiences = versions.since(seen);
         audiences.map(|audience| audience.includes(caller))
@@ -184,7 +185,7 @@ mod tests {
         assert!(!told(&versions, second, &caller("a"))[0]);
         assert!(told(&versions, second, &caller("b"))[0]);
         assert!(!told(&versions, first, &caller("c"))[0]);
-        // The audience of a change is not kept forever.
+        // A change's audience is not kept forever.
         for _ in 0..History::MOST {
             versions.note(ListKind::Tools, &users("b"));
         }

@@ -1,15 +1,15 @@
 //! The canonical form of JSON: two texts have the same canonical form if and only if they are equivalent.
 //!
-//! Members are sorted by name. Names and strings are compared by their characters, however these are escaped. Numbers
-//! are compared by their exact value, in decimal digits and never as floating point. `1`, `1.0` and `10e-1` are the
-//! same number, and `-0` equals `0`, because a client may reformat numbers when it serializes them again.
+//! Members are sorted by name. Names and strings are compared by their characters, regardless of how they are escaped.
+//! Numbers are compared by their exact value, in decimal digits and never as floating point. `1`, `1.0` and `10e-1` are
+//! the same number, and `-0` equals `0`, because a client may reformat numbers when it serializes them again.
 //! `10000000000000000000000` and `10000000000000000000001` differ, because handlers can distinguish them.
 
 use std::borrow::Cow;
 
 use crate::jsonrpc::{plain_bytes, unquote, write_string};
 
-/// Maximum nesting depth. No message is nested as deeply.
+/// Maximum nesting depth. Messages are never nested this deeply.
 const DEPTH: u32 = 256;
 
 /// Marks text that is copied unchanged because it has no canonical form. No JSON text begins with this byte.
@@ -98,7 +98,7 @@ fn write_number(number: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// The text that remains to be read.
+/// The text still to be read.
 struct Reader<'a>(&'a str);
 
 impl<'a> Reader<'a> {

@@ -127,7 +127,7 @@ impl Seal {
     ///
     /// # Errors
     ///
-    /// If the state is refused, returns the reason.
+    /// Returns the reason if the state is refused.
     pub(crate) fn open(
         &self,
         binding: &[u8; 32],

@@ -32,7 +32,7 @@ pub(super) fn forgive(json: &str, schema: &Value) -> Vec<String> {
 
 /// Returns the JSON inside a string, if it is an object, array, number or boolean that this schema may expect.
 pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
-    // Intermediaries would not look inside a string for an argument that a header mirrors.
+    // Intermediaries would not look inside a string for an argument that is mirrored in a header.
     if holds_header(schema, DEPTH) {
         return None;
     }
@@ -50,7 +50,7 @@ pub(super) fn unquoted_inside(json: &str, schema: &Value) -> Option<String> {
     changed.then(|| without_fractions(&meant).unwrap_or(meant))
 }
 
-/// Writes a value with all quoted JSON inside it unquoted, and returns `true` if there was any.
+/// Writes a value, unquoting all quoted JSON inside it. Returns `true` if there was any.
 fn unquote(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
     let kind = json.as_bytes().first();
     let Some(depth) = depth.checked_sub(1) else {
@@ -111,7 +111,7 @@ fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> 
     changed
 }
 
-/// Returns `true` if a header mirrors a value nested inside the value that the schema describes.
+/// Returns `true` if the value described by the schema contains a value that is mirrored in a header.
 fn holds_header(schema: &Value, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return true;

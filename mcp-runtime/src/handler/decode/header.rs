@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// The schema keyword that names the header of a tool argument.
 pub(super) const HEADER: &str = "x-mcp-header";
 
-/// An argument that is mirrored by a header.
+/// An argument that is mirrored in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderArgument {
     /// The property names that lead from the argument object to the value.
@@ -14,8 +14,8 @@ pub(crate) struct HeaderArgument {
     pub(crate) header: String,
 }
 
-/// Finds the arguments that are mirrored by headers. A header can mirror only strings, booleans and integers that are
-/// reached through properties alone (HDR-06).
+/// Finds the arguments that are mirrored in headers. Only strings, booleans and integers that can be reached through
+/// properties alone can be mirrored (HDR-06).
 pub(crate) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
     let mut headers = Vec::new();
     walk_headers(schema, &mut Vec::new(), true, 0, &mut headers, problems);

@@ -1,8 +1,8 @@
 //! Decodes the argument object of a call into the slots of a function, in one scan.
 //!
 //! The object is split up here, and serde reads each value in place, straight into the slot of its parameter. Nothing
-//! is scanned twice, no key is copied, and no tree is built. If anything is wrong, the slow path starts over: it
-//! examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
+//! is scanned twice, no key is copied, and no tree is built. If the arguments are invalid, the slow path starts over:
+//! it examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
 //! schema.
 //!
 //! `mcp_schema` creates schemas and checks values against them.
@@ -43,10 +43,10 @@ use types::Types;
 /// them were given.
 const MOST: usize = 64;
 
-/// Maximum number of faults to collect; more would not help.
+/// Maximum number of errors to collect. Reporting more would not help.
 const FAULTS: usize = 100;
 
-/// The form in which the arguments of a function arrive.
+/// The form in which a function's arguments arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentStyle {
     /// As JSON of any type; unknown names are rejected.
@@ -124,7 +124,7 @@ impl Decoder {
         &self.arguments
     }
 
-    /// Returns the arguments that are mirrored by headers.
+    /// Returns the arguments that are mirrored in headers.
     #[cfg(feature = "http")]
     pub(crate) fn headers(&self) -> &[HeaderArgument] {
         &self.headers
@@ -132,12 +132,12 @@ impl Decoder {
 
     /// Fills the slots. There is one `Option<T>` per parameter, in order.
     ///
-    /// `arguments` is one JSON object; an empty string counts as an empty object. `context` is called only if a parameter
-    /// needs it and the arguments are valid.
+    /// `arguments` is one JSON object; an empty string counts as an empty object. `context` is called only if a
+    /// parameter needs it and the arguments are valid.
     ///
     /// # Errors
     ///
-    /// Returns all faults in the arguments or, if there are none, the error for the first injected value that is
+    /// Returns all errors in the arguments or, if there are none, the error for the first injected value that is
     /// unavailable.
     pub(crate) fn decode(
         &self,
@@ -162,8 +162,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// The fast path, which decodes the arguments of nearly all calls. Returns `false`, without a reason, if anything
-    /// is wrong.
+    /// The fast path, which decodes the arguments of nearly all calls. Returns `false`, without a reason, if the
+    /// arguments are invalid.
     fn decode_fast(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> bool {
         let mut given = 0_u64;
         let mut expected = 0_usize;
@@ -232,7 +232,8 @@ impl Decoder {
         self.flattened.iter().any(|known| known == name)
     }
 
-    /// Returns the position of the parameter with this name; most clients send arguments in order.
+    /// Returns the position of the parameter with this name. Tries `expected` first, because most clients send
+    /// arguments in order.
     fn position(&self, name: &str, expected: usize) -> Option<usize> {
         if self
             .wire

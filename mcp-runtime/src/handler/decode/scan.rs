@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use super::{FAULTS, plain};
 use crate::jsonrpc::plain_bytes;
 
-/// The reason why the argument object cannot be split.
+/// The reason the argument object cannot be split.
 #[derive(Debug)]
 pub(super) enum ScanError {
     NotAnObject,
@@ -69,7 +69,7 @@ pub(super) fn scan<'t>(
         }
         match bytes.get(at) {
             Some(b',') => at = space(at + 1),
-            // The text after the object is checked by the parser of the envelope.
+            // The envelope's parser checks the text after the object.
             Some(b'}') => return Ok(Some(at + 1)),
             _ => return Err(expected("`,` or `}`")),
         }
@@ -146,7 +146,7 @@ pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<
         entries.push((name, value));
         Ok(Some(length))
     });
-    // If the arguments are not JSON, only that fault is reported, because any others would be guesses.
+    // If the arguments are not JSON, only that error is reported, because any others would be guesses.
     scanned.map_err(|error| vec![error.fault()])?;
     let mut names = HashSet::with_capacity(entries.len());
     let twice = entries.iter().filter(|(name, _)| !names.insert(&**name));
@@ -201,8 +201,8 @@ impl<'de> serde::Deserialize<'de> for Borrowable<'de> {
 /// Returns the JSON pointer to the value that ends at or contains a position reported by serde, which counts lines and
 /// bytes from 1.
 ///
-/// At the end of an object or array, the position could refer to it or to its last member. In this case, the result is
-/// the object or array.
+/// At the end of an object or array, the position could refer either to the object or array itself or to its last
+/// member. In this case, the result points to the object or array.
 pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1));
     let start: usize = before.map(str::len).sum();
@@ -253,8 +253,8 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     pointer
 }
 
-/// The position of a scan in an object or array: the name and whether it was read since the last comma, or the index of
-/// the item.
+/// A scan's position in an object or array: either the name, along with whether it was read since the last comma, or
+/// the index of the item.
 enum ScanPosition<'t> {
     Name(Cow<'t, str>, bool),
     Index(usize),

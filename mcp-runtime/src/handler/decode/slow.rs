@@ -16,7 +16,7 @@ use super::scan::{entries, pointer_at};
 use super::{Decoder, FAULTS, Wire, plain, pointer_to};
 
 impl Decoder {
-    /// Decodes the arguments, corrects mistakes where possible, and collects all other faults.
+    /// Decodes the arguments, corrects mistakes where possible, and collects all other errors.
     pub(super) fn decode_slowly(
         &self,
         arguments: &str,
@@ -117,7 +117,7 @@ impl Decoder {
                 let Ok(forgiven) = serde_json::from_str::<Value>(&text) else {
                     continue;
                 };
-                // This is the intended value, but it violates a constraint, so the fault describes the violation.
+                // This is the intended value, but it violates a constraint, so the error describes the violation.
                 let is_unquoted = !forgiven.is_string() && value.is_string();
                 if (read || is_unquoted) && same_kind(&forgiven, schema) {
                     shown = forgiven;

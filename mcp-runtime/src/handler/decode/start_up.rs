@@ -19,7 +19,7 @@ impl Decoder {
     /// # Errors
     ///
     /// Returns all mistakes made by the author: defaults that cannot be decoded, constraints that do not suit a type,
-    /// invalid patterns and schemas, headers on arguments that no header can mirror, and duplicate names.
+    /// invalid patterns and schemas, headers for arguments that cannot be mirrored, and duplicate names.
     pub(crate) fn new(
         parameters: &'static [ParameterMeta],
         style: ArgumentStyle,
@@ -212,7 +212,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
         }
         Some(DefaultValue::Rust { json, .. }) => match json() {
             Ok(value) => value.to_string(),
-            // Already reported when the schema was created.
+            // This was already reported when the schema was created.
             Err(_) => return,
         },
         None => return,
@@ -226,7 +226,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
     }
 }
 
-/// Returns the options of `#[arg(…)]` that a value violates, each checked on its own.
+/// Returns the options of `#[arg(…)]` that a value violates, each checked individually.
 fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
     const NONE: Constraints = Constraints::NONE;
     let Constraints {

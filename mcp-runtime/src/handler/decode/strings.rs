@@ -38,7 +38,7 @@ impl Decoder {
         let mut out = String::from("{");
         for (name, text) in pairs {
             let wire = self.wire.iter().find(|wire| wire.name == name);
-            // Forms send an empty field if a value was omitted.
+            // Forms send an omitted value as an empty string.
             if wire.is_some_and(|wire| text.is_empty() && !wire.accepts_text && self.may_lack(wire))
             {
                 continue;
@@ -63,8 +63,8 @@ impl Decoder {
     }
 
     /// Like [`from_pairs`](Self::from_pairs), but skips values that cannot be decoded, because a completion has to work
-    /// with whatever has been filled in so far. Returns `None` if a required argument is missing from the rest, because
-    /// no completion is possible without it.
+    /// with the arguments filled in so far. Returns `None` if this leaves out a required argument, because no
+    /// completion is possible without it.
     #[allow(
         clippy::wrong_self_convention,
         reason = "named after its input; the decoder only defines the conversion"
@@ -111,7 +111,7 @@ impl Decoder {
 /// Pairs of names and strings.
 type Strings<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
 
-/// Returns the names and strings of an object of strings. `null` counts as absent.
+/// Returns the names and values in an object of strings. `null` counts as absent.
 ///
 /// # Errors
 ///

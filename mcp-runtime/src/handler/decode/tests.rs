@@ -1,4 +1,4 @@
-//! Decoding of arguments: accepted values, forgiven mistakes, and messages about all others.
+//! Tests for decoding arguments: accepted values, corrected mistakes, and messages about all other mistakes.
 #![allow(
     clippy::items_after_statements,
     reason = "each case is next to the type it tests"
@@ -491,7 +491,8 @@ proptest! {
             }
         }
         let Ok(text) = String::from_utf8(bytes) else { return Ok(()) };
-        // The envelope extracts the arguments, so only complete JSON arrives; absent arguments are an empty object.
+        // The envelope extracts the arguments, so the decoder receives only complete JSON. Absent arguments become an
+        // empty object.
         if serde_json::from_str::<&RawValue>(&text).is_err() {
             return Ok(());
         }

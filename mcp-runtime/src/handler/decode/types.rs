@@ -1,5 +1,5 @@
-//! Enforces the parts of a schema that the Rust type is more lenient about. For example, serde may accept a number for
-//! an amount that is a string in the schema, and it accepts an array of field values for any struct.
+//! Enforces the parts of a schema that the Rust type does not. For example, serde may accept a number where the schema
+//! requires a string, and it accepts an array of field values for any struct.
 //!
 //! Most parameters do not need this, because their types are known to accept exactly what their schema allows
 //! (`exact`). For the others, the schema is converted at start-up to a [`Shape`], against which the text of a value is

@@ -25,10 +25,10 @@ pub use prompt::DynamicPrompt;
 pub use resource::{DynamicResource, DynamicTemplate};
 pub use tool::DynamicTool;
 
-/// The arguments of a dynamic definition.
+/// The arguments passed to a dynamic handler.
 ///
-/// The arguments of a tool have already been validated against its input schema. For a prompt or template, every value
-/// is a string.
+/// For a tool, they have already been validated against the input schema. For a prompt or template, every value is a
+/// string.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments(pub Map<String, Value>);
 
@@ -37,7 +37,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// If the argument is absent or has a different type. The model receives the reason.
+    /// Returns an error if the argument is absent or has a different type. The model receives the reason.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, HandlerError> {
         let Some(value) = self.0.get(name) else {
             return Err(HandlerError::exposed(format_args!(
@@ -58,13 +58,13 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// If the arguments do not match the type. The model receives the reason.
+    /// Returns an error if the arguments do not match the type. The model receives the reason.
     pub fn parse<T: DeserializeOwned>(self) -> Result<T, HandlerError> {
         serde_json::from_value(Value::Object(self.0)).map_err(HandlerError::exposed)
     }
 }
 
-/// Calls a dynamic handler.
+/// A function that calls a dynamic handler.
 pub(crate) type DynamicRun = Arc<dyn Fn(Arguments, Context) -> Running + Send + Sync>;
 
 /// The handler of a dynamic definition and the options that do not appear in lists. All kinds use this type; options
@@ -168,7 +168,7 @@ macro_rules! builder {
             }
 
             /// Requires callers to have all of these scopes, in addition to any scopes already required. By default, no
-            /// scopes are required. Inserting the item fails if a scope is one that credentials can never contain.
+            /// scopes are required. Inserting the item fails if credentials can never contain one of the scopes.
             ///
             /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
             /// the required scopes. Scopes do not apply to trusted [`Caller`]s, such as those that connect through
@@ -179,8 +179,8 @@ macro_rules! builder {
                 self
             }
 
-            /// Makes the definition visible only to callers for whom the function returns `true`. For all other
-            /// callers, it does not exist. By default, the definition is visible to all callers.
+            /// Makes the definition visible only to callers for whom the function returns `true`. To all other callers,
+            /// it appears not to exist. By default, the definition is visible to all callers.
             ///
             /// The function runs at the start of every list request and call, so it must not block.
             #[must_use]

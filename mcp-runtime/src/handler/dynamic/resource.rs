@@ -63,7 +63,8 @@ pub struct DynamicTemplate {
 builder!(DynamicTemplate, template);
 
 impl DynamicTemplate {
-    /// Creates a resource template with this URI template (RFC 6570) and name. The handler receives the template's variables.
+    /// Creates a resource template with this URI template (RFC 6570) and name. The handler receives the values of the
+    /// template's variables.
     ///
     /// A URI does not match if a variable's value contains NUL, has a `..` segment, or begins with `/`, `\` or a drive
     /// letter, unless the variable accepts [any path](Self::any_path).

@@ -41,12 +41,12 @@ pub struct DynamicTool {
 builder!(DynamicTool, tool);
 
 impl DynamicTool {
-    /// Creates a tool. The name consists of 1 to 128 characters from `A-Z a-z 0-9 _ - .`, and the input schema must be
-    /// an object schema.
+    /// Creates a tool. The name must consist of 1 to 128 characters from `A-Z a-z 0-9 _ - .`, and the input schema must
+    /// be an object schema.
     ///
     /// The schema is served unchanged and enforced before the handler runs. In protocol version 2026-07-28, a string,
-    /// boolean or integer with `x-mcp-header` is mirrored over HTTP in the header that this key names. It must be
-    /// reachable through `properties` alone.
+    /// boolean or integer whose schema contains `x-mcp-header` is mirrored over HTTP in the header named there. The
+    /// value must be reachable through `properties` alone.
     pub fn new<F, R>(
         name: impl Into<String>,
         input_schema: Value,
@@ -81,7 +81,7 @@ impl DynamicTool {
         self
     }
 
-    /// Sets the hint that the tool does not modify anything.
+    /// Sets the hint that the tool does not modify any data.
     #[must_use]
     pub fn read_only(mut self, hint: bool) -> Self {
         self.hints().read_only_hint = Some(hint);

@@ -1,4 +1,4 @@
-//! Every form of listing function is accepted.
+//! Tests that every form of listing function is accepted.
 
 use super::*;
 

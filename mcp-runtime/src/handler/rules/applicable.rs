@@ -1,6 +1,6 @@
-//! The constraints that apply to the type of an argument.
+//! The constraints that apply to an argument's type.
 //!
-//! Each check fails at its caller, which is an assertion in the expansion of a macro.
+//! A failed check is reported at its caller, which is an assertion in a macro's expansion.
 
 #![expect(
     clippy::missing_panics_doc,

@@ -7,7 +7,7 @@ use super::RuleVerdict;
 use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 
-/// Checks the syntax of a template, and that a parameter exists for each variable.
+/// Checks that a template is well-formed and that a parameter exists for each variable.
 #[must_use]
 pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdict {
     let verdict = template_syntax(template);
@@ -115,7 +115,7 @@ pub const fn completed_argument(
     with_meant(&verdict, name, parameters, "it has ")
 }
 
-/// Appends the argument that `name` was probably meant to be or, if there is none, the names of all arguments.
+/// Appends the argument that the author probably meant by `name` or, if there is none, the names of all arguments.
 const fn with_meant(
     verdict: &RuleVerdict,
     name: &str,

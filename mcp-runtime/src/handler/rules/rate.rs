@@ -14,7 +14,7 @@ enum RateError {
     Zero,
     /// The unit of time is missing or unknown.
     Unit,
-    /// `burst` is not followed by a number above zero.
+    /// `burst` is not followed by a positive number.
     Burst,
 }
 
@@ -95,7 +95,7 @@ const fn parse_rate(text: &str) -> Result<Rate, RateError> {
     Err(RateError::Form)
 }
 
-/// Parses the whole number at `at`, and returns it together with the position after it. The number is `None` if there
+/// Parses the whole number at `at` and returns it together with the position after it. The number is `None` if there
 /// are no digits or the value is too large.
 const fn number(bytes: &[u8], mut at: usize) -> (Option<u32>, usize) {
     let start = at;

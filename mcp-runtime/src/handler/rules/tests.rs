@@ -2,7 +2,8 @@
 
 use super::{RuleVerdict, header, icon, media_type, scope, timestamp, tool_name};
 
-/// Checks each case: a string, and part of the expected message, which is empty if the string is valid.
+/// Checks each case, which consists of a string and part of the expected message. The message is empty if the string is
+/// valid.
 fn check(rule: fn(&str) -> RuleVerdict, cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         let verdict = rule(text);

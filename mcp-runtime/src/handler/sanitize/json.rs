@@ -6,10 +6,10 @@ use std::fmt;
 
 use crate::jsonrpc::{plain_bytes, unquote, write_string};
 
-/// The reason why JSON cannot be cleaned.
+/// The reason JSON cannot be cleaned.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unclean {
-    /// Two members of one object would get this name, and parsers would see only one of them.
+    /// Two members of one object would end up with this name, and parsers would keep only one of them.
     SameName(String),
     /// The text is not JSON that all readers accept.
     Unreadable,
@@ -26,7 +26,7 @@ impl fmt::Display for Unclean {
     }
 }
 
-/// The names in one object, each cleaned name with the original.
+/// Maps each cleaned name in an object to the original name.
 type Names = HashMap<String, String>;
 
 /// Returns the same JSON with its strings and names cleaned.
@@ -36,7 +36,7 @@ type Names = HashMap<String, String>;
 /// Returns an error if names that were different become equal, or if the text is not JSON that all readers accept.
 pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, Unclean> {
     let mut out = Vec::with_capacity(json.len());
-    // For each open bracket, the names read so far if it opens an object.
+    // One entry per open bracket. If the bracket opens an object, the entry holds the names read so far.
     let mut open: Vec<Option<Names>> = Vec::new();
     let mut names_come = false;
     let mut rest = json;
@@ -135,7 +135,7 @@ mod tests {
                 r#"{"secret":1,"a":{"***":2}}"#,
                 r#"{"***":1,"a":{"***":2}}"#,
             ),
-            // It occurred twice in the input.
+            // The name occurred twice in the input.
             (r#"{"secret":1,"secret":2}"#, r#"{"***":1,"***":2}"#),
         ] {
             assert_eq!(redacted(json).as_deref(), Ok(cleaned));

@@ -20,7 +20,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-/// Authenticates the requests to a server.
+/// Authenticates requests to a server.
 pub(in crate::http) struct Authentication {
     /// `None` if requests need no token.
     #[cfg(feature = "auth")]
@@ -28,7 +28,7 @@ pub(in crate::http) struct Authentication {
 }
 
 impl Authentication {
-    /// Creates the configured authentication and allows requests to the host of a protected server.
+    /// Creates the configured authentication. If the server is protected, also allows requests to its host.
     #[cfg_attr(
         not(feature = "auth"),
         expect(unused_variables, reason = "only protected servers have a host")
@@ -82,8 +82,8 @@ impl Authentication {
         Ok(None)
     }
 
-    /// Rejects a request for lack of the scopes named in the error: with 403 if the caller lacks some of them, or
-    /// 401 for an anonymous caller.
+    /// Rejects a request for lack of the scopes named in the error. The status is 403 for a known caller and 401 for an
+    /// anonymous one.
     pub(in crate::http) fn refuse(
         &self,
         caller: Option<&Principal>,
@@ -118,8 +118,8 @@ impl Authentication {
 
 #[cfg(feature = "auth")]
 impl Authentication {
-    /// Returns `true` if `path` is the path of a document for clients without a token; `endpoint` is the path of the
-    /// server.
+    /// Returns `true` if a document for clients without a token is published at `path`. `endpoint` is the server's
+    /// path.
     pub(in crate::http) fn publishes(&self, path: &str, endpoint: &str) -> bool {
         let protection = self.protection.as_ref();
         protection.is_some_and(|protection| protection.publishes(path, endpoint))

@@ -5,15 +5,15 @@
 use hyper::Uri;
 use hyper::header::{self, HeaderMap};
 
-/// Returns `true` if the query contains a token. Such a token is never used, because proxies and browsers could record
-/// it.
+/// Returns `true` if the query contains a token. Such a token is never used, because proxies and browsers may have
+/// recorded it.
 pub(super) fn has_token(uri: &Uri) -> bool {
     let names = uri.query().unwrap_or_default().split('&');
     let mut names = names.map(|pair| pair.split('=').next().unwrap_or_default());
     names.any(|name| name.eq_ignore_ascii_case("access_token"))
 }
 
-/// The `Authorization` header is malformed.
+/// The error for a malformed `Authorization` header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MalformedAuthorization;
 

@@ -1,6 +1,7 @@
-//! Challenges, which tell a caller without access how to get it, but not why its token was rejected.
+//! Challenges, which tell a caller how to get access but not why its token was rejected.
 //!
-//! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 6750, section 3; RFC 9728, section 5.
+//! Specification: basic/authorization of every protocol version since 2025-03-26; RFC 6750, section 3; RFC 9728,
+//! section 5.
 
 #[cfg(feature = "auth")]
 use hyper::StatusCode;
@@ -22,7 +23,7 @@ pub(super) struct Challenge<'c> {
 }
 
 impl Challenge<'_> {
-    /// Returns the value of the `WWW-Authenticate` header, whose parts were checked at start-up.
+    /// Returns the value of the `WWW-Authenticate` header. All of its parts were checked at start-up.
     pub(super) fn value(&self) -> HeaderValue {
         let mut parameters = Vec::new();
         if let Some(error) = self.error {
@@ -42,7 +43,7 @@ impl Challenge<'_> {
             .unwrap_or_else(|_| HeaderValue::from_static("Bearer"))
     }
 
-    /// Refuses a request with this challenge. The body is the same for all responses with this status.
+    /// Rejects a request with this challenge. The body is the same for all responses with this status.
     #[cfg(feature = "auth")]
     pub(super) fn refuse(&self, status: StatusCode) -> HttpRefusal {
         let message = match status {

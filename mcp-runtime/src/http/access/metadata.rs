@@ -14,7 +14,7 @@ use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
 
-/// Path at which clients of 2025-03-26 look for the metadata of the authorization server.
+/// Path at which clients of protocol version 2025-03-26 look for the authorization server's metadata.
 const ORIGIN_METADATA: &str = "/.well-known/oauth-authorization-server";
 
 impl Protection {
@@ -34,8 +34,8 @@ impl Protection {
         paths
     }
 
-    /// Returns `true` if `path` is the path of a document for clients without a token; `endpoint` is the path of the
-    /// server.
+    /// Returns `true` if a document for clients without a token is published at `path`. `endpoint` is the server's
+    /// path.
     pub(super) fn publishes(&self, path: &str, endpoint: &str) -> bool {
         let about = path
             .strip_prefix("/.well-known/")

@@ -1,5 +1,5 @@
-//! Access to the server: the caller of a request, challenges for callers without access, and the metadata that tells clients
-//! how to authenticate.
+//! Access to the server: identifies each request's caller, challenges callers without access, and publishes the
+//! metadata that tells clients how to authenticate.
 //!
 //! The dispatcher checks the scopes that a handler needs, and `auth` checks whether a token is valid.
 //!

@@ -1,4 +1,4 @@
-//! Authentication of requests to a protected server.
+//! Authenticates requests to a protected server.
 //!
 //! The documents that tell clients how to authenticate are in `metadata`.
 //!
@@ -21,7 +21,7 @@ use crate::http::response::refusal::HttpRefusal;
 /// Name of this server's metadata document.
 pub(super) const METADATA: &str = "oauth-protected-resource";
 
-/// The protection of a server, which is checked and assembled only once.
+/// A server's protection settings, which are checked and assembled only once.
 pub(super) struct Protection {
     authenticator: Arc<dyn Authenticator>,
     pub(super) resource: Url,
@@ -55,7 +55,7 @@ impl Protection {
         })
     }
 
-    /// Returns the host under which clients know the server.
+    /// Returns the host by which clients know the server.
     pub(super) fn host(&self) -> &str {
         self.resource.authority()
     }
@@ -65,7 +65,7 @@ impl Protection {
         self.metadata.as_deref()
     }
 
-    /// Refuses a request with a challenge for these scopes.
+    /// Rejects a request with a challenge for these scopes.
     fn refuse(
         &self,
         status: StatusCode,
@@ -81,7 +81,7 @@ impl Protection {
         challenge.refuse(status)
     }
 
-    /// Authenticates the caller of a request or refuses the request.
+    /// Authenticates a request's caller or rejects the request.
     pub(super) async fn admit(
         &self,
         parts: &Parts,
@@ -134,7 +134,7 @@ impl Protection {
     }
 }
 
-/// Returns `true` if the credentials that an authenticator accepted have expired according to the expiry it reports.
+/// Returns `true` if an authenticator accepted credentials even though the expiry it reports for them has passed.
 fn has_expired(principal: &Principal) -> bool {
     let expiry = principal.expires_at();
     expiry.is_some_and(|expiry| expiry <= SystemTime::now())

@@ -1,6 +1,7 @@
-//! GET requests, which open the standalone stream of a session or resume a stream.
+//! GET requests, which open a session's standalone stream or resume a stream.
 //!
-//! Specification: 2025-11-25, basic/transports, "Listening for Messages from the Server", "Resumability and Redelivery".
+//! Specification: 2025-11-25, basic/transports, "Listening for Messages from the Server", "Resumability and
+//! Redelivery".
 
 use hyper::Response;
 
@@ -16,7 +17,7 @@ use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::is_standalone;
 use crate::http::streams::stream_reader::StreamReader;
 
-/// Opens the standalone stream of a session, or resumes a stream whose connection broke.
+/// Opens a session's standalone stream, or resumes a stream whose connection broke.
 pub(in crate::http) async fn get(
     state: &ServiceState,
     head: RequestHead<'_>,
@@ -54,8 +55,8 @@ async fn open(
     Ok(follow(state, session, reader.ok_or_else(gone)?))
 }
 
-/// Returns a reader for the events of a stream after this one, which are either kept here or stored by the instance
-/// where they occurred.
+/// Returns a reader for the events that follow this one on its stream. They are either kept here or stored by the
+/// instance where they occurred.
 async fn resume(
     state: &ServiceState,
     session: &HttpSession,

@@ -119,7 +119,7 @@ fn shake_hands(
     Ok((params.version, session))
 }
 
-/// Names the member that makes a client's description of itself too large.
+/// Returns an error that names the member that makes a client's description of itself too large.
 fn too_large(params: &InitializeParams, limit: &str) -> ErrorObject {
     let size = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len());
     let info = size(serde_json::to_vec(&params.client_info));

@@ -28,7 +28,7 @@ use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::telemetry::{RefusalKind, refused};
 
-/// Query parameter in the URL for messages that contains the id of the connection.
+/// Query parameter that contains the connection id in the URL for messages.
 const CONNECTION: &str = "connection=";
 
 /// Opens a stream. Its first event tells the client to send messages to `path`.
@@ -163,7 +163,7 @@ impl EventSource for SseConnection {
         } else {
             self.session.poll_standalone(&mut self.reader, cx, out)
         };
-        // Calls in progress would end with the stream, so they are answered first.
+        // Calls in progress would end with the stream, so the stream stays open until they have been answered.
         let is_idle = out.is_empty() && !self.session.is_busy();
         if is_idle && (is_stopping || has_expired) {
             return StreamStatus::Ended;

@@ -1,4 +1,5 @@
-//! POST requests with one message: the handshake, requests, notifications, and answers to requests from the server.
+//! POST requests that contain a single message: the handshake, requests, notifications, and answers to requests from
+//! the server.
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are in `docs/requirements.md`, section
 //! 3.3.
@@ -20,7 +21,7 @@ use crate::http::stores::session_storage::SessionStorage;
 use crate::jsonrpc::Message;
 use crate::protocol::{ClientNotification, Era, Method, errors};
 
-/// Serves one message that does not specify its own protocol version.
+/// Serves a single message that does not specify its own protocol version.
 pub(in crate::http) fn serve(
     state: &ServiceState,
     head: RequestHead<'_>,

@@ -1,4 +1,4 @@
-//! The result of a legacy POST request, and the part of it that must be awaited.
+//! The result of a legacy POST request, including any part that must be awaited.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) enum PostResponse {
     Over(Response<HttpBody>),
     /// Available once the session is stored.
     Opening(UnsavedSession),
-    /// Still to come, on a stream.
+    /// Available later, on a stream.
     Waiting(AwaitedAnswers),
 }
 

@@ -105,8 +105,8 @@ pub(super) fn request(
     PostResponse::Waiting(answers).into()
 }
 
-/// Serves a request that has no HTTP status of its own. Returns the answer if it is already available; otherwise, the
-/// answer is sent on the stream, if at all.
+/// Serves a request whose answer does not determine an HTTP status. Returns the answer if it is already available;
+/// otherwise, the answer is sent on the stream, if at all.
 pub(super) fn one(
     state: &ServiceState,
     session: &Arc<HttpSession>,

@@ -1,4 +1,4 @@
-//! A connection that reads a stream of a session.
+//! A connection that reads a session's stream.
 
 use std::sync::Arc;
 use std::task::Context;
@@ -31,7 +31,7 @@ pub(super) fn follow(
     })
 }
 
-/// A connection that reads a stream of a session.
+/// A connection that reads a session's stream.
 struct SessionEvents {
     session: Arc<HttpSession>,
     reader: StreamReader,
@@ -45,7 +45,8 @@ impl EventSource for SessionEvents {
         out: &mut Vec<u8>,
         is_stopping: bool,
     ) -> StreamStatus {
-        // A stream that awaits an answer continues until the answer is sent or the time for finishing requests is over.
+        // A stream that awaits an answer continues until the answer is sent or the time allowed for finishing requests
+        // has run out.
         if !is_standalone(self.reader.stream.number) {
             return self.reader.poll(cx, out);
         }

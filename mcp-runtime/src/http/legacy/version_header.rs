@@ -1,4 +1,4 @@
-//! The protocol version of a request, from its header.
+//! Reads a request's protocol version from its header.
 
 use hyper::StatusCode;
 use serde_json::json;

@@ -45,7 +45,8 @@ impl HttpListener for TcpListener {
 
     async fn accept(&mut self) -> io::Result<TcpStream> {
         let (stream, _) = TcpListener::accept(self).await?;
-        // Responses are written whole, so waiting for more bytes would only delay them. Errors are ignored because this option is not essential.
+        // Each response is written as a whole, so waiting for more bytes would only delay it. Errors are ignored
+        // because this option is not essential.
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }
@@ -59,7 +60,7 @@ impl HttpListener for TcpListener {
     }
 }
 
-/// Access is controlled by the permissions of the socket's file.
+/// The socket's file permissions control access.
 #[cfg(unix)]
 impl HttpListener for tokio::net::UnixListener {
     type Stream = tokio::net::UnixStream;

@@ -1,4 +1,4 @@
-//! A connection, from its handshake to its end.
+//! Serves a single connection.
 
 use std::future::{Future, poll_fn, ready};
 use std::io;
@@ -21,7 +21,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::http_service::{HttpService, Responding};
 use crate::jsonrpc::ErrorObject;
 
-/// Path at which 2024-11-05 streams can be opened, in addition to the endpoint.
+/// Path at which clients of 2024-11-05 can open streams, in addition to the endpoint.
 const SSE_PATH: &str = "/sse";
 
 /// Serves a connection, from its handshake to its end.

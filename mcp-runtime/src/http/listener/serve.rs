@@ -79,7 +79,7 @@ where
     }
     drop(listener);
     let finishing = async { while tasks.join_next().await.is_some() {} };
-    // Requests that have not finished by then are dropped along with their tasks.
+    // Requests that have not finished within this time are dropped along with their tasks.
     let _ = timeout(limits.calls.drain_timeout, finishing).await;
     drop(sessions);
     Ok(())

@@ -1,5 +1,4 @@
-//! A socket that disconnects slow clients: those whose request headers trickle in, and those that do not read
-//! responses.
+//! A socket that disconnects clients that send their request headers too slowly or do not read responses.
 
 use std::io;
 use std::pin::Pin;
@@ -16,11 +15,12 @@ use crate::http::timers::alarm::{Alarm, after};
 /// Time limits for a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
-    /// Between a response and the next request.
+    /// Maximum time between a response and the next request.
     pub(super) idle: Duration,
-    /// From the first byte of the request headers, or from the start of the connection, to the end of the headers.
+    /// Maximum time from the first byte of the request headers, or from the start of the connection, to the end of the
+    /// headers.
     pub(super) headers: Duration,
-    /// For the client to accept any of the bytes sent to it.
+    /// Maximum time for which the client may accept none of the bytes sent to it.
     pub(super) unread: Duration,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Timed<S> {
     patience: Patience,
     /// `true` once request headers have begun to arrive.
     has_begun: bool,
-    /// Deadline for the rest of the headers or for the first byte of the next request, while waiting for it.
+    /// Deadline for the rest of the headers or for the first byte of the next request, while waiting for either.
     due: Option<Instant>,
     reading: Alarm,
     /// Time since which the client has accepted no bytes, or `None` while it accepts them.
@@ -92,7 +92,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         }
         if polled.is_ready() {
             if buffer.filled().len() > before && !this.has_begun {
-                // The time limit starts only if more data must be awaited, because most headers arrive whole.
+                // Most headers arrive all at once, so the time limit starts only if more data must be awaited.
                 (this.has_begun, this.due) = (true, None);
             }
             return polled;

@@ -1,7 +1,7 @@
 //! A call, polled by the task that serves the connection.
 //!
 //! The response does not start until the call finishes, sends its first notification, or has been silent for too long,
-//! so that the status can match the answer. A notification or too long a silence turns the response into an event
+//! so that the status can match the answer. After a notification or too long a silence, the response becomes an event
 //! stream. The response owns the call, so the call is dropped when the client disconnects.
 
 use std::cell::OnceCell;
@@ -52,8 +52,9 @@ pub(super) fn start<'s>(
     }
 }
 
-/// Runs a call until the form of the response is decided. `queue` is `None` if the call cannot send messages before its
-/// answer because it did not request a sink when it started; `silence` is `None` if the client does not accept events.
+/// Runs a call until it is decided what form the response takes. `queue` is `None` if the call cannot send messages
+/// before its answer because it did not request a sink when it started; `silence` is `None` if the client does not
+/// accept events.
 async fn run(
     state: &ServiceState,
     mut running: RunningCall,
@@ -106,7 +107,7 @@ fn finish(finished: Finished, queue: Option<&EventQueue>) -> Response<HttpBody> 
     answer::event_stream(HttpBody::whole(out))
 }
 
-/// The events of a call: the messages it sends, then its answer, which may be an error even though the status was 200.
+/// A call's events: the messages that it sends, then its answer, which may be an error even though the status was 200.
 struct CallEvents {
     running: Option<RunningCall>,
     queue: Option<Arc<EventQueue>>,

@@ -35,7 +35,7 @@ impl EventQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes this task when there is a message.
+    /// Wakes this task when a message is queued.
     pub(super) fn watch(&self, waker: &Waker) {
         let mut state = self.state();
         if !state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {

@@ -1,7 +1,7 @@
-//! Compares headers with the body: the method, the name, and the tool arguments that headers mirror.
+//! Compares headers with the body: the method, the name, and the tool arguments that are mirrored in headers.
 //!
-//! Proxies between client and server route and filter requests by these headers, so a request whose body differs from
-//! them is always refused.
+//! Proxies between client and server route and filter requests by these headers, so a request whose body does not match
+//! its headers is always rejected.
 //!
 //! Specification: 2026-07-28, basic/transports, "Standard Request Headers".
 
@@ -34,7 +34,7 @@ pub(super) fn check_names(
     };
     let body = params.string(source).ok().flatten();
     match (headers.name, body) {
-        // If the member is missing from the body, that is reported later.
+        // A member that is missing from the body is reported later.
         (None, None) => Ok(()),
         (None, Some(_)) => Err(header_mismatch("Mcp-Name", "is missing")),
         (Some(sent), body) => match decoded(sent) {
@@ -48,7 +48,7 @@ pub(super) fn check_names(
     }
 }
 
-/// Compares the `Mcp-Param-*` headers for a tool with its arguments.
+/// Compares the `Mcp-Param-*` headers for a tool with the tool's arguments.
 pub(in crate::http) fn check_arguments(
     headers: &HeaderMap,
     mirrored: &[HeaderArgument],
@@ -59,8 +59,8 @@ pub(in crate::http) fn check_arguments(
     }
     for HeaderArgument { path, header } in mirrored {
         let name = format!("Mcp-Param-{header}");
-        // Arguments mirrored by a header are decoded without leniency along their path, so this value is the one that
-        // is decoded.
+        // Arguments mirrored in a header are decoded without leniency along their path, so the value found here is also
+        // the value that is decoded.
         let value = path
             .iter()
             .try_fold(arguments, |value, step| member(value, step))
@@ -89,8 +89,8 @@ pub(in crate::http) fn check_arguments(
     Ok(())
 }
 
-/// Returns `true` if a header has the same value as an argument, which is given as JSON. Numbers are compared by value,
-/// digit by digit, so `42` equals `42.0`.
+/// Returns `true` if a header has the same value as an argument given as JSON. Numbers are compared by value, digit by
+/// digit, so `42` equals `42.0`.
 fn is_same(sent: &str, value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'"') => unquote(value).is_ok_and(|text| text == sent),

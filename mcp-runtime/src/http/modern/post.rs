@@ -1,4 +1,4 @@
-//! POST requests with requests and notifications that specify their own protocol version.
+//! POST requests whose message, a request or a notification, specifies its own protocol version.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::http::timers::expiry::{Expiry, Until};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Method, errors};
 
-/// Answers a notification. Notifications have no effect here, but malformed ones are refused.
+/// Answers a notification. Notifications have no effect here, but malformed ones are rejected.
 pub(in crate::http) fn notification(
     headers: &RequestHeaders<'_>,
     params: &Params<'_>,
@@ -106,7 +106,7 @@ pub(in crate::http) fn request<'s>(
     }
 }
 
-/// Compares the headers that mirror arguments with those arguments, if the tool exists.
+/// If the tool exists, compares the headers that mirror its arguments with the arguments themselves.
 fn check_arguments(
     dispatcher: &Dispatcher,
     origin: &RequestOrigin,

@@ -5,10 +5,10 @@ use hyper::StatusCode;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-/// Returns the HTTP status for an answer in the modern era, based on its error code.
+/// Returns the HTTP status for the answer to a modern request, based on the answer's error code.
 ///
-/// Handler errors keep status 200, because a client could take another status to mean that the server does not support
-/// the protocol.
+/// Handler errors keep status 200, because a client could interpret any other status as a sign that the server does not
+/// support the protocol.
 pub(super) fn modern_status(code: Option<i32>) -> StatusCode {
     match code {
         Some(ErrorObject::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,

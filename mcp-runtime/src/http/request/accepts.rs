@@ -20,7 +20,7 @@ impl Accepts {
         events: false,
     };
 
-    /// Adds the content types of an `Accept` header.
+    /// Adds the content types in an `Accept` header.
     pub(super) fn add(&mut self, accept: &HeaderValue) {
         // Fast path for the value that clients usually send.
         if accept.as_bytes() == b"application/json, text/event-stream" {

@@ -1,4 +1,4 @@
-//! Reads request bodies, with limits on their size and on the time they take.
+//! Reads request bodies, with limits on their size and on how long they take to arrive.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -14,10 +14,10 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 
-/// Time before a body can be refused as too slow.
+/// Time before a body can be rejected as too slow.
 const GRACE: Duration = Duration::from_secs(5);
-/// Maximum time and number of bytes for reading the rest of a refused body, which is read so that its sender sees the
-/// response.
+/// Maximum time and number of bytes for reading the rest of a rejected body. The rest is read so that the sender can
+/// receive the response.
 const READ_AWAY_TIME: Duration = Duration::from_secs(2);
 const READ_AWAY: usize = 32 << 20;
 
@@ -95,7 +95,7 @@ async fn gather<B: Body>(
     Ok(whole.into())
 }
 
-/// Refuses a body that is too large.
+/// Rejects a body that is too large.
 async fn refuse<B: Body>(body: Pin<&mut B>, limits: &Limits) -> Result<Bytes, HttpRefusal> {
     read_away(body).await;
     let message = format!(

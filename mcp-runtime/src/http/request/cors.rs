@@ -1,4 +1,4 @@
-//! CORS: lets the web pages of allowed origins send requests and read the responses.
+//! CORS: lets web pages from allowed origins send requests and read the responses.
 //!
 //! The origin has already been checked by `guards`.
 
@@ -38,7 +38,7 @@ pub(in crate::http) fn preflight(headers: &HeaderMap, response: &mut Response<Ht
         .and_then(|wanted| wanted.to_str().ok())
         .unwrap_or_default();
     for name in wanted.split(',').map(str::trim) {
-        // In addition to the fixed headers, only those that mirror tool arguments are allowed.
+        // In addition to the fixed headers, only headers that mirror tool arguments are allowed.
         let is_param = name
             .get(..10)
             .is_some_and(|start| start.eq_ignore_ascii_case("mcp-param-"));

@@ -1,7 +1,7 @@
 //! Browser access checks: which host a request is addressed to and which web page it comes from.
 //!
 //! A web page can make a browser send requests to this machine, under the page's own host name (DNS rebinding) or as
-//! simple requests (CSRF). Both kinds of request are refused before any part of them is used. The error names the
+//! simple requests (CSRF). Both kinds of request are rejected before any part of them is used. The error names the
 //! setting that would allow the request.
 //!
 //! Specification: basic/transports, "Security Warning".

@@ -37,7 +37,7 @@ fn is_ours(name: &HeaderName) -> bool {
     name.as_str().starts_with("mcp-")
 }
 
-/// Refuses repeated headers that may occur only once. Headers that the protocol defines are left to
+/// Rejects requests that repeat a header that may occur only once. Headers that the protocol defines are left to
 /// [`RequestHeaders::check_legacy`] and [`RequestHeaders::check_modern`], because each era has its own error for them.
 pub(in crate::http) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     match repeated(headers, |name| !is_ours(name)) {
@@ -46,7 +46,7 @@ pub(in crate::http) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRef
     }
 }
 
-/// Returns a header that is repeated although it may occur only once, among those that `of` selects.
+/// Returns a header selected by `of` that is repeated although it may occur only once.
 fn repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
     if headers.len() == headers.keys_len() {
         return None;
@@ -146,19 +146,19 @@ impl<'h> RequestHeaders<'h> {
         self.all.get(&LAST_EVENT).map(plain)
     }
 
-    /// Refuses repeated headers that the protocol defines, with an error for legacy clients.
+    /// Rejects a repeated header that the protocol defines, with an error for legacy clients.
     pub(in crate::http) fn check_legacy(&self) -> Result<(), HttpRefusal> {
         self.repeated.map_or(Ok(()), |name| Err(repetition(name)))
     }
 
-    /// Refuses repeated headers that the protocol defines, with an error for modern clients.
+    /// Rejects a repeated header that the protocol defines, with an error for modern clients.
     pub(in crate::http) fn check_modern(&self) -> Result<(), ErrorObject> {
         let error = |name: &HeaderName| errors::header_mismatch(name.as_str(), TWICE);
         self.repeated.map_or(Ok(()), |name| Err(error(name)))
     }
 
-    /// Refuses bodies that are not plain JSON: those with a content type that a web page can send without a preflight
-    /// request, and those with a content or transfer encoding.
+    /// Rejects bodies that are not plain JSON. Other content types are not accepted because web pages can send some of
+    /// them without a preflight request, and neither are content encodings or transfer encodings other than `chunked`.
     pub(super) fn check_content(&self) -> Result<(), HttpRefusal> {
         let refuse = |message: &str| {
             Err(HttpRefusal::new(
@@ -291,7 +291,8 @@ mod tests {
 
     #[test]
     fn what_may_be_there_once_is_refused_twice() {
-        // The checks before and after the era is known.
+        // Expected results of the check made before the era is known (`at_first`) and of the checks made after
+        // (`later`).
         for (name, at_first, later) in [
             ("mcp-method", true, false),
             ("mcp-param-a", true, false),

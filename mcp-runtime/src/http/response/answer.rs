@@ -1,4 +1,4 @@
-//! Complete responses: a message, a status alone, or an event stream.
+//! Creates responses: a message, a status alone, or an event stream.
 
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};

@@ -40,12 +40,12 @@ struct EventBody {
     keep_alive: Duration,
     /// Fires when there has been no event for `keep_alive`.
     silence: Alarm,
-    /// Start of the current silence.
+    /// Time at which the current silence started.
     since: Instant,
     stopping: Stopping,
     /// Maximum time for which the stream continues after the server is told to stop, even if more events could follow.
     drain: Duration,
-    /// Fires when that time is over.
+    /// Fires when that time has passed.
     end: Option<(Instant, Alarm)>,
 }
 
@@ -66,14 +66,14 @@ impl HttpBody {
         Self::new(BodyContent::Whole(Some(bytes.into())))
     }
 
-    /// Creates the body of a complete message from its parts.
+    /// Creates a body for a complete message from the message's parts.
     pub(in crate::http) fn parts(parts: [Bytes; 3]) -> Self {
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         Self::new(BodyContent::Parts(parts.rev().collect()))
     }
 
-    /// Creates a body of events. A comment is sent after each keep-alive interval of silence. The body ends no later
-    /// than the drain timeout after shutdown begins.
+    /// Creates a body that streams events. A comment is sent after each keep-alive interval of silence. The body ends
+    /// no later than the drain timeout after shutdown begins.
     pub(in crate::http) fn events(
         events: impl EventSource + 'static,
         limits: &Limits,

@@ -1,4 +1,4 @@
-//! Event sources, which produce a response piece by piece.
+//! Event sources, which produce a response incrementally.
 
 use std::task::Context;
 

@@ -1,6 +1,6 @@
 //! Responses: their bodies (complete messages or events), refusals, and permits for streams.
 //!
-//! The contents are provided by the modules that answer requests, `modern` and `legacy`.
+//! The modules that answer requests, `modern` and `legacy`, provide the contents.
 
 pub(super) mod activity;
 pub(super) mod answer;

@@ -1,4 +1,4 @@
-//! Refusals: responses to requests that are not served, with a status, an error and possibly a challenge.
+//! Refusals: responses to rejected requests, with a status, an error and possibly a challenge.
 
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -10,7 +10,7 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode;
 use crate::protocol::errors;
 
-/// A refused request: the status, the error and the challenge to send.
+/// The response to a rejected request: the status, the error and an optional challenge.
 pub(in crate::http) struct HttpRefusal {
     pub(in crate::http) status: StatusCode,
     pub(in crate::http) id: Option<RequestId>,
@@ -51,7 +51,7 @@ impl HttpRefusal {
         )
     }
 
-    /// 503: the server is stopping, and the time for finishing requests is over.
+    /// 503: the server is stopping, and the time allowed for finishing requests has run out.
     pub(in crate::http) fn stopping() -> Self {
         let error = ErrorObject::internal("the server is stopping");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
@@ -95,7 +95,7 @@ impl HttpRefusal {
         )
     }
 
-    /// 405: the HTTP method is not one of those in `allow`.
+    /// 405: the HTTP method is not listed in `allow`.
     pub(in crate::http) fn method(allow: &'static str) -> Response<HttpBody> {
         let error = ErrorObject::invalid_request("this HTTP method is not served here");
         let mut response = Self::new(StatusCode::METHOD_NOT_ALLOWED, error).into_response();

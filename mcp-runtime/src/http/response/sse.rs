@@ -5,7 +5,8 @@ use std::io::Write as _;
 /// Approximate size of an event without its data, in bytes.
 const FRAME: usize = 64;
 
-/// Appends an event. `id` contains its stream and its position in that stream, for clients that can resume.
+/// Appends an event. `id` is sent to clients that can resume; it consists of the stream's number and the event's
+/// position in the stream.
 pub(in crate::http) fn write_event(
     out: &mut Vec<u8>,
     id: Option<(u64, u64)>,

@@ -1,4 +1,4 @@
-//! Permits for event streams that wait for events, limited both in total and for each known caller.
+//! Permits for event streams that wait for events, limited both in total and per known caller.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -4,7 +4,7 @@ use axum::Router;
 
 use crate::http::service::http_service::HttpService;
 
-/// A router with a single route at [`HttpOptions::path`](crate::http::HttpOptions::path), for use with
+/// Creates a router with a single route at [`HttpOptions::path`](crate::http::HttpOptions::path), for use with
 /// [`merge`](Router::merge) and [`nest`](Router::nest). With feature `auth`, it also has routes for a protected
 /// server's metadata, which clients look for at the origin.
 ///

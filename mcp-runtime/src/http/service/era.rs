@@ -1,4 +1,4 @@
-//! The era of a POST request, which is determined by its body and never by the headers alone.
+//! Determines the era of a POST request from its body, and never from its headers alone.
 //!
 //! Specification: 2026-07-28, basic/transports; `docs/requirements.md`, section 3.3.
 

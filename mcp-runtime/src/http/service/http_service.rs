@@ -1,4 +1,4 @@
-//! The service: checks the guards, then serves the request within the remaining time.
+//! The service: applies the guards, then serves the request within the remaining time.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -25,7 +25,7 @@ use crate::http::service::{mounted, routing};
 use crate::http::state::ServiceState;
 use crate::telemetry::{Origin, RefusalKind};
 
-/// A server as a `tower` service, to mount in a program that already serves HTTP.
+/// A server as a `tower` service, for mounting in a program that already serves HTTP.
 ///
 /// Created by [`Server::into_http_service`](crate::Server::into_http_service). It responds at every path; the
 /// `axum::Router` created from it (feature `axum`) responds at the path set in its [`HttpOptions`]. The program is
@@ -125,8 +125,8 @@ impl HttpService {
     }
 }
 
-/// Waits for a response until the server has been told to stop and the time for finishing requests is over. Most
-/// responses are available immediately and need no timer.
+/// Waits for a response until the server has been told to stop and the time allowed for finishing requests has run out.
+/// Most responses are available immediately and need no timer.
 async fn within_time(
     state: &ServiceState,
     mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,

@@ -1,7 +1,7 @@
-//! The `tower` service: checks the guards, then the caller, then the body, which determines the era.
+//! The `tower` service: applies the guards, authenticates the caller, and reads the body, which determines the era.
 //!
-//! This module determines only the order. The checks are in `request` and `access`; requests are answered by `modern`
-//! and `legacy`.
+//! This module determines only the order of these steps. The checks are in `request` and `access`; `modern` and
+//! `legacy` answer the requests.
 
 #[cfg(feature = "axum")]
 mod axum;

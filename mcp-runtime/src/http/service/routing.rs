@@ -1,4 +1,4 @@
-//! Routes requests by HTTP method. POST requests are routed further by their body, in `era`.
+//! Routes requests by HTTP method. `era` then routes POST requests by their body.
 
 use std::pin::pin;
 use std::sync::Arc;

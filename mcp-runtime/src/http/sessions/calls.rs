@@ -1,5 +1,5 @@
-//! Calls in a session. A call that finishes when first polled runs in place; any other runs in a task that the session
-//! owns.
+//! Calls in a session. A call that finishes when first polled runs in place; any other call continues in a task that
+//! the session owns.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -1,5 +1,5 @@
-//! Transfers events between instances: to the store that they share, and from there to a client that reconnects at
-//! another instance.
+//! Transfers events between instances: to the store that the instances share, and from there to a client that
+//! reconnects at another instance.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl Storing {
             {
                 return true;
             }
-            // Clients that read at this instance need not wait for the store.
+            // Clients that are connected to this instance need not wait for the store.
             self.stream.stored(u64::MAX);
             tokio::time::sleep(PAUSE).await;
         }
@@ -94,8 +94,8 @@ impl Storing {
     }
 }
 
-/// Returns a stream that this instance does not have or no longer has, with the entries after a position and those
-/// still to come. Returns `None` if the store does not have them.
+/// Returns a stream that this instance does not have or no longer has, with all entries after a position, including
+/// future ones. Returns `None` if the store does not have them.
 pub(in crate::http) async fn fetch(
     store: &Arc<dyn EventStore>,
     session: &HttpSession,
@@ -140,7 +140,7 @@ struct Fetching {
 }
 
 impl Fetching {
-    /// Copies entries. Returns `true` if they include the last entry of the stream.
+    /// Copies entries. Returns `true` if they include the stream's last entry.
     fn take(&mut self, entries: Vec<StreamEntry>) -> bool {
         for entry in entries {
             self.position = self.position.saturating_add(1);

@@ -1,8 +1,8 @@
 //! The live part of a legacy session over HTTP: its running calls, its streams, and its unanswered requests to the
 //! client.
 //!
-//! It is created when needed and dropped when empty. It has no task of its own. Its calls run in tasks that it owns, so
-//! they survive a broken connection and end when the session ends.
+//! The live part is created when needed and dropped when empty. It does not run in a task itself, but it owns the tasks
+//! in which its calls run. The calls therefore survive a broken connection and end when the session ends.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
@@ -35,7 +35,7 @@ pub(in crate::http) struct HttpSession {
     state: Mutex<LiveState>,
 }
 
-/// The kind of a session, according to where its state is kept.
+/// A session's kind, which determines where its state is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionKind {
     /// The state is kept in a record in a store.
@@ -45,16 +45,17 @@ pub(super) enum SessionKind {
     },
     /// The state is kept by the client, or not at all.
     Alone,
-    /// The state is kept as long as a connection, which sends all messages over a single stream, as in 2024-11-05.
+    /// The state is kept for the lifetime of a connection that sends all messages over a single stream, as in
+    /// 2024-11-05.
     Connection,
 }
 
-/// The state of a live part.
+/// A live part's mutable state.
 pub(super) struct LiveState {
     pub(super) channel: ChannelMemory,
     pub(super) requests: RunningRequests,
     pub(super) streams: LiveStreams,
-    /// Number of connections that are reading its streams.
+    /// Number of connections that are reading the session's streams.
     pub(super) readers: usize,
     pub(super) used: Instant,
     /// The latest expiry of all credentials that the client has sent.
@@ -66,7 +67,7 @@ pub(super) struct LiveState {
 }
 
 impl HttpSession {
-    /// Creates the live part of a session that has a record or is [`Alone`](SessionKind::Alone).
+    /// Creates the live part for a session that has a record or is [`Alone`](SessionKind::Alone).
     pub(super) fn resume(
         id: Arc<str>,
         kind: SessionKind,
@@ -97,7 +98,7 @@ impl HttpSession {
         connection
     }
 
-    /// Makes the session share its limits with all other callers that have no session.
+    /// Makes the session share its limits with all other callers without a session.
     pub(super) fn with_shared_limits(self) -> Self {
         self.state().channel.set_channel(ChannelId::SHARED);
         self
@@ -157,7 +158,7 @@ impl HttpSession {
         dispatcher.decide(message, &mut state.channel, out)
     }
 
-    /// Records that the client is present and is this caller.
+    /// Records that the client is present and that this caller is using the session.
     pub(in crate::http) fn attend(&self, caller: Option<&Principal>) {
         self.state().attend(caller);
     }
@@ -271,7 +272,7 @@ impl HttpSession {
         reader.poll(cx, out)
     }
 
-    /// Moves as many change notifications to the standalone stream as it has room for. The others stay pending and are
+    /// Moves as many change notifications to the standalone stream as it has room for. The rest stay pending and are
     /// merged with later notifications of the same change.
     pub(super) fn pump(&self, standalone: &SessionStream) {
         let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! All sessions of a server: their storage and their live parts at this instance.
+//! All of a server's sessions: their storage and their live parts at this instance.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::http::stores::session_store::SessionStore;
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
 
-/// All sessions of a server.
+/// All of a server's sessions.
 pub(in crate::http) struct Sessions {
     dispatcher: Arc<Dispatcher>,
     pub(in crate::http) storage: SessionStorage,
@@ -82,7 +82,7 @@ impl Sessions {
         Ok(Some(RequestSession { id, record }))
     }
 
-    /// Stores a new session. Returns `false` if there are too many.
+    /// Stores a new session. Returns `false` if there are too many sessions.
     pub(in crate::http) async fn insert(
         &self,
         store: &dyn SessionStore,
@@ -142,7 +142,7 @@ impl Sessions {
         HttpSession::resume(id, kind, record, &self.dispatcher)
     }
 
-    /// Opens a 2024-11-05 connection. Fails if there are too many.
+    /// Opens a 2024-11-05 connection. Fails if too many are open.
     pub(in crate::http) fn connect(
         self: &Arc<Self>,
         caller: Option<&Principal>,

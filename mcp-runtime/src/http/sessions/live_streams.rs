@@ -1,4 +1,4 @@
-//! The streams of a session at this instance, and the tasks that copy their events.
+//! A session's streams at this instance, and the tasks that copy their events.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::fnv::FnvMap;
 use crate::http::streams::session_stream::{SessionStream, StreamProperties};
 use crate::limits::Limits;
 
-/// The streams of a session at this instance.
+/// A session's streams at this instance.
 pub(super) struct LiveStreams {
     streams: FnvMap<u64, Arc<SessionStream>>,
     /// Number of the standalone stream, which is not opened by a request.
@@ -22,8 +22,8 @@ pub(super) struct LiveStreams {
 }
 
 impl LiveStreams {
-    /// Creates an empty table. Numbering starts at a random value, so that streams of a session have different numbers
-    /// at each instance and each time its live part is created.
+    /// Creates an empty table. Numbering starts at a random value, so that a session's streams are numbered differently
+    /// at each instance and each time the live part is created.
     pub(super) fn new() -> Self {
         let numbers = u64::from_ne_bytes(crate::random::random());
         let standalone = (numbers >> 2) & !1;

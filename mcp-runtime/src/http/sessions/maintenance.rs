@@ -1,4 +1,4 @@
-//! Maintains live parts: drops those that are unused and keeps the records of those in use from expiring.
+//! Maintains live parts: drops unused ones and keeps the records of the others from expiring.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -22,7 +22,7 @@ const LINGER: Duration = Duration::from_secs(5);
 const TOGETHER: usize = 16;
 
 impl Sessions {
-    /// Adds a live part and maintains it from now on.
+    /// Adds a live part and maintains it from then on.
     pub(super) fn add(self: &Arc<Self>, live: &mut LiveSessions, session: &Arc<HttpSession>) {
         let id = Arc::clone(&session.id);
         live.sessions.insert(id, Arc::clone(session));
@@ -31,7 +31,7 @@ impl Sessions {
         }
     }
 
-    /// Drops unused live parts and ends those whose session has ended. Returns `false` if none are left.
+    /// Drops unused live parts and ends the live parts of sessions that have ended. Returns `false` if none are left.
     async fn tend(&self) -> bool {
         let limits = self.limits();
         let mut ended = Vec::new();

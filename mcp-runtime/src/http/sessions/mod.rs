@@ -1,4 +1,4 @@
-//! Legacy sessions at this instance: their running calls, their streams, and the time for which both are kept.
+//! Legacy sessions at this instance: their running calls, their streams, and how long both are kept.
 //!
 //! The data of a session is in `stores`. Requests that start, use and end a session are handled by `legacy`.
 

@@ -1,4 +1,4 @@
-//! The time for which the live part of a session and its record are kept.
+//! Determines how long a session's live part and record are kept.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl HttpSession {
             && state.used.elapsed() > linger
     }
 
-    /// Returns the time for which to keep the record from now on, if it has not been read for at least `after`.
+    /// Returns how long to keep the record from now on, if the record has not been read for at least `after`.
     pub(super) fn renewal(&self, after: Duration, limits: &Limits) -> Option<Duration> {
         let state = self.state();
         let is_due =

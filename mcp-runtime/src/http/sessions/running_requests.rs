@@ -18,9 +18,9 @@ pub(super) struct RunningRequests {
 
 /// A request that is being served.
 pub(super) struct RunningRequest {
-    /// Distinguishes it from an earlier request with the same id.
+    /// Distinguishes this request from an earlier one with the same id.
     serial: u64,
-    /// Its task and the stream for its answer, once it has them.
+    /// The request's task and the stream for its answer, once they exist.
     pub(super) task: Option<(AbortHandle, Arc<SessionStream>)>,
 }
 
@@ -37,7 +37,7 @@ impl RunningRequests {
         self.requests.is_empty()
     }
 
-    /// Enters a request if there are fewer than `max`, and returns its serial number.
+    /// Enters a request if fewer than `max` are being served, and returns its serial number.
     pub(super) fn enter(&mut self, id: RequestId, max: usize) -> Result<u64, NotEntered> {
         let is_full = self.requests.len() >= max;
         let slot = match self.requests.entry(id) {
@@ -70,7 +70,7 @@ impl RunningRequests {
         }
     }
 
-    /// Removes a request and returns its task and the stream for its answer, if it has them.
+    /// Removes a request and returns its task and the stream for its answer, if they exist.
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<(AbortHandle, Arc<SessionStream>)> {
         self.requests.remove(id)?.task
     }

@@ -1,4 +1,4 @@
-//! Saves changes to sessions, even if they are changed concurrently elsewhere.
+//! Saves changes to sessions, even if the sessions are changed concurrently elsewhere.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The session that a request belongs to, and changes to it.
+//! The session that a request belongs to, and changes to that session.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Creation and removal of live parts.
+//! Tests for creating and removing live parts.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -86,7 +86,7 @@ async fn an_idle_session_is_its_record_and_hears_later_of_lists_that_changed() {
     let mut stream = send(&service, "GET", &session, "").await;
     let told = next(&mut stream).await;
     assert!(told.contains("notifications/tools/list_changed"), "{told}");
-    // Its stream is kept as long as the session, for a client that reconnects.
+    // The session's stream is kept as long as the session, for a client that reconnects.
     drop(stream);
     tokio::time::sleep(60 * SECOND).await;
     assert_eq!(live(&service), 1);
@@ -146,7 +146,7 @@ async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
     }
     let mut reading = send(&service, "GET", &session, "").await;
     let mut told = String::new();
-    // All changes are reported; more than once only if the notification was taken before the next change.
+    // Every change is reported, but more than once only if the notification was taken before the next change.
     for number in 0..RESOURCES {
         let uri = format!("\"a://{number}\"");
         while !told.contains(&uri) {

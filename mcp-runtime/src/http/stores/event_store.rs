@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::http::stores::maybe_ready::MaybeReady;
 
-/// Stores the messages sent on the event streams of sessions, for clients that reconnect with `Last-Event-ID`.
+/// Stores the messages sent on sessions' event streams, for clients that reconnect with `Last-Event-ID`.
 ///
 /// **Open**: implement it on top of a database that all instances of a server share, in addition to a [`SessionStore`].
 /// A client that lost its connection can then receive the rest of a stream from any instance, even while the call
@@ -23,13 +23,13 @@ use crate::http::stores::maybe_ready::MaybeReady;
 ///
 /// [`SessionStore`]: crate::http::SessionStore
 pub trait EventStore: Send + Sync + 'static {
-    /// Appends an entry to a stream of a session. From now on, the store keeps the stream for the time `keep`,
+    /// Appends an entry to a session's stream. From then on, the store keeps the stream for the duration `keep`,
     /// regardless of earlier values. `keep` is [`limits.sessions.streaming_idle_timeout`](crate::Limits) while the
     /// stream continues and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
     ///
     /// A single instance appends all entries of a stream, one after another. After an error or a timeout, it appends
-    /// the same entry again. `stream` is less than 2⁶³. A store may drop the oldest entries of a stream that has too
-    /// many, and streams of a session that has too many.
+    /// the same entry again. `stream` is less than 2⁶³. A store may drop a stream's oldest entries if the stream has
+    /// too many, and a session's streams if the session has too many.
     fn append<'a>(
         &'a self,
         session: &'a str,

@@ -25,8 +25,8 @@ pub enum HttpSessions {
     Memory,
     /// Sessions are kept in a store.
     Store(Arc<dyn SessionStore>),
-    /// Sessions are not stored: the id of a session is the sealed result of its handshake, so any instance with the key
-    /// can serve it.
+    /// Sessions are not stored: the id of a session is the sealed result of its handshake, so any instance that has the
+    /// key can serve the session.
     ///
     /// The server cannot remember anything after the handshake, so it neither offers nor serves the features that
     /// depend on this: log messages and log levels, subscriptions, notifications of list changes, GET streams (405),

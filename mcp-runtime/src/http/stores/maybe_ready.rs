@@ -54,6 +54,6 @@ impl<T: fmt::Debug> fmt::Debug for MaybeReady<'_, T> {
     }
 }
 
-/// A store operation failed; the cause has been logged.
+/// The error for a failed store operation, whose cause has already been logged.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct StoreFailed;

@@ -94,7 +94,7 @@ impl EventStore for MemoryEvents {
         let now = Instant::now();
         let mut sessions = self.sessions();
         if !sessions.contains_key(session) {
-            // Done only for new sessions, which are rarer than events.
+            // Expired streams are removed only when a session is new, because new sessions are rarer than events.
             sessions.retain(|_, streams| {
                 streams.retain(|_, log| now <= log.until);
                 !streams.is_empty()
@@ -118,7 +118,7 @@ impl EventStore for MemoryEvents {
             return MaybeReady::Ready(Err("the entry does not follow the previous one".into()));
         }
         log.push(entry);
-        // Falls back to one year if the time is too large for the clock.
+        // Falls back to one year if the clock cannot represent the expiry time.
         let until = now.checked_add(keep);
         log.until = until.unwrap_or_else(|| now + Duration::from_hours(24 * 365));
         log.forget(self.max_entries, self.max_bytes);

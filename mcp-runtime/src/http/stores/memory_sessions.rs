@@ -15,14 +15,15 @@ use crate::limits::Limits;
 
 /// Interval between searches for expired sessions, in microseconds.
 const SWEEP: u64 = 5_000_000;
-/// One in this many sessions is recorded as idle each time all of them are examined.
+/// Each time all sessions are examined, one in this many is recorded as idle.
 const SHARE: usize = 16;
 
 /// Keeps sessions in the memory of this process. This is the default store; servers in the same process can share one.
 ///
 /// Holds at most `limits.sessions.max_sessions` sessions in total and `limits.sessions.max_per_principal` for each
-/// principal. When a limit is exceeded, the session (of that principal) that has been idle longest ends to make room.
-/// Sessions with running calls never end this way.
+/// principal. When a limit is exceeded, the store makes room by ending the session that has been idle longest,
+/// considering only the principal's own sessions for the second limit. Sessions with running calls are never ended this
+/// way.
 pub struct MemorySessions {
     table: Mutex<SessionTable>,
     began: Instant,
@@ -33,8 +34,8 @@ pub struct MemorySessions {
 #[derive(Default)]
 struct SessionTable {
     entries: ById<Box<str>, StoredSession>,
-    /// The sessions that had been idle longest when all were last examined, each with the time of its last use before
-    /// that. The one that had been idle longest is last.
+    /// The sessions that had been idle longest when all sessions were last examined, each with the time at which it had
+    /// last been used. The longest-idle session is last.
     idle: Vec<(u64, Box<str>)>,
     /// The sessions of each principal, possibly including some that have ended.
     owned: HashMap<Box<str>, Vec<Box<str>>>,
@@ -106,7 +107,8 @@ impl SessionTable {
         self.end_idle(in_use)
     }
 
-    /// Does the same for the sessions recorded as idle. All others, and those used since, were used more recently.
+    /// Like `make_room`, but considers only the sessions recorded as idle and not used since. All other sessions were
+    /// used more recently.
     fn end_idle(&mut self, in_use: &dyn Fn(&str) -> bool) -> bool {
         while let Some((used, id)) = self.idle.pop() {
             let entry = self.entries.get(&id);

@@ -1,4 +1,4 @@
-//! The data of a session in its stored form.
+//! Session data in the form in which it is stored.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use crate::protocol::encode::Filter;
 use crate::protocol::negotiation::InitializeParams;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
-/// The data of a legacy session: the protocol version, the client's description of itself, its log level and subscriptions,
+/// A legacy session's data: the protocol version, the client's description of itself, its log level and subscriptions,
 /// and the owner.
 ///
-/// Never sent to clients: records are only for a [`SessionStore`](crate::http::SessionStore). As JSON, a record is an
-/// object of a few hundred bytes.
+/// Records are only for a [`SessionStore`](crate::http::SessionStore) and are never sent to clients. As JSON, a record
+/// is an object of a few hundred bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
     changes: u32,
@@ -25,7 +25,7 @@ pub struct SessionRecord {
     ready: bool,
     /// For tools, prompts and resources, in this order: `true` if the client is notified of list changes.
     lists: [bool; 3],
-    /// The list changes that the client has already seen, which are those made before the session started.
+    /// The list changes that the client has already seen because they were made before the session started.
     #[serde(default, skip_serializing_if = "Version::is_unknown")]
     seen: Version,
     /// A [`ClientRecord`] as JSON, which takes less memory than the parsed form.
@@ -56,8 +56,8 @@ impl SessionRecord {
         self.owner.as_deref()
     }
 
-    /// Creates the record for a new session of this caller. `lists` are the lists whose changes the client is notified
-    /// of, and `seen` counts their changes so far.
+    /// Creates the record for a new session that belongs to this caller. `lists` are the lists whose changes the client
+    /// is notified about, and `seen` counts their changes so far.
     pub(in crate::http) fn new(
         params: &InitializeParams,
         (lists, seen): (&Filter, Version),

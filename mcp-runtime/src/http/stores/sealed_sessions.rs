@@ -1,4 +1,4 @@
-//! Sessions kept by their clients: the id is the sealed result of the handshake, including its expiry time.
+//! Sessions kept by their clients: the id is the sealed result of the handshake, including an expiry time.
 //!
 //! Ids are sealed with the same keys as `requestState` and bound to the server's name.
 

@@ -17,8 +17,9 @@ use crate::http::stores::record::SessionRecord;
 /// - the answer to an elicitation, sampling or roots request is accepted only if it reaches the instance that sent the
 ///   request;
 /// - `notifications/cancelled` cancels a call only if it reaches the instance where the call runs;
-/// - a GET stream reports only changes made at its own instance, and includes subscriptions made at another instance
-///   within 15 seconds; if the session is deleted at another instance, its streams and calls end within the same time;
+/// - a GET stream reports only changes made at the instance that serves it, and includes subscriptions made at another
+///   instance within 15 seconds; if the session is deleted at another instance, its streams and calls end within the
+///   same time;
 /// - a client can resume a stream at another instance only if the instances share an [`EventStore`];
 /// - the limits on a session's calls, logs and completions apply to each instance separately.
 ///
@@ -34,8 +35,8 @@ use crate::http::stores::record::SessionRecord;
 /// [`MemorySessions`]: crate::http::MemorySessions
 /// [`EventStore`]: crate::http::EventStore
 pub trait SessionStore: Send + Sync + 'static {
-    /// Stores a new session for the time `keep`. Returns `false` if there is no room for it; the client then receives
-    /// 503.
+    /// Stores a new session for the duration `keep`. Returns `false` if there is no room for the session; the client
+    /// then receives 503.
     ///
     /// `in_use` returns `true` for sessions with running calls at this instance. A store that ends idle sessions to
     /// make room must not end these.

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::limits::Limits;
 
-/// The limits of a log: the size of unread events, and the number and size of the events kept for a client that
+/// Limits for a log: the size of unread events, and the number and size of the events kept for a client that
 /// reconnects.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
@@ -30,7 +30,7 @@ pub(super) struct EventLog {
     pub(super) read: u64,
     pub(super) kept_bytes: usize,
     pub(super) unread_bytes: usize,
-    /// Number of answers still to come. For a standalone stream, it is never zero until the stream ends.
+    /// Number of answers not yet sent. For a standalone stream, this is never zero until the stream ends.
     pub(super) awaited: usize,
     /// Set once a message other than an answer has been sent.
     pub(super) has_notifications: bool,

@@ -1,9 +1,9 @@
-//! A stream of a session, on which requests and the server send answers and other messages.
+//! A stream that belongs to a session and carries answers and other messages from the server.
 //!
 //! A stream outlives the connection that carries it. Unread events are kept until they are read. Events that have been
-//! read are kept for a while, in case the client loses its connection and reconnects. Both are bounded. A new reader
-//! replaces an older one, which ends. Events to be stored for other instances can be read only after they have been
-//! stored.
+//! read are kept for a while, in case the client loses its connection and reconnects. Both are limited in size. When a
+//! new reader starts, the previous one ends. If events are stored for other instances, they can be read only after they
+//! have been stored.
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
 
@@ -36,19 +36,19 @@ pub(in crate::http) struct SessionStream {
 /// The properties of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct StreamProperties {
-    /// `true` if its client accepts events; otherwise, only answers are kept.
+    /// `true` if the client accepts events; otherwise, only answers are kept.
     pub(in crate::http) takes_events: bool,
     pub(in crate::http) resumption: Resumption,
-    /// `true` if its events are stored for other instances.
+    /// `true` if the stream's events are stored for other instances.
     pub(in crate::http) is_stored: bool,
 }
 
 /// Support for resuming a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::http) enum Resumption {
-    /// A client cannot resume it.
+    /// A client cannot resume the stream.
     Never,
-    /// A client can resume it after an event by sending the event's id.
+    /// A client can resume the stream after an event by sending the event's id.
     ById,
     /// In addition, the stream starts with an event that has only an id (2025-11-25 and later).
     Primed,
@@ -147,19 +147,19 @@ impl SessionStream {
         self.log().unread_bytes
     }
 
-    /// Returns the time of the last answer and the number of bytes kept for clients that reconnect, or `None` if
-    /// answers are still to come.
+    /// Returns the time of the last answer and the number of bytes kept for clients that reconnect, or `None` if more
+    /// answers will be sent.
     pub(in crate::http) fn finished(&self) -> Option<(Instant, usize)> {
         let log = self.log();
         log.finished.map(|at| (at, log.kept_bytes))
     }
 
-    /// Returns `true` if its client can resume it.
+    /// Returns `true` if the client can resume the stream.
     pub(in crate::http) fn is_resumable(&self) -> bool {
         self.properties.resumption > Resumption::Never
     }
 
-    /// Returns `true` if entries are to be stored and no task is storing them yet. The caller must then do so.
+    /// Returns `true` if entries are to be stored and no task is storing them yet. The caller must then store them.
     pub(in crate::http) fn begin_storing(&self) -> bool {
         self.properties.is_stored && !std::mem::replace(&mut self.log().is_storing, true)
     }
@@ -193,7 +193,7 @@ impl SessionStream {
         log.wake_reader();
     }
 
-    /// Waits until the form of the response is decided.
+    /// Waits until it is decided what form the response takes.
     pub(in crate::http) fn poll_opening(&self, cx: &mut Context<'_>) -> Poll<ResponseStart> {
         let mut log = self.log();
         if log.has_notifications || (log.close_at.is_some() && log.awaited > 0) {

@@ -1,4 +1,4 @@
-//! Reads a stream of a session from any position that is still kept.
+//! Reads a session's stream from any position that is still kept.
 
 use std::sync::Arc;
 use std::task::Context;
@@ -35,7 +35,7 @@ impl SessionStream {
     }
 }
 
-/// A reader of a stream.
+/// A reader for a stream.
 pub(in crate::http) struct StreamReader {
     pub(in crate::http) stream: Arc<SessionStream>,
     me: u64,

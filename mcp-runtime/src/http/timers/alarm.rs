@@ -1,4 +1,4 @@
-//! A timer that is cheap to poll and to move.
+//! A timer that is cheap to poll and to reschedule.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -34,8 +34,8 @@ impl Alarm {
     }
 }
 
-/// Returns the end of a time limit. If the clock cannot represent it, returns a time one year from now, which is later
-/// than any practical limit.
+/// Returns the time at which a time limit ends. If the clock cannot represent it, returns a time one year from now,
+/// which is later than any practical limit.
 pub(in crate::http) fn after(now: Instant, time: Duration) -> Instant {
     let far = || now + Duration::from_hours(24 * 365);
     now.checked_add(time).unwrap_or_else(far)

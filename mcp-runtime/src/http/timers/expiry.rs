@@ -35,7 +35,7 @@ impl Until {
 /// A timer for the expiry of credentials.
 #[derive(Default)]
 pub(in crate::http) struct Expiry {
-    /// An expiry and the corresponding time on the runtime's clock, which is never set back.
+    /// An expiry and the corresponding time on the runtime's clock, which never goes backwards.
     due: Option<(SystemTime, Instant)>,
     alarm: Alarm,
 }

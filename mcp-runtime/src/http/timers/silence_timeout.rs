@@ -2,7 +2,7 @@
 //!
 //! Proxies and clients give up on a response that does not start. After a few seconds, the response therefore starts as
 //! an event stream, and comments are sent on it until the answer is available. This no longer happens once the server
-//! has been told to stop, so that a call that is not answered in time can receive an error status.
+//! has been told to stop, so that a call that is not answered in time can still be answered with an error status.
 
 use std::task::Context;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl SilenceTimeout {
         }
     }
 
-    /// Returns `true` if the silence has lasted too long; otherwise, wakes this task when it has.
+    /// Returns `true` if the timeout has passed; otherwise, wakes this task when it does.
     pub(in crate::http) fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
         let begin = || after(Instant::now(), self.limit);
         let due = *self.due.get_or_insert_with(begin);

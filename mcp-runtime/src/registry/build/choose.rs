@@ -1,4 +1,4 @@
-//! Selection of the definitions to serve.
+//! Selects the definitions to serve.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -92,7 +92,7 @@ pub(super) fn choose(
     chosen
 }
 
-/// Formats the message that reports methods for which the server has no receiver.
+/// Formats the message about methods for which the server has no receiver.
 fn orphaned(owner: &str, methods: &[&Definition]) -> String {
     let mut text = match methods {
         [_] => format!("1 method of `{owner}` has"),
@@ -109,7 +109,7 @@ fn orphaned(owner: &str, methods: &[&Definition]) -> String {
     text
 }
 
-/// Returns the message that reports that the server has nothing to serve.
+/// Returns the message for a server that has nothing to serve.
 pub(super) fn nothing() -> String {
     "nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if \
      your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server \

@@ -1,4 +1,4 @@
-//! Attaching completers to the arguments of prompts and templates.
+//! Attaches completers to the arguments of prompts and templates.
 
 use std::sync::Arc;
 

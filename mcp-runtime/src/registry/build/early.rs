@@ -1,7 +1,7 @@
 //! Edits requested before the server starts. They are applied in order to the program's definitions.
 //!
-//! At this stage, hiding an item that does not exist is an error, because a misspelt name would leave the intended item
-//! visible.
+//! At this stage, hiding an item that does not exist is an error, because a misspelled name would leave the intended
+//! item visible.
 
 use super::Names;
 use crate::context::Edit;

@@ -81,7 +81,7 @@ impl std::fmt::Debug for Receiver {
     }
 }
 
-/// Gathers all definitions of the program.
+/// Gathers all definitions in the program.
 pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
     let definitions = inventory::iter::<Submitted>()
         .map(|submitted| submitted.0)
@@ -175,7 +175,7 @@ type Names = HashMap<(&'static str, &'static str), Location>;
 
 /// A registry under construction.
 struct Build {
-    /// All completers of the program.
+    /// All completers in the program.
     completers: HashMap<TypeId, &'static Definition>,
     /// The completers created so far, or `None` for each completer whose problems have already been reported.
     made: HashMap<TypeId, Option<Arc<Callable>>>,

@@ -1,4 +1,4 @@
-//! Small programs, and the registries or start-up errors that they produce.
+//! Tests that build small programs and check the resulting registries or start-up errors.
 
 use expect_test::{Expect, expect};
 

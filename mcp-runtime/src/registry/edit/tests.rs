@@ -1,4 +1,4 @@
-//! Edits to the lists of a registry.
+//! Tests for edits to a registry's lists.
 
 use super::*;
 use crate::context::{Caller, Principal};
@@ -173,7 +173,7 @@ fn an_edit_says_who_sees_another_list() {
     assert_eq!(seen(EditStep::Insert(reading())), readers);
     assert_eq!(seen(EditStep::Replace(writing())), both);
     assert_eq!(seen(EditStep::Disable("a".into())), writers);
-    // No caller could see it before.
+    // No caller could see the definition before.
     assert_eq!(seen(EditStep::Replace(reading())), readers);
     assert_eq!(seen(EditStep::Replace(prompt("a").into_item())), [true; 3]);
     assert_eq!(seen(EditStep::Remove("a".into())), [true; 3]);

@@ -18,7 +18,7 @@ impl View<'_> {
     ///
     /// # Errors
     ///
-    /// If `cursor` was not created for this list and this caller.
+    /// Returns an error if `cursor` was not created for this list and this caller.
     pub(crate) fn page(
         &self,
         list: Capability,

@@ -1,4 +1,4 @@
-//! Snapshots before and after edits, as requests see them.
+//! Tests for snapshots before and after edits, as served to requests.
 
 use super::*;
 use crate::context::EditStep;

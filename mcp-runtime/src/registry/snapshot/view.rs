@@ -1,6 +1,6 @@
-//! A snapshot as one caller sees it. Items hidden from the caller do not exist in this view or in its suggestions.
+//! A snapshot as one caller sees it. Items hidden from the caller do not appear in this view or in its suggestions.
 //!
-//! A visible item that requires scopes the caller lacks is omitted from lists, and a request for it is refused with an
+//! A visible item that requires scopes the caller lacks is omitted from lists, and a request for it is rejected with an
 //! error that names the required scopes. List pages are implemented in `lists`.
 
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     ///
-    /// If the caller cannot see a tool with this name or lacks required scopes.
+    /// Returns an error if the caller cannot see a tool with this name or lacks required scopes.
     pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
         self.named(&self.snapshot.tools, name, errors::unknown_tool)
     }
@@ -39,7 +39,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     ///
-    /// As for [`tool`](Self::tool).
+    /// Returns the same errors as [`tool`](Self::tool), but for a prompt.
     pub(crate) fn prompt(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
         self.named(&self.snapshot.prompts, name, errors::unknown_prompt)
     }
@@ -68,8 +68,8 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     ///
-    /// If the caller cannot see such a resource or template, or lacks required scopes. The error has the form that
-    /// `version` defines.
+    /// Returns an error if the caller cannot see such a resource or template, or lacks required scopes. The error has
+    /// the form that `version` defines.
     pub(crate) fn read(
         &self,
         uri: &str,
@@ -86,12 +86,12 @@ impl<'a> View<'a> {
         Ok((template, arguments.into()))
     }
 
-    /// Returns the completer of an argument.
+    /// Returns the completer for an argument.
     ///
     /// # Errors
     ///
-    /// -32602 if the caller cannot see such a prompt or template, or if it has no such argument. Also fails if the
-    /// caller lacks required scopes.
+    /// Returns error -32602 if the caller cannot see such a prompt or template, or if it has no such argument. Also
+    /// returns an error if the caller lacks required scopes.
     pub(crate) fn completer(
         &self,
         reference: &CompletionReference,

@@ -1,4 +1,4 @@
-//! Arguments as typed on the command line: `a=1 b=true`, one JSON object, or `@file`.
+//! Parses arguments typed on the command line as `a=1 b=true`, as a single JSON object, or as `@file`.
 
 use std::fs;
 
@@ -38,8 +38,8 @@ fn object(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Parses a value according to its schema. Text that does not fit stays a string, so that the server reports the
-/// mistake.
+/// Parses a value according to its schema. Text that does not match the schema is kept as a string, so that the server
+/// reports the mistake.
 pub(super) fn typed(schema: &Value, text: &str) -> Value {
     if takes_text(schema) {
         return Value::from(text);

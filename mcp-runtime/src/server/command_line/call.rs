@@ -42,7 +42,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let name = name(matches, "tool");
     let tool = match session.find(ListRequest::Tools, name).await {
         Err(unknown) if session.is_principal => {
-            // An unlisted tool may require scopes, which are named in the error that a call returns.
+            // A tool may be unlisted because it requires scopes. Calling it returns an error that names them.
             session.call("tools/call", json!({"name": name})).await?;
             return Err(unknown);
         }

@@ -1,4 +1,4 @@
-//! The commands on a server, and running one of them in a session.
+//! Defines the commands that use the server, and runs a command in a session.
 
 use clap::{ArgMatches, Command};
 

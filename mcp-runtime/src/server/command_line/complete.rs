@@ -1,4 +1,4 @@
-//! `complete`: completes an argument of a prompt, or a variable of a resource template.
+//! `complete`: completes a prompt argument or a resource template variable.
 
 use clap::{Arg, ArgMatches, Command};
 use mcp_schema::template::UriTemplate;
@@ -98,7 +98,8 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     Ok(true)
 }
 
-/// Returns the message for an empty list of candidates. The completer may depend on arguments that were not given.
+/// Returns the message to print if there are no candidates. It lists the arguments that were not given, because the
+/// completer may depend on them.
 fn nothing(not_given: &[String]) -> String {
     if not_given.is_empty() {
         return "no candidates".to_owned();

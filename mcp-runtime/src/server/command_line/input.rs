@@ -1,4 +1,4 @@
-//! Input that the user types at the terminal, and the text shown before it.
+//! Prompts the user for input and reads what is typed at the terminal.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, Write as _};

@@ -1,4 +1,4 @@
-//! `tools`, `prompts`, `resources`, `templates`: lists the definitions of the server.
+//! `tools`, `prompts`, `resources`, `templates`: list the server's definitions.
 
 use std::fmt::Write as _;
 
@@ -71,7 +71,7 @@ fn describe(list: ListRequest, item: &Value) -> String {
     description
 }
 
-/// `a: integer, b?: string = "x"`
+/// Formats a tool's arguments, as in `a: integer, b?: string = "x"`.
 fn tool_arguments(tool: &Value) -> String {
     members(&tool["inputSchema"], kind).join(", ")
 }
@@ -92,7 +92,7 @@ fn prompt_arguments(prompt: &Value) -> String {
     arguments.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the names and descriptions of arguments that have a description.
+/// Returns the name and description of each argument that has a description.
 fn described_arguments(list: ListRequest, item: &Value) -> Vec<(&str, &str)> {
     if list == ListRequest::Tools {
         let properties = item["inputSchema"]["properties"].as_object();

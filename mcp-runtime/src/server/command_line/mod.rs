@@ -1,7 +1,8 @@
-//! The command line of [`Server::run`]: serving, and commands that try, check and install the server. Each command has
-//! its own file.
+//! The command line of [`Server::run`], with options for serving and with commands that try out, check and install the
+//! server. Each command has its own file.
 //!
-//! Commands that use the server start it in this process and speak the full protocol to it, as any client would.
+//! Commands that use the server start it in this process and communicate with it over the full protocol, as any client
+//! would.
 
 mod arguments;
 mod call;
@@ -112,7 +113,7 @@ fn command(identity: &Implementation) -> Command {
         .clone()
         .unwrap_or_else(|| "A Model Context Protocol server".to_owned());
     let command = serve::arguments(Command::new(identity.name.clone()));
-    // Common options may precede a command too; the help of each command shows them.
+    // Common options may also precede a command. The help for each command shows them.
     let command = session::common(command).mut_args(|argument| {
         let is_common = session::COMMON.contains(&argument.get_id().as_str());
         argument.hide(is_common)

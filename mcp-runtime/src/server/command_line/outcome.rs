@@ -1,9 +1,9 @@
-//! Outcomes of commands.
+//! Command outcomes.
 
 use crate::client::Failure;
 use crate::error::Error;
 
-/// Failure of a command.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(super) enum CommandError {
     /// The server could not start.
@@ -24,5 +24,5 @@ impl From<Failure> for CommandError {
     }
 }
 
-/// Outcome of a command: `true` if it found no problems.
+/// The outcome of a command, which is `true` if the command found no problems.
 pub(super) type CommandResult = Result<bool, CommandError>;

@@ -1,4 +1,4 @@
-//! Progress of a call, as one line for the terminal.
+//! Formats the progress of a call as one line for the terminal.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::context::Progress;
 /// Width of a progress bar, in characters.
 const BAR: usize = 24;
 
-/// `[########----] 2/3 copying`
+/// Formats progress as in `[########----] 2/3 copying`.
 pub(super) fn bar(progress: &Progress) -> String {
     let Progress {
         progress: done,

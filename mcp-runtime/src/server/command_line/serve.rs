@@ -1,10 +1,10 @@
-//! Serving, which is what `Server::run` does without a command.
+//! Command-line options for serving, which `Server::run` does if no command is given.
 
 #[cfg(feature = "http")]
 use clap::{Arg, ArgAction};
 use clap::{ArgMatches, Command};
 
-/// The default address of `--http`.
+/// The default address for `--http`.
 #[cfg(feature = "http")]
 pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:8000";
 
@@ -25,7 +25,7 @@ pub(crate) struct ServeOptions {
 impl ServeOptions {
     /// Returns `true` if an option for serving is given.
     pub(super) fn is_given(matches: &ArgMatches) -> bool {
-        // Without feature `http` these options do not exist.
+        // These options exist only with feature `http`.
         matches!(matches.try_contains_id("http"), Ok(true))
     }
 

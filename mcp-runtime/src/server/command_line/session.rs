@@ -1,4 +1,4 @@
-//! The server in this process, and the client through which commands talk to it.
+//! A server in this process, and the client that commands use to talk to it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,14 +22,14 @@ pub(super) struct CommandSession {
     /// Set while the current command prints JSON.
     json: AtomicBool,
     terminal: Arc<Terminal>,
-    /// `true` if the client acts as a principal, who may lack scopes.
+    /// `true` if the client acts as a principal and may therefore lack scopes.
     pub(super) is_principal: bool,
 }
 
 /// The names of the options shared by all commands that use the server.
 pub(super) const COMMON: [&str; 4] = ["json", "protocol-version", "as", "scope"];
 
-/// Returns `true` if connection options, which apply to a whole session, are given.
+/// Returns `true` if any connection options are given. These apply to a whole session.
 pub(super) fn is_chosen(matches: &ArgMatches) -> bool {
     ["protocol-version", "as", "scope"]
         .into_iter()
@@ -198,7 +198,7 @@ impl CommandSession {
     }
 }
 
-/// Returns the message for an unknown name, with a suggestion or the known names.
+/// Returns the message for an unknown name, which suggests a similar name or lists the known names.
 pub(super) fn unknown<'n>(
     what: &str,
     name: &str,

@@ -1,4 +1,4 @@
-//! `shell`: runs several commands on one server that keeps its state.
+//! `shell`: runs several commands on a single server, which keeps its state between them.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
@@ -59,7 +59,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> bool {
                 print::error(&unknown_command(session, name).await);
                 return false;
             }
-            // Requested help is not an error. A failure means that standard output is closed.
+            // Help that the user requested is not an error. Printing fails only if standard output is closed.
             let _ = error.print();
             return !error.use_stderr();
         }
@@ -97,7 +97,7 @@ async fn unknown_command(session: &CommandSession, name: &str) -> String {
     }
 }
 
-/// Returns the commands, which are not preceded by a program name.
+/// Returns the grammar for commands, which in the shell are not preceded by a program name.
 fn grammar() -> Command {
     let exit = Command::new("exit").about("End the shell");
     commands(Command::new("shell"))

@@ -1,6 +1,6 @@
 //! The user at the terminal, who answers the server's questions and sees its log messages and progress.
 //!
-//! All output here goes to standard error; standard output is for results.
+//! All output from this module goes to standard error, because standard output is reserved for results.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::server::command_line::print;
 use crate::server::command_line::progress_bar::bar;
 use crate::types::LoggingLevel;
 
-/// Answers given on the command line, for one command.
+/// Answers given on the command line for one command.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     /// Form fields and their values.
@@ -30,14 +30,14 @@ pub(super) struct Answers {
     pub(super) say: VecDeque<String>,
     /// Fields that have been asked for or have already been reported.
     pub(super) asked: Vec<String>,
-    /// Set once a handler that may ask questions has been called.
+    /// `true` once a handler that may ask questions has been called.
     pub(super) called: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Terminal {
     answers: Mutex<Answers>,
-    /// Number of characters in the bar on the screen.
+    /// Number of characters in the progress bar currently displayed.
     bar: Mutex<usize>,
 }
 
@@ -75,7 +75,7 @@ impl Answers {
         names.filter(|name| !self.asked.iter().any(|asked| asked == name))
     }
 
-    /// Records the fields of a form. Fails if the name of an answer is evidently a misspelling of one of them.
+    /// Records a form's fields. Fails if an answer's name is evidently a misspelling of one of them.
     fn match_with(&mut self, fields: &Map<String, Value>) -> Result<(), String> {
         self.asked.extend(fields.keys().cloned());
         let open = fields.keys().map(String::as_str);
@@ -282,7 +282,7 @@ mod tests {
                 Some(text) => assert!(matched.unwrap_err().contains(text)),
                 None => matched.unwrap(),
             }
-            // An answer that was reported is not reported again.
+            // An answer that has already been reported is not reported again.
             let unused = given
                 .iter()
                 .filter(|name| **name != "really" && wrong.is_none());

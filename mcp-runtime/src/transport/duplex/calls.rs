@@ -1,4 +1,4 @@
-//! Turns lines into decisions: handles messages, batches, calls that have to wait, and cancellations.
+//! Turns lines into decisions: handles messages, batches, queued calls, and cancellations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::transport::peer::{MessageVerdict, Peer};
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Maximum number of unanswered batches.
 const MOST_BATCHES: usize = 64;
-/// Number of results of maximum size that are kept, in addition to
-/// [`limits.streams.max_outgoing_bytes`](crate::Limits), for calls that finish while the client is not reading.
+/// Number of maximum-size results that are kept, in addition to [`limits.streams.max_outgoing_bytes`](crate::Limits),
+/// for calls that finish while the client is not reading.
 const UNREAD_RESULTS: usize = 4;
 
 impl<P: Peer> Channel<P> {

@@ -1,4 +1,4 @@
-//! The calls of one channel, which may be running, queued, or grouped into batches.
+//! A channel's calls, which may be running, queued, or grouped into batches.
 //!
 //! Removal from the table decides every race: a call whose entry has been removed sends neither an answer nor any other
 //! message.
@@ -23,7 +23,7 @@ pub(super) struct Job {
 struct InFlightCall {
     serial: u64,
     batch: Option<u64>,
-    /// Its task, if it has been spawned.
+    /// The call's task, if one has been spawned.
     task: Option<AbortHandle>,
 }
 
@@ -35,7 +35,7 @@ struct Polling {
     cancelled: bool,
 }
 
-/// The answers of a batch.
+/// The answers in a batch.
 #[derive(Debug)]
 struct OpenBatch {
     /// Number of requests without an answer, plus one while requests are still being added.
@@ -43,7 +43,7 @@ struct OpenBatch {
     answers: Vec<u8>,
 }
 
-/// The calls of one channel.
+/// A channel's calls.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     serials: u64,
@@ -150,7 +150,7 @@ impl InFlight {
         Some(Removed { task, batch })
     }
 
-    /// Removes a call that the client cancels, running or queued.
+    /// Removes a running or queued call that the client has cancelled.
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<Removed> {
         if let Some(InFlightCall {
             serial,
@@ -246,8 +246,8 @@ impl InFlight {
         }
     }
 
-    /// Completes one request in the batch with its response, which may be empty. For the last request, returns the line to
-    /// send, if any.
+    /// Completes one request in the batch with its response, which may be empty. For the last request, returns the line
+    /// to send, if any.
     pub(super) fn close(&mut self, id: u64, answer: &[u8]) -> Option<Vec<u8>> {
         let batch = self.batches.get_mut(&id)?;
         if !answer.is_empty() {

@@ -159,7 +159,7 @@ impl<P: Peer> Channel<P> {
             && state.out.len() < limits.streams.max_outgoing_bytes / 2
     }
 
-    /// Returns `true` if another line may be handled. Slow calls never pause reading, but a client that does not read
+    /// Returns `true` if another line may be handled. Slow calls never pause reading, but a client that is not reading
     /// its output does.
     fn may_read(&self, state: &ChannelState<P>) -> bool {
         let limits = self.peer.limits();

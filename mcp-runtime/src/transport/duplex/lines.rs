@@ -10,12 +10,12 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Size of the buffer of an idle channel.
+/// Buffer size for an idle channel.
 const SMALL: usize = 8 << 10;
 /// A buffer larger than this is freed once it is empty.
 const LARGE: usize = 64 << 10;
 
-/// The kind of a line taken from the stream.
+/// The kind of line taken from the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextLine {
     /// A line, without its terminator.
@@ -165,7 +165,7 @@ impl LineReader {
         self.ended = true;
     }
 
-    /// Ends the input, because no more will arrive or no more is wanted.
+    /// Ends the input, because no more will arrive or be accepted.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }
@@ -194,7 +194,7 @@ mod tests {
                         NextLine::TooLong => "!".into(),
                     });
                 }
-                // An empty slice reads as the end of input, which is intended only for the last one.
+                // An empty slice is read as the end of input, which is intended only for the last slice.
                 if lines.ended && !chunk.is_empty() {
                     lines.ended = false;
                     break;

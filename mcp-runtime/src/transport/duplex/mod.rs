@@ -1,6 +1,6 @@
 //! One multiplexed channel, with newline-delimited messages in both directions and any number of concurrent calls.
 //!
-//! A channel is a state machine behind one lock, which is never held while user code runs. A *leader* task steps it
+//! A channel is a state machine behind one lock, which is never held while user code runs. A *leader* task advances it
 //! (`lead`): it takes a line, decides what to do, polls a call once in place, writes, and reads. A call that has not
 //! finished after its first poll is moved to a separate task, which the table of calls owns (`in_flight`). All output
 //! is appended to a single queue (`outgoing`) under the lock. This file opens a channel, watches its deadlines, and
@@ -45,7 +45,7 @@ use in_flight::{InFlight, Removed};
 use lines::LineReader;
 use outgoing::Outgoing;
 
-/// Time to write the last bytes after all work has been dropped.
+/// Time allowed for writing the last bytes after all work has been dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
 type ByteReader = Box<dyn AsyncRead + Send + Unpin>;
@@ -88,22 +88,21 @@ struct ChannelState<P: Peer> {
     failure: Option<io::Error>,
 }
 
-/// A phase in the life of a channel.
+/// A phase in a channel's life.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
-    /// Further requests are refused. Work may continue until this time, or without a limit.
+    /// Further requests are refused. Work may continue until this time, or indefinitely if it is `None`.
     Draining(Option<Instant>),
     /// All work is done or dropped. Bytes may be written until this time.
     Flushing(Instant),
     Closed,
 }
 
-/// Serves one channel until its input ends, the client stops reading, or `shutdown` is cancelled; then finishes the
-/// work in progress. In the meantime, the client's cancellations and responses are still read, and its requests are
-/// refused.
+/// Serves one channel until its input ends, the client stops reading, or `shutdown` is cancelled, and then finishes the
+/// work in progress. Meanwhile, the client's cancellations and responses are still read, but its requests are refused.
 ///
-/// Dropping the future drops all calls of the channel.
+/// Dropping the future drops all of the channel's calls.
 ///
 /// # Errors
 ///
@@ -245,7 +244,7 @@ impl<P: Peer> Channel<P> {
         state.leaders.push(task.abort_handle());
     }
 
-    /// Checks the deadlines, and acts on those that have passed.
+    /// Checks the deadlines and acts on any that have passed.
     fn look_at_clocks(&self) -> Clocks {
         let now = Instant::now();
         let stalled = self.peer.limits().streams.stall_timeout;
@@ -287,7 +286,7 @@ impl<P: Peer> Channel<P> {
         clocks
     }
 
-    /// Refuses further requests; work in progress may finish.
+    /// Refuses further requests but lets work in progress finish.
     fn drain(&self) {
         let mut state = self.lock();
         if state.phase == Phase::Open {
@@ -340,7 +339,7 @@ impl<P: Peer> ChannelState<P> {
         self.lines.abandon();
     }
 
-    /// Ends the channel. A client that disconnects is not a failure.
+    /// Ends the channel. A client disconnecting does not count as a failure.
     fn fail(&mut self, error: io::Error) {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero};
         let gone = [BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero];
@@ -364,7 +363,7 @@ impl<P: Peer> ChannelState<P> {
             return false;
         };
         let was_blocked = self.out.blocked_since();
-        // If a custom stream logs an event, the event must not be queued as a message of the call that is writing.
+        // If a custom stream logs an event, the event must not be queued as a message from the call that is writing.
         match current::outside(|| self.out.poll_write(writer, cx)) {
             Poll::Ready(Ok(())) => true,
             Poll::Ready(Err(error)) => {

@@ -14,10 +14,10 @@ use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, ChannelState, Phase};
 use crate::transport::peer::{MessageVerdict, Peer};
 
-/// Initial capacity for an answer, which is enough for most answers.
+/// Initial capacity for an answer, sufficient for most answers.
 const ANSWER: usize = 256;
 
-/// Result of the first poll of a call.
+/// Result of a call's first poll.
 enum FirstPoll<P: Peer> {
     /// The answer is in the scratch buffer.
     Done,
@@ -43,8 +43,8 @@ impl<P: Peer> Channel<P> {
             match self.start(call, id, serial) {
                 CallProgress::Done(finished) => P::encode(finished, scratch),
                 CallProgress::Running(mut running) => {
-                    // Unconstrained, because the call would be pending for no reason if the leader's task had exhausted
-                    // its budget.
+                    // Unconstrained, because otherwise the call would be pending for no reason if the leader's task had
+                    // exhausted its budget.
                     let first_poll = poll_fn(|_| P::first_poll(&mut running));
                     let mut first_poll = tokio::task::unconstrained(first_poll);
                     let mut cx = Context::from_waker(Waker::noop());

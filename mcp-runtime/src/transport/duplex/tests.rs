@@ -1,4 +1,4 @@
-//! Tests of the engine with a line-based protocol made for them.
+//! Tests of the engine, using a line-based protocol made for them.
 
 mod bounds;
 mod client;
@@ -140,7 +140,7 @@ async fn what_a_call_sends_comes_before_its_answer_and_never_after() {
     client.send(&call(1, "progress")).await;
     assert_eq!(client.receive().await["progress"], 1);
     assert_eq!(client.receive().await["id"], 1);
-    // The handler keeps sending after its answer; those messages are dropped.
+    // The handler keeps sending after its answer, but those messages are dropped.
     client.send(&call(2, "progress_after")).await;
     assert_eq!(client.receive().await["progress"], 1);
     assert_eq!(client.receive().await["id"], 2);
@@ -301,7 +301,7 @@ async fn a_hundred_thousand_pipelined_requests_are_answered_in_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ping_behind_a_handler_that_blocks_its_thread_is_answered_soon() {
     let mut fastest = Duration::MAX;
-    // The machine may be busy with other things; the best of several tries shows what the engine can do.
+    // The machine may be busy, so only the fastest of several attempts counts.
     for _ in 0..20 {
         let mut client = Client::new(Limits::default());
         client.send(&call(1, "block")).await;
@@ -325,7 +325,7 @@ async fn a_ping_behind_handlers_that_block_their_threads_is_answered() {
     client.send(&call(2, "block")).await;
     client.send(&call(3, "echo")).await;
     assert_eq!(client.receive().await["id"], 3);
-    // One of the blocked calls is cancelled: it is not answered when it returns.
+    // One of the blocked calls is cancelled, so it is not answered when it returns.
     client.send(&cancel(1)).await;
     client.send(&call(4, "echo")).await;
     assert_eq!(client.receive().await["id"], 4);
@@ -442,7 +442,7 @@ async fn a_batch_is_one_line_of_answers() {
     assert_eq!(answers.len(), 3, "{answers:?}");
     assert!(answers.iter().any(|answer| answer["id"] == 1));
 
-    // Notifications and cancelled calls have no answer; a batch of only these has none either.
+    // Notifications and cancelled calls have no answer, and neither does a batch that contains only these.
     client.send("[{\"method\":\"x\"}]").await;
     client
         .send(&list(&[call(4, "pending"), call(5, "pending")]))

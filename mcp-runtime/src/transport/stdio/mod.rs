@@ -1,4 +1,4 @@
-//! Standard input and output, which connect the server to one client, the one that started the process.
+//! Standard input and output, which connect the server to a single client: the program that started the process.
 //!
 //! Both streams become unavailable to the rest of the process: a stray `println!` goes to standard error, and child
 //! processes see neither stream. How bytes are transferred depends on the kind of stream (`unix`, `threads`).
@@ -55,7 +55,7 @@ impl Stdio {
         match take() {
             Ok(streams) => Ok(Self(Some(streams))),
             Err(error) => {
-                // Taking the streams failed, so the flag is reset and the next attempt reports this error as well.
+                // Taking the streams failed, so the flag is reset to let the next attempt report the error as well.
                 taken.store(false, Ordering::SeqCst);
                 Err(error)
             }

@@ -1,7 +1,7 @@
 //! Streams that support only blocking calls, with a thread for each direction.
 //!
 //! A thread that is waiting for input cannot be interrupted, so it ends with its stream or with the process. The data
-//! that the threads share with their users is bounded to four chunks of input and [`ROOM`] bytes of output.
+//! that the threads share with their users is limited to four chunks of input and [`ROOM`] bytes of output.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -15,9 +15,9 @@ use tokio::sync::mpsc;
 
 /// Maximum size of a chunk, in bytes.
 const CHUNK: usize = 64 << 10;
-/// Maximum number of chunks that wait to be read.
+/// Maximum number of chunks waiting to be read.
 const CHUNKS: usize = 4;
-/// Maximum number of bytes that wait to be written.
+/// Maximum number of bytes waiting to be written.
 const ROOM: usize = 256 << 10;
 
 /// Reads in a thread.

@@ -27,7 +27,7 @@ use crate::transport::stdio::threads;
 
 /// Takes both streams. Afterwards, standard input is empty and standard output goes to standard error.
 pub(super) fn take() -> io::Result<(File, File)> {
-    // Numbered above the three standard descriptors and closed in child processes.
+    // The copies are numbered above the three standard descriptors and closed in child processes.
     let input = fcntl_dupfd_cloexec(stdin(), 3)?;
     let output = fcntl_dupfd_cloexec(stdout(), 3)?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
@@ -131,7 +131,7 @@ mod tests {
         !fcntl_getfl(stream).unwrap().contains(OFlags::NONBLOCK)
     }
 
-    /// Returns more text than a pipe holds.
+    /// Returns more text than fits in a pipe.
     fn long() -> String {
         "0123456789abcdef".repeat(20_000)
     }

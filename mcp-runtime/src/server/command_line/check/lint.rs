@@ -1,5 +1,5 @@
-//! Rules that detect names and sizes that clients or model APIs reject, and definitions that are hard to use. Each rule
-//! names its source.
+//! Lint rules for names and sizes that clients or model APIs reject and for definitions that are hard to use. Each rule
+//! cites its source.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub(super) struct Lint {
     /// The affected definition, such as `` tool `add` ``.
     pub(super) at: String,
     pub(super) text: String,
-    /// The source of the rule; empty if it is common sense.
+    /// The source of the rule, or an empty string if the rule is common sense.
     pub(super) source: &'static str,
 }
 
@@ -54,13 +54,13 @@ const NAMES: &str = "Anthropic and OpenAI: tool names match ^[a-zA-Z0-9_-]{1,64}
 const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
 // Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
 const MANY: &str = "OpenAI and VS Code: at most 128 tools in a request";
-/// Number of tokens above which tools become a burden: one twentieth of a 200,000-token context.
+/// Number of tokens above which a server's tools are considered too large: one twentieth of a 200,000-token context.
 const MOST_TOKENS: usize = 10_000;
 const MOST_TOOLS: usize = 128;
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
-/// Returns all findings, in the order of the surface.
+/// Returns all findings, in the order in which the surface lists the definitions.
 pub(super) fn lint(surface: &Surface) -> Vec<Lint> {
     let mut found = Findings::default();
     for tool in surface.items(ListRequest::Tools) {

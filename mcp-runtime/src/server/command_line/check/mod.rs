@@ -1,4 +1,5 @@
-//! `check`: reports definitions that clients or models reject, and changes that break clients. For people and for CI.
+//! `check`: reports definitions that clients or models reject, and changes that break clients. Suitable for both
+//! interactive use and CI.
 
 mod lint;
 mod schema;
@@ -65,7 +66,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     }
     let is_fine =
         |finding: &Lint| finding.severity == Severity::Advice && !matches.get_flag("strict");
-    // Saving accepts the changes.
+    // Saving the surface accepts its changes.
     let breaks = !saves && differences.iter().any(|change| change.is_breaking);
     Ok(findings.iter().all(is_fine) && !breaks)
 }

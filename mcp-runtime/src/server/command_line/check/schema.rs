@@ -1,4 +1,4 @@
-//! Rules that detect argument schemas that model APIs reject.
+//! Lint rules for argument schemas that model APIs reject.
 
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ const KNOWN_FORMATS: [&str; 21] = [
     "int32",
     "int64",
 ];
-/// Maximum depth to check, which is deeper than any schema used in practice.
+/// Maximum nesting depth to check. Schemas used in practice are not this deep.
 const DEEPEST: usize = 32;
 const LONGEST_NAME: usize = 64;
 

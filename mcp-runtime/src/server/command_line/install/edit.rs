@@ -1,4 +1,4 @@
-//! Sets one nested member of a JSON file and preserves the text of everything else.
+//! Sets one nested member in a JSON file while preserving the rest of the text.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
 use serde_json::value::RawValue;
 
-/// Returns the text with the member at this path set. Missing members on the path are created.
+/// Returns the text with the member at this path set. Missing members along the path are created.
 ///
 /// # Errors
 ///
-/// Fails if the text cannot be edited. The message continues a sentence that starts with the name of the file.
+/// Fails if the text cannot be edited. The message continues a sentence that starts with the file name.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let (mark, text) = match text.strip_prefix('\u{feff}') {
         Some(rest) => ("\u{feff}", rest),
@@ -35,7 +35,7 @@ pub(super) fn has(text: &str, path: &[&str]) -> bool {
     found.is_some()
 }
 
-/// Returns `true` if two texts are equal or hold the same JSON.
+/// Returns `true` if two texts are identical or contain the same JSON.
 pub(super) fn are_same(a: &str, b: &str) -> bool {
     a == b || matches!((read(a), read(b)), (Some(a), Some(b)) if a == b)
 }
@@ -44,9 +44,9 @@ fn read(text: &str) -> Option<Value> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()
 }
 
-/// Layout of a file.
+/// The formatting style used in a file.
 struct FileStyle {
-    /// The indentation of one level.
+    /// The indentation for one level of nesting.
     indent: String,
     line_end: &'static str,
 }
@@ -109,12 +109,12 @@ impl FileStyle {
         text
     }
 
-    /// Formats a new value in the layout of the file.
+    /// Formats a new value in the style of the file.
     fn write(&self, value: &Value, depth: usize) -> String {
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(self.indent.as_bytes());
         let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-        // Writing a JSON value into memory cannot fail.
+        // Writing a JSON value to memory cannot fail.
         let _ = value.serialize(&mut serializer);
         let text = String::from_utf8(bytes).unwrap_or_default();
         text.replace(
@@ -124,7 +124,7 @@ impl FileStyle {
     }
 }
 
-/// The members of an object, with the text of each value.
+/// The members of an object, each with the original text of its value.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {

@@ -1,18 +1,18 @@
-//! Clients that start servers themselves, and the paths of their configuration files.
+//! Clients that start servers themselves, and the paths to their configuration files.
 
 use std::env;
 use std::path::PathBuf;
 
 /// A client that starts servers.
 pub(super) struct HostApplication {
-    /// The name on the command line.
+    /// The client's name on the command line.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     /// The member of the configuration that holds the servers.
     pub(super) servers: &'static str,
-    /// `true` if an entry states its transport.
+    /// `true` if an entry must state its transport.
     pub(super) has_type: bool,
-    /// Returns the path of the configuration, or `None` if it is unknown on this system.
+    /// Returns the path to the configuration file, or `None` if it is unknown on this system.
     pub(super) file: fn(&Directories) -> Option<PathBuf>,
     /// The next step for the user.
     pub(super) next: &'static str,

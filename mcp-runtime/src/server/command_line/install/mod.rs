@@ -166,7 +166,7 @@ fn entry(host: &HostApplication, matches: &ArgMatches) -> Result<Map<String, Val
     Ok(entry)
 }
 
-/// Writes the file after backing up any existing one. Returns the path of the backup.
+/// Writes the file after backing up any existing file. Returns the path to the backup.
 fn write(file: &Path, exists: bool, text: &str) -> io::Result<Option<PathBuf>> {
     let mut kept = None;
     if exists {
@@ -176,12 +176,12 @@ fn write(file: &Path, exists: bool, text: &str) -> io::Result<Option<PathBuf>> {
     } else if let Some(directory) = file.parent() {
         fs::create_dir_all(directory)?;
     }
-    // Written in place because the file may be a link and should keep its permissions.
+    // The file is written in place because it may be a link and its permissions should be preserved.
     fs::write(file, text)?;
     Ok(kept)
 }
 
-/// Returns an unused path for the backup, next to the file.
+/// Returns an unused path next to the file for the backup.
 fn unused(file: &Path) -> PathBuf {
     let beside = |ending: String| {
         let mut path = file.as_os_str().to_owned();

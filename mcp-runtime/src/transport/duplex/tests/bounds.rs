@@ -63,7 +63,7 @@ async fn answers_that_wait_for_the_rest_of_their_array_are_bounded() {
     let answers = line.as_array().unwrap();
     assert_eq!(answers.len(), 20);
     assert_eq!(results(answers), 4);
-    // There is room again.
+    // There is room for answers again.
     client.send(&call(1, "big")).await;
     assert_eq!(client.receive().await["error"], json!(null));
 }

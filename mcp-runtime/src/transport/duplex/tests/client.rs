@@ -1,4 +1,4 @@
-//! A client that speaks the small protocol of these tests, and its server.
+//! A client that speaks these tests' small protocol, and its server.
 
 use std::io;
 use std::sync::Arc;
@@ -132,7 +132,7 @@ impl Client {
         self.reader.receive().await
     }
 
-    /// Receives that many answers and returns their ids, sorted.
+    /// Receives the given number of answers and returns their ids, sorted.
     pub(super) async fn receive_ids(&mut self, count: usize) -> Vec<i64> {
         let mut found = Vec::new();
         for _ in 0..count {
@@ -213,7 +213,7 @@ impl Client {
             .expect("another number of calls is under way");
     }
 
-    /// Waits until every call is dropped.
+    /// Waits until every call has been dropped.
     pub(super) async fn until_idle(&self) {
         let idle = async {
             while self.under_way() > 0 {

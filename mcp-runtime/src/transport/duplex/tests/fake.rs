@@ -60,7 +60,7 @@ fn answer(id: &str, method: &str) -> String {
     format!("{{\"id\":{id},\"result\":\"{method}\"}}")
 }
 
-/// Sends messages as long as they are accepted, and answers with their number.
+/// Sends messages as long as they are accepted, and then answers with the number sent.
 async fn flood(
     gate: Arc<Semaphore>,
     sink: Arc<dyn Sink>,
@@ -193,7 +193,7 @@ impl Peer for Fake {
             "panic" => panic!("on purpose"),
             "block" => {
                 let (unblocked, condition) = &*fake.blocked;
-                // Has a time limit so that a failing test ends as well.
+                // The wait has a time limit so that a failing test also ends.
                 let guard = condition.wait_timeout_while(
                     unblocked.lock().unwrap(),
                     Duration::from_secs(10),

@@ -43,7 +43,7 @@ pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Val
         .collect()
 }
 
-/// Serves this input; returns `true` if a stream was written to as part of a call.
+/// Serves this input. Returns `true` if a stream was written to as part of a call.
 pub(super) async fn written_within_a_call(input: &str) -> bool {
     current::forward();
     let (mut ours, theirs) = tokio::io::duplex(1 << 16);
