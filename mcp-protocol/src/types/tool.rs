@@ -105,25 +105,6 @@ pub struct CallToolResult {
     /// Additional metadata.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
-    /// `true` if the structured content is certain to match the schema of the type from which it was created.
-    #[serde(skip)]
-    conforms: bool,
-}
-
-#[doc(hidden)]
-impl CallToolResult {
-    /// Returns `true` if the structured content matches the schema of its type by construction.
-    #[inline]
-    #[must_use]
-    pub fn conforms(&self) -> bool {
-        self.conforms
-    }
-
-    /// Marks the structured content as matching the schema of its type by construction.
-    #[inline]
-    pub fn set_conforms(&mut self) {
-        self.conforms = true;
-    }
 }
 
 impl CallToolResult {
