@@ -30,7 +30,7 @@ pub(crate) fn elicit(elicited: &Elicited) -> TokenStream {
 
 fn form(name: &syn::Ident, fields: &[FormField]) -> TokenStream {
     let fields: Vec<Field<'_>> = fields.iter().enumerate().map(Field::new).collect();
-    let descriptions = fields.iter().map(Field::describe);
+    let descriptions = fields.iter().map(Field::meta_and_checks);
     let adds = fields.iter().map(|field| {
         let (meta, name, with) = (&field.meta, &field.model.name.value, &field.with);
         quote!(let __mcp_form = #meta.add(__mcp_form, #name, |__mcp_field| __mcp_field #(#with)*);)
@@ -147,7 +147,7 @@ impl<'a> Field<'a> {
 
     /// Returns the checks and the constant that describes the field. Only this constant has a bound on the field's
     /// type.
-    fn describe(&self) -> TokenStream {
+    fn meta_and_checks(&self) -> TokenStream {
         let (meta, ty, checks) = (&self.meta, &self.model.parsed.ty, &self.checks);
         quote!(
             const #meta: __mcp::form::FieldMeta<#ty> = __mcp::form::field::<#ty>();

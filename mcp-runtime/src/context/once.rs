@@ -105,7 +105,7 @@ thread_local! {
 }
 
 /// Returns `true` while this thread is polling work that must run only once.
-pub(crate) fn is_inside() -> bool {
+pub(crate) fn is_inside_once() -> bool {
     INSIDE.get()
 }
 

@@ -235,7 +235,7 @@ impl Asking for Asks {
     }
 
     fn check(&self, request: &InputRequest) -> Result<(), AskError> {
-        if once::is_inside() {
+        if once::is_inside_once() {
             return Err(AskError::Misused(
                 "questions cannot be asked inside `once`; ask first, and pass the answer in".into(),
             ));
@@ -350,7 +350,7 @@ impl Asking for Asks {
     }
 
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError> {
-        if once::is_inside() {
+        if once::is_inside_once() {
             return Err(AskError::Misused(format!(
                 "`once` with the name `{name}` is nested in another `once`"
             )));

@@ -8,7 +8,7 @@ use crate::dispatch::blocking::{Waits, on_a_thread};
 use crate::dispatch::target::Target;
 use crate::handler::call::Running;
 use crate::handler::handler_error::HandlerError;
-use crate::handler::middleware::{Call, Handling};
+use crate::handler::middleware::{Call, InnermostStep};
 use crate::registry::{CallPermit, HandlerProgress};
 
 /// The handler, wrapped by all middleware.
@@ -44,7 +44,7 @@ impl Innermost {
     }
 }
 
-impl Handling for Innermost {
+impl InnermostStep for Innermost {
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
         Box::pin(async move {
             let permit = self.permit().await?;

@@ -60,7 +60,7 @@ pub struct Definition {
 impl Definition {
     /// Returns the key by which requests look up the definition: the URI for a resource or template, and the name for
     /// all other kinds.
-    pub(crate) fn key(&self) -> &'static str {
+    pub(crate) fn lookup_key(&self) -> &'static str {
         match self.kind {
             Kind::Tool | Kind::Prompt | Kind::Completer => self.name,
             Kind::Resource | Kind::ResourceTemplate => self.options.uri,
@@ -69,7 +69,7 @@ impl Definition {
 
     /// Returns the kind and the key, for use in messages.
     pub(crate) fn describe(&self) -> String {
-        format!("{} `{}`", self.kind.noun(), self.key())
+        format!("{} `{}`", self.kind.noun(), self.lookup_key())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Middleware: functions and tower layers (`tower`) that wrap handlers. Each one receives a call before the handler
 //! runs and the result afterwards.
 //!
-//! This module does not depend on the handlers themselves; `dispatch` passes them in as [`Handling`].
+//! This module does not depend on the handlers themselves; `dispatch` passes them in as [`InnermostStep`].
 
 use std::fmt;
 use std::future::Future;
@@ -27,11 +27,11 @@ pub struct Call {
     /// The parsed arguments, created when they are first requested.
     read: OnceLock<Arguments>,
     changed: Option<Arguments>,
-    handling: Arc<dyn Handling>,
+    handler: Arc<dyn InnermostStep>,
 }
 
 /// The innermost step, which runs the handler.
-pub(crate) trait Handling: Send + Sync {
+pub(crate) trait InnermostStep: Send + Sync {
     /// Runs the handler with these arguments, which must be a JSON object.
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running;
 }
@@ -42,7 +42,7 @@ impl Call {
         arguments: Arc<str>,
         context: Context,
         round: u16,
-        handling: Arc<dyn Handling>,
+        handler: Arc<dyn InnermostStep>,
     ) -> Self {
         Self {
             kind,
@@ -52,7 +52,7 @@ impl Call {
             raw: arguments,
             read: OnceLock::new(),
             changed: None,
-            handling,
+            handler,
         }
     }
 
@@ -113,7 +113,7 @@ impl Call {
             Some(Arguments(changed)) => Value::Object(changed).to_string().into(),
             None => self.raw,
         };
-        self.handling.run(arguments, self.context)
+        self.handler.run(arguments, self.context)
     }
 }
 

@@ -33,8 +33,8 @@ impl Watched for Beats {
 impl Heartbeat {
     /// Returns `true` if a handler is currently running.
     #[cfg(feature = "cli")]
-    pub(in crate::http) fn is_inside(&self) -> bool {
-        self.beat.0.is_inside()
+    pub(in crate::http) fn is_handler_running(&self) -> bool {
+        self.beat.0.is_handler_running()
     }
 
     /// Runs code that may call user code.

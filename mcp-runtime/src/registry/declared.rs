@@ -101,7 +101,7 @@ pub(super) fn callable(
     let mut access = Access::declared(options.scopes, options.visible_if);
     access.require(given.scopes);
     Ok(Callable {
-        name: definition.key().into(),
+        name: definition.lookup_key().into(),
         details,
         handler: Handler::Function {
             run: definition.run,

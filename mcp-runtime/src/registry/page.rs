@@ -31,7 +31,7 @@ pub(crate) struct PartialPage {
     pub(super) text: String,
     pub(super) count: usize,
     /// The templates whose listers must run, in order.
-    pub(super) listers: Vec<(ItemMark, Listable)>,
+    pub(super) listers: Vec<(ItemMark, ListingTemplate)>,
     /// The cursor to pass to the first lister.
     pub(super) cursor: Option<String>,
     /// The owner of the page's cursors.
@@ -43,12 +43,12 @@ pub(crate) struct PartialPage {
 }
 
 /// A template with a lister for its resources.
-pub(super) struct Listable {
+pub(super) struct ListingTemplate {
     pub(super) uri_template: Arc<str>,
     pub(super) lister: Arc<dyn Lister>,
 }
 
-impl Listable {
+impl ListingTemplate {
     /// Adds the template's name to an error from its lister. Hidden causes remain hidden.
     fn failed(&self, failure: HandlerError) -> HandlerError {
         let listing = format!("listing the resources of `{}`", self.uri_template);

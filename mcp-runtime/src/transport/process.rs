@@ -49,9 +49,9 @@ impl Process {
 
 /// Returns `true` if handlers are still blocking threads after the server has finished. Dropping the runtime would wait
 /// for them.
-pub(crate) async fn is_stuck(is_inside: impl Fn() -> bool) -> bool {
+pub(crate) async fn is_stuck(is_handler_running: impl Fn() -> bool) -> bool {
     for _ in 0..LOOKS {
-        if !is_inside() {
+        if !is_handler_running() {
             return false;
         }
         tokio::time::sleep(LOOK).await;

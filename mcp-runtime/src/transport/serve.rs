@@ -107,8 +107,8 @@ pub(crate) async fn serve_process<P: Peer, T: Transport>(
         &process.watchdog,
     );
     let served = serving.await;
-    let is_inside = || process.watchdog.is_inside() || dispatcher.is_blocking();
-    (served, is_stuck(is_inside).await)
+    let is_handler_running = || process.watchdog.is_handler_running() || dispatcher.is_blocking();
+    (served, is_stuck(is_handler_running).await)
 }
 
 /// Logs a failed connection and returns its error.

@@ -80,7 +80,7 @@ impl Beat {
         self.leader.load(SeqCst)
     }
 
-    pub(crate) fn is_inside(&self) -> bool {
+    pub(crate) fn is_handler_running(&self) -> bool {
         self.leader() % 2 == 1 || self.inside.load(SeqCst) > 0
     }
 
@@ -165,11 +165,11 @@ impl Watchdog {
     }
 
     /// Returns `true` if user code is running in any channel, including channels that have ended.
-    pub(crate) fn is_inside(&self) -> bool {
+    pub(crate) fn is_handler_running(&self) -> bool {
         lock(&self.waking.channels)
             .iter()
             .filter_map(|channel| channel.watched.upgrade())
-            .any(|watched| watched.beat().is_inside())
+            .any(|watched| watched.beat().is_handler_running())
     }
 }
 
@@ -272,7 +272,7 @@ impl Waking {
             let Some(watched) = channel.watched.upgrade() else {
                 continue;
             };
-            inside |= watched.beat().is_inside();
+            inside |= watched.beat().is_handler_running();
             let beat = watched.beat().leader();
             if beat % 2 == 1 && beat == channel.last {
                 stuck.push((watched, beat));
@@ -307,11 +307,11 @@ mod tests {
         let beat = Beat::default();
         let caught = crate::panics::catch(|| {
             beat.run(watchdog.waking(), || {
-                assert!(beat.is_inside());
+                assert!(beat.is_handler_running());
                 panic!("out of here")
             });
         });
         assert_eq!(caught, Err::<(), _>("out of here".to_owned()));
-        assert!(!beat.is_inside());
+        assert!(!beat.is_handler_running());
     }
 }

@@ -21,7 +21,7 @@ mod tests;
 use parse::parts;
 pub use percent::percent_encode;
 pub use percent::{decode, encode};
-pub use syntax::{VariableSpan, Variables, template_has_variable, template_syntax, uri};
+pub use syntax::{TemplateVariables, VariableSpan, template_has_variable, template_syntax, uri};
 
 /// A parsed URI template.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -123,7 +123,7 @@ pub const fn template_syntax(template: &str) -> RuleVerdict {
             "` has no variable, so it is a single URI; use `resource`",
         ]);
     }
-    let mut variables = Variables::new(template);
+    let mut variables = TemplateVariables::new(template);
     while let Some(variable) = variables.next() {
         if variable.count_in(template) > 1 {
             return RuleVerdict::wrong(&[WHAT, template, "` names a variable twice: `"])
@@ -248,7 +248,7 @@ impl VariableSpan {
 
     const fn count_in(self, template: &str) -> usize {
         let mut count = 0;
-        let mut variables = Variables::new(template);
+        let mut variables = TemplateVariables::new(template);
         while let Some(other) = variables.next() {
             if same(other.name(template), self.name(template)) {
                 count += 1;
@@ -260,13 +260,13 @@ impl VariableSpan {
 
 /// Steps through the variables of a template whose syntax has been checked.
 #[derive(Debug)]
-pub struct Variables<'a> {
+pub struct TemplateVariables<'a> {
     bytes: &'a [u8],
     index: usize,
     inside: bool,
 }
 
-impl<'a> Variables<'a> {
+impl<'a> TemplateVariables<'a> {
     /// Starts before the first variable of a template.
     #[must_use]
     pub const fn new(template: &'a str) -> Self {
@@ -309,7 +309,7 @@ const fn is_name(byte: u8) -> bool {
 /// Returns `true` if a template has a variable with this name.
 #[must_use]
 pub const fn template_has_variable(template: &str, name: &str) -> bool {
-    let mut variables = Variables::new(template);
+    let mut variables = TemplateVariables::new(template);
     while let Some(variable) = variables.next() {
         if same(variable.name(template), name) {
             return true;

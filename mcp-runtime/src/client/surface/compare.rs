@@ -86,7 +86,7 @@ impl Changes {
 
     fn compare_items(&mut self, list: ListRequest, name: &str, was: &Value, is: &Value) {
         match list {
-            ListRequest::Tools => self.compare_tools(name, was, is),
+            ListRequest::Tools => self.compare_tool_schemas(name, was, is),
             ListRequest::Prompts => self.compare_prompts(name, was, is),
             ListRequest::Resources | ListRequest::Templates => {}
         }
@@ -104,7 +104,7 @@ impl Changes {
         }
     }
 
-    fn compare_tools(&mut self, name: &str, was: &Value, is: &Value) {
+    fn compare_tool_schemas(&mut self, name: &str, was: &Value, is: &Value) {
         let (old, new) = (&was["inputSchema"], &is["inputSchema"]);
         let taken = narrowings(old, new, Direction::Input);
         if taken.is_empty() && old != new {

@@ -2,7 +2,7 @@
 //! requires a string, and it accepts an array of field values for any struct.
 //!
 //! Most parameters do not need this, because their types are known to accept exactly what their schema allows
-//! (`exact`). For the others, the schema is converted at start-up to a [`Shape`], against which the text of a value is
+//! (`exact`). For the others, the schema is converted at start-up to a [`PlainSchema`], against which the text of a value is
 //! checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::jsonrpc::Decimal;
 #[derive(Debug)]
 pub(super) enum Types {
     /// A shape that is checked on the text of a value.
-    Shape(Box<Shape>),
+    Shape(Box<PlainSchema>),
     /// The whole schema of the property, checked on the value.
     Property,
     /// The whole schema, checked on the object of a flattened type.
@@ -28,7 +28,7 @@ pub(super) enum Types {
 impl Types {
     /// Returns the part of a property's schema that has to be enforced; `None` if there is nothing to enforce.
     pub(super) fn of_property(schema: &Value) -> Option<Self> {
-        match Shape::read(schema) {
+        match PlainSchema::read(schema) {
             Some(shape) => shape.says_something().then(|| Self::Shape(Box::new(shape))),
             None => Some(Self::Property),
         }
@@ -36,7 +36,7 @@ impl Types {
 
     /// Returns the part of a flattened type's schema that has to be enforced. The schema is known to be valid.
     pub(super) fn of_object(schema: Value) -> Option<Self> {
-        match Shape::read(&schema) {
+        match PlainSchema::read(&schema) {
             Some(shape) => Some(Self::Shape(Box::new(shape))),
             None => Some(Self::Object(Box::new(Validator::new(schema).ok()?))),
         }
@@ -121,27 +121,27 @@ const PASSED_OVER: [&str; 14] = [
 
 /// The assertions of a schema that contains neither choices nor references.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct PlainSchema {
     kinds: Kinds,
     constraints: Option<TextConstraints>,
     members: HashMap<String, Member>,
     /// The shape of all members that are not listed in `members`.
-    others: Option<Box<Shape>>,
+    others: Option<Box<PlainSchema>>,
     /// The shapes of the first items.
-    first: Vec<Shape>,
+    first: Vec<PlainSchema>,
     /// The shape of all other items.
-    items: Option<Box<Shape>>,
+    items: Option<Box<PlainSchema>>,
 }
 
 /// A member of an object.
 #[derive(Debug)]
 struct Member {
-    shape: Shape,
+    shape: PlainSchema,
     /// `true` if the member is optional, so that `null` counts as absent.
     optional: bool,
 }
 
-impl Shape {
+impl PlainSchema {
     /// Returns `None` if the schema contains anything that a shape cannot express.
     fn read(schema: &Value) -> Option<Self> {
         let object = match schema {
@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     fn fits(schema: &Value, text: &str) -> bool {
-        let shape = Shape::read(schema).unwrap_or_else(|| panic!("{schema} has a shape"));
+        let shape = PlainSchema::read(schema).unwrap_or_else(|| panic!("{schema} has a shape"));
         shape.length(text) == Some(text.len())
     }
 
@@ -408,7 +408,7 @@ mod tests {
             json!({"type": "integer", "multipleOf": 2}),
             json!(false),
         ] {
-            assert!(Shape::read(&schema).is_none(), "{schema}");
+            assert!(PlainSchema::read(&schema).is_none(), "{schema}");
         }
         assert!(Types::of_property(&json!({"description": "anything"})).is_none());
     }

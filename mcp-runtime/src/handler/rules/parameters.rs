@@ -1,7 +1,7 @@
 //! Rules that compare the parameters of a function with its URI or URI template.
 
 use mcp_schema::suggest::is_close;
-use mcp_schema::template::{Variables, template_has_variable, template_syntax};
+use mcp_schema::template::{TemplateVariables, template_has_variable, template_syntax};
 
 use super::RuleVerdict;
 use crate::handler::definition::has_argument;
@@ -14,7 +14,7 @@ pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdi
     if !verdict.holds() {
         return verdict;
     }
-    let mut variables = Variables::new(template);
+    let mut variables = TemplateVariables::new(template);
     while let Some(variable) = variables.next() {
         let name = variable.name(template);
         if !has_argument(parameters, name) {
@@ -43,7 +43,7 @@ pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Ru
         parameter.name,
         "` is not a variable of the URI template; ",
     ]);
-    let mut variables = Variables::new(template);
+    let mut variables = TemplateVariables::new(template);
     while let Some(variable) = variables.next() {
         let name = variable.name(template);
         if is_close(parameter.name, name) {
@@ -51,7 +51,7 @@ pub const fn template_parameter(template: &str, parameter: &ParameterMeta) -> Ru
         }
     }
     verdict = verdict.with("it has ");
-    let mut variables = Variables::new(template);
+    let mut variables = TemplateVariables::new(template);
     let mut first = true;
     while let Some(variable) = variables.next() {
         verdict = verdict

@@ -73,7 +73,7 @@ impl Protection {
             "authorization_servers": self.servers,
             "bearer_methods_supported": ["header"],
         });
-        let scopes = self.scopes(dispatcher);
+        let scopes = self.published_scopes(dispatcher);
         if !scopes.is_empty() {
             metadata["scopes_supported"] = json!(scopes);
         }
@@ -81,7 +81,7 @@ impl Protection {
     }
 
     /// Returns the scopes to publish.
-    fn scopes(&self, dispatcher: &Dispatcher) -> BTreeSet<String> {
+    fn published_scopes(&self, dispatcher: &Dispatcher) -> BTreeSet<String> {
         let mut scopes = match &self.supported {
             Some(scopes) => scopes.iter().cloned().collect(),
             None => dispatcher.scopes(),

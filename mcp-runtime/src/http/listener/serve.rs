@@ -104,8 +104,9 @@ pub(crate) async fn serve_process(
         Err(error) => return (Err(error.into()), false),
     };
     let served = serve(listener, |stream| ready(Ok(stream)), service.clone()).await;
-    let is_inside = || state.heartbeat.is_inside() || state.dispatcher.is_blocking();
-    (served, is_stuck(is_inside).await)
+    let is_handler_running =
+        || state.heartbeat.is_handler_running() || state.dispatcher.is_blocking();
+    (served, is_stuck(is_handler_running).await)
 }
 
 /// Ends all sessions when dropped.

@@ -68,7 +68,7 @@ pub(super) struct LiveState {
 
 impl HttpSession {
     /// Creates the live part for a session that has a record or is [`Alone`](SessionKind::Alone).
-    pub(super) fn resume(
+    pub(super) fn from_record(
         id: Arc<str>,
         kind: SessionKind,
         record: &SessionRecord,

@@ -139,7 +139,7 @@ impl Sessions {
         } else {
             SessionKind::Alone
         };
-        HttpSession::resume(id, kind, record, &self.dispatcher)
+        HttpSession::from_record(id, kind, record, &self.dispatcher)
     }
 
     /// Opens a 2024-11-05 connection. Fails if too many are open.

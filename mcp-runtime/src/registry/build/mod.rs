@@ -269,7 +269,7 @@ impl Build {
 
     /// Reserves a name, or reports that another definition already has it.
     fn claim(&mut self, list: Capability, definition: &Definition) {
-        let (noun, name) = (list.key_noun(), definition.key());
+        let (noun, name) = (list.key_noun(), definition.lookup_key());
         let location = definition.location;
         match self.taken.entry((noun, name)) {
             Entry::Vacant(free) => {

@@ -10,7 +10,7 @@ use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Details;
 use crate::registry::cursor::{Cursor, CursorPosition, InvalidCursor, ItemMark};
-use crate::registry::page::{ListPage, Listable, PartialPage};
+use crate::registry::page::{ListPage, ListingTemplate, PartialPage};
 use crate::registry::table::{CallableTable, TableRange, TableSlot};
 
 impl View<'_> {
@@ -76,7 +76,7 @@ impl View<'_> {
                 };
                 let lister = lister.clone()?;
                 let name = &slot.callable.name;
-                let template = Listable {
+                let template = ListingTemplate {
                     uri_template: Arc::clone(name),
                     lister,
                 };

@@ -53,7 +53,7 @@ pub(super) fn read(identity: &Implementation) -> Invocation {
 /// invalid.
 pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
     let arguments: Vec<_> = std::env::args_os().collect();
-    if !begins_with_command(&command(identity), &arguments) {
+    if !names_command(&command(identity), &arguments) {
         return None;
     }
     match parse(identity, arguments).unwrap_or_else(|error| error.exit()) {
@@ -71,7 +71,7 @@ fn is_common_with_value(word: &str) -> bool {
 }
 
 /// Returns `true` if the first argument, after any common options, names a command.
-fn begins_with_command(command: &Command, arguments: &[OsString]) -> bool {
+fn names_command(command: &Command, arguments: &[OsString]) -> bool {
     let mut arguments = arguments.iter().skip(1).map(|word| word.to_str());
     loop {
         match arguments.next().flatten() {
@@ -232,11 +232,7 @@ mod tests {
         ] {
             let words = std::iter::once(&"server").chain(arguments);
             let words: Vec<_> = words.map(OsString::from).collect();
-            assert_eq!(
-                begins_with_command(&command, &words),
-                expected,
-                "{arguments:?}"
-            );
+            assert_eq!(names_command(&command, &words), expected, "{arguments:?}");
         }
     }
 

@@ -7,7 +7,7 @@ use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::protocol::errors;
 use crate::telemetry::RefusalKind;
 use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::{Channel, ChannelState, Phase, abort, shutting_down};
+use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, abort, shutting_down};
 use crate::transport::peer::{MessageVerdict, Peer};
 
 /// Delay after which a refused client may retry.
@@ -117,7 +117,7 @@ impl<P: Peer> Channel<P> {
             if let Some(batch) = batch {
                 state.in_flight.join(batch);
             }
-            if state.phase != Phase::Open {
+            if state.phase != ClosingPhase::Open {
                 drop(guard);
                 return self.answer_error(Some(id), batch, &shutting_down());
             }

@@ -11,7 +11,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::telemetry::RefusalKind;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::lines::NextLine;
-use crate::transport::duplex::{Channel, ChannelState, Phase};
+use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
 use crate::transport::peer::Peer;
 
 /// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
@@ -77,7 +77,7 @@ impl<P: Peer> Channel<P> {
         let mut guard = self.lock();
         let state = &mut *guard;
         loop {
-            if state.leader != me || state.phase == Phase::Closed {
+            if state.leader != me || state.phase == ClosingPhase::Closed {
                 return LeaderStep::Over;
             }
             state.idle = false;
@@ -94,18 +94,18 @@ impl<P: Peer> Channel<P> {
                 if let Some(kind) = state.lines.next(line) {
                     return LeaderStep::Line(kind);
                 }
-                if state.lines.is_ended() && state.phase == Phase::Open {
+                if state.lines.is_ended() && state.phase == ClosingPhase::Open {
                     self.begin_drain(state);
                     continue;
                 }
             }
             self.notify(state);
             let written = state.write(cx, &self.attention);
-            if state.phase == Phase::Closed {
+            if state.phase == ClosingPhase::Closed {
                 continue;
             }
             if written && Self::is_over(state) {
-                state.phase = Phase::Closed;
+                state.phase = ClosingPhase::Closed;
                 self.attention.notify_one();
                 continue;
             }
@@ -166,12 +166,12 @@ impl<P: Peer> Channel<P> {
         let is_slow = state.out.len() >= limits.streams.max_outgoing_bytes / 2;
         let is_full = state.in_flight.queued() >= limits.calls.max_queued
             || state.in_flight.queued_bytes() >= limits.message.max_line_bytes;
-        let is_wanted = matches!(state.phase, Phase::Open | Phase::Draining(_));
+        let is_wanted = matches!(state.phase, ClosingPhase::Open | ClosingPhase::Draining(_));
         is_wanted && state.out.len() < limits.streams.max_outgoing_bytes && !(is_slow && is_full)
     }
 
     fn may_notify(&self, state: &ChannelState<P>) -> bool {
-        state.phase == Phase::Open
+        state.phase == ClosingPhase::Open
             && state.out.len() < self.peer.limits().streams.max_outgoing_bytes / 2
     }
 
@@ -189,9 +189,9 @@ impl<P: Peer> Channel<P> {
     /// Returns `true` if nothing is left to do.
     fn is_over(state: &ChannelState<P>) -> bool {
         match state.phase {
-            Phase::Open => false,
-            Phase::Draining(_) => state.in_flight.is_empty(),
-            Phase::Flushing(_) | Phase::Closed => true,
+            ClosingPhase::Open => false,
+            ClosingPhase::Draining(_) => state.in_flight.is_empty(),
+            ClosingPhase::Flushing(_) | ClosingPhase::Closed => true,
         }
     }
 }

@@ -72,7 +72,7 @@ struct Channel<P: Peer> {
 }
 
 struct ChannelState<P: Peer> {
-    phase: Phase,
+    phase: ClosingPhase,
     /// The number that identifies the current leader.
     leader: u64,
     /// The tasks of all leaders that may still be inside a handler.
@@ -90,7 +90,7 @@ struct ChannelState<P: Peer> {
 
 /// A phase in a channel's life.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum ClosingPhase {
     Open,
     /// Further requests are refused. Work may continue until this time, or indefinitely if it is `None`.
     Draining(Option<Instant>),
@@ -152,7 +152,7 @@ impl<P: Peer> Drop for EndOnDrop<P> {
     fn drop(&mut self) {
         let (calls, leaders, streams) = {
             let mut state = self.0.lock();
-            state.phase = Phase::Closed;
+            state.phase = ClosingPhase::Closed;
             (
                 state.in_flight.cancel_all(),
                 std::mem::take(&mut state.leaders),
@@ -189,7 +189,7 @@ impl<P: Peer> Channel<P> {
         };
         let session = peer.open(caller, Arc::new(wake));
         let state = ChannelState {
-            phase: Phase::Open,
+            phase: ClosingPhase::Open,
             leader: 0,
             leaders: Vec::new(),
             idle: false,
@@ -224,7 +224,7 @@ impl<P: Peer> Channel<P> {
         let channel = Arc::clone(self);
         // Held until the task is recorded, so that code that ends the channel either finds the task or has already run.
         let mut state = self.lock();
-        if state.phase == Phase::Closed {
+        if state.phase == ClosingPhase::Closed {
             return;
         }
         let task = self.runtime.spawn(async move {
@@ -251,11 +251,11 @@ impl<P: Peer> Channel<P> {
         let mut dropped = Vec::new();
         let clocks = {
             let mut state = self.lock();
-            if let Phase::Draining(Some(deadline)) = state.phase
+            if let ClosingPhase::Draining(Some(deadline)) = state.phase
                 && deadline <= now
             {
                 dropped = self.refuse_all(&mut state);
-                state.phase = Phase::Flushing(now + LAST_BYTES);
+                state.phase = ClosingPhase::Flushing(now + LAST_BYTES);
                 self.leader.wake();
             }
             let blocked = state.out.blocked_since();
@@ -266,16 +266,16 @@ impl<P: Peer> Channel<P> {
                 state.fail(io::Error::new(io::ErrorKind::TimedOut, text));
             }
             match state.phase {
-                Phase::Flushing(deadline) if deadline <= now => {
-                    state.phase = Phase::Closed;
+                ClosingPhase::Flushing(deadline) if deadline <= now => {
+                    state.phase = ClosingPhase::Closed;
                     Clocks::Closed
                 }
-                Phase::Closed => Clocks::Closed,
-                Phase::Open => Clocks::Next(blocked),
-                Phase::Draining(deadline) => {
+                ClosingPhase::Closed => Clocks::Closed,
+                ClosingPhase::Open => Clocks::Next(blocked),
+                ClosingPhase::Draining(deadline) => {
                     Clocks::Next(deadline.into_iter().chain(blocked).min())
                 }
-                Phase::Flushing(deadline) => {
+                ClosingPhase::Flushing(deadline) => {
                     Clocks::Next(Some(blocked.map_or(deadline, |other| deadline.min(other))))
                 }
             }
@@ -289,7 +289,7 @@ impl<P: Peer> Channel<P> {
     /// Refuses further requests but lets work in progress finish.
     fn drain(&self) {
         let mut state = self.lock();
-        if state.phase == Phase::Open {
+        if state.phase == ClosingPhase::Open {
             self.begin_drain(&mut state);
         }
         drop(state);
@@ -297,8 +297,9 @@ impl<P: Peer> Channel<P> {
     }
 
     fn begin_drain(&self, state: &mut ChannelState<P>) {
-        state.phase =
-            Phase::Draining(Instant::now().checked_add(self.peer.limits().calls.drain_timeout));
+        state.phase = ClosingPhase::Draining(
+            Instant::now().checked_add(self.peer.limits().calls.drain_timeout),
+        );
         P::end(&mut state.session, state.out.buffer());
         self.watchdog.end();
         self.attention.notify_one();
@@ -343,10 +344,10 @@ impl<P: Peer> ChannelState<P> {
     fn fail(&mut self, error: io::Error) {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero};
         let gone = [BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero];
-        if self.phase != Phase::Closed && !gone.contains(&error.kind()) {
+        if self.phase != ClosingPhase::Closed && !gone.contains(&error.kind()) {
             self.failure = Some(error);
         }
-        self.phase = Phase::Closed;
+        self.phase = ClosingPhase::Closed;
     }
 
     /// Writes immediately unless the leader is about to.
@@ -389,7 +390,7 @@ impl<P: Peer> Watched for Channel<P> {
     fn take_over(self: Arc<Self>, seen: u64) {
         let me = {
             let mut state = self.lock();
-            if self.beat.leader() != seen || state.phase == Phase::Closed {
+            if self.beat.leader() != seen || state.phase == ClosingPhase::Closed {
                 return;
             }
             self.beat.replace_leader();

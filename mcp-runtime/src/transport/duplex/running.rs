@@ -11,7 +11,7 @@ use crate::dispatch::{CallProgress, Sink};
 use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
 use crate::panics;
 use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::{Channel, ChannelState, Phase};
+use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
 use crate::transport::peer::{MessageVerdict, Peer};
 
 /// Initial capacity for an answer, sufficient for most answers.
@@ -73,7 +73,7 @@ impl<P: Peer> Channel<P> {
                 self.answer_error(Some(id), None, &panicked());
                 state = self.lock();
             }
-            FirstPoll::Running(running) if is_wanted && state.phase != Phase::Closed => {
+            FirstPoll::Running(running) if is_wanted && state.phase != ClosingPhase::Closed => {
                 state.in_flight.admit_as(id, serial, None);
                 let permit = self.permit(&mut state);
                 drop(state);
@@ -96,7 +96,7 @@ impl<P: Peer> Channel<P> {
     /// Writes pending output, and wakes the leader if this may have been the last answer or if a queued call can start.
     fn after_answer(&self, state: &mut ChannelState<P>) {
         state.write_if_idle(&self.attention);
-        if state.phase != Phase::Open || state.in_flight.queued() > 0 {
+        if state.phase != ClosingPhase::Open || state.in_flight.queued() > 0 {
             self.leader.wake();
         }
     }
@@ -282,7 +282,7 @@ impl<P: Peer> Drop for Permit<P> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.in_flight.running = state.in_flight.running.saturating_sub(1);
-        if state.phase != Phase::Open || state.in_flight.queued() > 0 {
+        if state.phase != ClosingPhase::Open || state.in_flight.queued() > 0 {
             self.0.leader.wake();
         }
     }
