@@ -14,12 +14,12 @@ impl Errors {
     }
 
     /// Returns the value if the result is `Ok`. Otherwise, adds the error and returns `None`.
-    pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+    pub(crate) fn ok_or_push<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
 
     /// Returns `Ok` if there are no errors, or else a single error that combines all of them.
-    pub(crate) fn finish(self) -> syn::Result<()> {
+    pub(crate) fn into_result(self) -> syn::Result<()> {
         self.0.map_or(Ok(()), Err)
     }
 }

@@ -21,7 +21,7 @@ use crate::parse::server::parse_server;
 ///
 /// If `item` cannot be parsed, it is returned unchanged; if it contains other mistakes, the output of `recover`
 /// replaces it. In both cases, a `compile_error!` for each mistake follows.
-fn run<Parsed, Model>(
+fn run_stages<Parsed, Model>(
     item: TokenStream,
     parse: impl FnOnce(TokenStream, &mut Errors) -> syn::Result<Parsed>,
     model: impl FnOnce(Parsed, &mut Errors) -> Model,
@@ -34,7 +34,7 @@ fn run<Parsed, Model>(
         Err(error) => return expand::with_error(item, &error),
     };
     let model = model(parsed, &mut errors);
-    match errors.finish() {
+    match errors.into_result() {
         Ok(()) => expand(model),
         Err(error) => expand::with_error(recover(model), &error),
     }
@@ -42,7 +42,7 @@ fn run<Parsed, Model>(
 
 /// Expands the attribute for this kind of handler.
 pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
-    run(
+    run_stages(
         item,
         |item, errors| parse_function(kind, options, item, errors),
         |(function, annotations), errors| {
@@ -56,7 +56,7 @@ pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> T
 
 /// Expands `#[server]`.
 pub(crate) fn server(options: TokenStream, item: TokenStream) -> TokenStream {
-    run(
+    run_stages(
         item,
         |item, errors| parse_server(options, item, errors),
         Server::new,
@@ -67,7 +67,7 @@ pub(crate) fn server(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Expands `#[main]`.
 pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
-    run(
+    run_stages(
         item,
         |item, errors| {
             let expected = "`#[main]` belongs on an `async fn`";
@@ -85,7 +85,7 @@ pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Expands `#[derive(Elicit)]`. The output never includes the item, because the compiler adds a derive macro's output
 /// to the item rather than replacing the item with it.
 pub(crate) fn elicit(item: TokenStream) -> TokenStream {
-    run(
+    run_stages(
         TokenStream::new(),
         |_, errors| parse_elicit(item, errors),
         Elicited::new,
@@ -96,7 +96,7 @@ pub(crate) fn elicit(item: TokenStream) -> TokenStream {
 
 /// Expands `#[expose]`.
 pub(crate) fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
-    run(
+    run_stages(
         item,
         |item, errors| {
             let expected = "`#[expose]` belongs on an error type, a struct or an enum";
@@ -114,7 +114,7 @@ pub(crate) fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Expands `#[data]`. The derives are generated even if there are mistakes, so that missing implementations do not
 /// cause further errors.
 pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
-    run(
+    run_stages(
         item,
         |item, errors| {
             let expected = "`#[data]` belongs on a struct or an enum";

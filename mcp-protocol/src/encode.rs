@@ -17,12 +17,12 @@ use crate::types::{CacheScope, Implementation};
 pub use members::one_line;
 use members::{integer, json, name, string};
 pub use notifications::{
-    Filter, ListKind, acknowledged, cancelled, list_changed, log, progress, request,
+    ListKind, ListenFilter, acknowledged, cancelled, list_changed, log, progress, request,
     resource_updated,
 };
 pub use results::{
-    Gap, completion, discover, empty, handler_error, initialize, input_required, list, list_around,
-    listen_result, prompt_result, resource_result, tool_result,
+    ListGap, completion, discover, empty, handler_error, initialize, input_required, list,
+    list_with_gap, listen_result, prompt_result, resource_result, tool_result,
 };
 
 /// Hints that specify how long and by which clients a result may be cached. Only in modern protocol versions.

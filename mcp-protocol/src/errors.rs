@@ -74,7 +74,7 @@ pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
 /// [`missing_capabilities`](crate::negotiation::missing_capabilities). Legacy versions have no code for this error.
 #[must_use]
 pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObject {
-    let names = names(&required);
+    let names = capability_names(&required);
     let message = format!("the client does not declare required capabilities: {names}");
     match version.era() {
         Era::Legacy => ErrorObject::internal(message),
@@ -87,7 +87,7 @@ pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObj
 
 /// Returns the members of a capability object in a readable form, such as `elicitation.url, sampling`.
 #[must_use]
-pub fn names(capabilities: &Value) -> String {
+pub fn capability_names(capabilities: &Value) -> String {
     let mut names = Vec::new();
     for (name, value) in capabilities.as_object().into_iter().flatten() {
         match value.as_object().filter(|inner| !inner.is_empty()) {
@@ -145,7 +145,7 @@ pub fn invalid_member(name: &str, expected: &str) -> ErrorObject {
 
 /// Creates the error for a member of `params` that cannot be parsed.
 #[must_use]
-pub fn invalid(name: &str, error: &serde_json::Error) -> ErrorObject {
+pub fn unparsable_member(name: &str, error: &serde_json::Error) -> ErrorObject {
     let problem = error.to_string();
     ErrorObject::invalid_params(format!("`{name}` is not valid: {}", clip(&problem)))
 }
@@ -166,18 +166,18 @@ pub fn invalid_level() -> ErrorObject {
 /// ranges reserved for JSON-RPC and the protocol.
 #[must_use]
 pub fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
-    later(format!("too many {what} at once"), retry_after)
+    retry_later(format!("too many {what} at once"), retry_after)
 }
 
 /// Creates the error for an exceeded rate limit, with the same code as [`too_many`].
 #[must_use]
 pub fn too_often(what: &str, retry_after: Duration) -> ErrorObject {
-    later(format!("too many calls of {what}"), retry_after)
+    retry_later(format!("too many calls of {what}"), retry_after)
 }
 
 /// Creates an error that specifies when to retry, both in the message and in `data.retryAfterMs`. Both times are
 /// rounded up.
-fn later(mut message: String, retry_after: Duration) -> ErrorObject {
+fn retry_later(mut message: String, retry_after: Duration) -> ErrorObject {
     let milliseconds = retry_after.as_nanos().div_ceil(1_000_000);
     let milliseconds = u64::try_from(milliseconds).unwrap_or(u64::MAX);
     let _ = match milliseconds {

@@ -23,7 +23,7 @@ pub fn method(request: &InputRequest) -> &'static str {
 
 /// Returns the client features that a question requires.
 #[must_use]
-pub fn needs(request: &InputRequest) -> &'static [ClientFeature] {
+pub fn required_features(request: &InputRequest) -> &'static [ClientFeature] {
     match request {
         InputRequest::Form { .. } => &[ClientFeature::Elicitation],
         InputRequest::Url { .. } => &[ClientFeature::ElicitationUrl],
@@ -34,7 +34,7 @@ pub fn needs(request: &InputRequest) -> &'static [ClientFeature] {
 }
 
 /// Removes the optional parts of a question that the client does not support.
-pub fn leave_out(
+pub fn remove_unsupported(
     request: &mut InputRequest,
     capabilities: &ClientCapabilities,
     version: ProtocolVersion,
@@ -69,7 +69,7 @@ pub fn check(request: &InputRequest) -> Result<(), String> {
         InputRequest::Url { url, .. } => check_url(url),
         InputRequest::Sample(sample) => {
             check_conversation(sample)?;
-            let written = written(sample).map(drop);
+            let written = sampling_to_json(sample).map(drop);
             written.ok_or_else(|| "the sampling request is nested too deeply".into())
         }
         InputRequest::Form { .. } | InputRequest::Roots => Ok(()),
@@ -191,13 +191,13 @@ fn sampling(sample: &SamplingRequest, version: ProtocolVersion) -> Value {
         }
     }
     // This cannot fail, because the question has already been checked.
-    written(&sample).unwrap_or_default()
+    sampling_to_json(&sample).unwrap_or_default()
 }
 
 /// Converts the request to a value by serializing it to text and parsing the text. All other code only serializes these
 /// types to text, and a direct conversion would require much more code. Returns `None` if the text is nested too deeply
 /// to be parsed.
-fn written(sample: &SamplingRequest) -> Option<Value> {
+fn sampling_to_json(sample: &SamplingRequest) -> Option<Value> {
     let text = serde_json::to_string(sample).ok()?;
     serde_json::from_str(&text).ok()
 }
@@ -236,14 +236,14 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
         }
         FieldInput::Number { integer, min, max } => {
             let mut number = json!({"type": if *integer { "integer" } else { "number" }});
-            optional(&mut number, "minimum", min.map(short));
-            optional(&mut number, "maximum", max.map(short));
+            optional(&mut number, "minimum", min.map(shortest_number));
+            optional(&mut number, "maximum", max.map(shortest_number));
             number
         }
         FieldInput::One { choices, names } => {
             let is_titled = choices.iter().any(|choice| choice.title.is_some());
             if is_titled && !is_old && !names {
-                json!({"type": "string", "oneOf": titled(choices)})
+                json!({"type": "string", "oneOf": titled_choices(choices)})
             } else {
                 let values: Vec<_> = choices.iter().map(|choice| &choice.value).collect();
                 let mut one = json!({"type": "string", "enum": values});
@@ -265,7 +265,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
         }
         FieldInput::Many { choices, min, max } => {
             let items = if choices.iter().any(|choice| choice.title.is_some()) {
-                json!({"anyOf": titled(choices)})
+                json!({"anyOf": titled_choices(choices)})
             } else {
                 let values: Vec<_> = choices.iter().map(|choice| &choice.value).collect();
                 json!({"type": "string", "enum": values})
@@ -285,7 +285,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
     property
 }
 
-fn titled(choices: &[Choice]) -> Vec<Value> {
+fn titled_choices(choices: &[Choice]) -> Vec<Value> {
     let titled = choices.iter();
     titled
         .map(|choice| json!({"const": choice.value, "title": choice.title_or_value()}))
@@ -293,7 +293,7 @@ fn titled(choices: &[Choice]) -> Vec<Value> {
 }
 
 /// Returns the number as JSON, written as an integer if it has no fractional part.
-fn short(number: f64) -> Value {
+fn shortest_number(number: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {
         #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]

@@ -104,7 +104,7 @@ impl Method {
     /// Returns `true` if the session remembers the request because it affects how later messages are handled.
     #[inline]
     #[must_use]
-    pub const fn is_remembered(self) -> bool {
+    pub const fn is_remembered_by_session(self) -> bool {
         matches!(
             self,
             Self::LoggingSetLevel | Self::ResourcesSubscribe | Self::ResourcesUnsubscribe
@@ -190,7 +190,7 @@ mod tests {
             methods.map(|method| method.as_str()).collect::<Vec<_>>()
         };
         assert_eq!(
-            those(Method::is_remembered),
+            those(Method::is_remembered_by_session),
             [
                 "resources/subscribe",
                 "resources/unsubscribe",
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(those(uri), ["resources/read"]);
         // State that a session remembers cannot exist without sessions.
         for method in Method::ALL {
-            assert!(!method.is_remembered() || !method.is_in(Era::Modern));
+            assert!(!method.is_remembered_by_session() || !method.is_in(Era::Modern));
             assert!(!method.opens_stream() || !method.is_in(Era::Legacy));
         }
     }

@@ -20,7 +20,7 @@ use crate::types::{
 };
 
 /// A value whose form depends on the protocol version.
-pub trait Shape {
+pub trait ShapeForVersion {
     /// Adapts the value to `version`.
     fn shape(&mut self, version: ProtocolVersion);
 }
@@ -34,7 +34,7 @@ macro_rules! since {
     };
 }
 
-impl Shape for CallToolResult {
+impl ShapeForVersion for CallToolResult {
     /// Repeats structured content as text unless the content already contains text.
     fn shape(&mut self, version: ProtocolVersion) {
         shape_all(&mut self.content, version);
@@ -55,7 +55,7 @@ fn lacks_text(content: &[ContentBlock]) -> bool {
         .any(|block| matches!(block, ContentBlock::Text(_)))
 }
 
-impl Shape for GetPromptResult {
+impl ShapeForVersion for GetPromptResult {
     fn shape(&mut self, version: ProtocolVersion) {
         for (index, message) in self.messages.iter_mut().enumerate() {
             shape_block(&mut message.content, version, index);
@@ -63,7 +63,7 @@ impl Shape for GetPromptResult {
     }
 }
 
-impl Shape for ReadResourceResult {
+impl ShapeForVersion for ReadResourceResult {
     fn shape(&mut self, version: ProtocolVersion) {
         for contents in &mut self.contents {
             contents.shape(version);
@@ -71,7 +71,7 @@ impl Shape for ReadResourceResult {
     }
 }
 
-impl Shape for Tool {
+impl ShapeForVersion for Tool {
     fn shape(&mut self, version: ProtocolVersion) {
         if version == V2025_03_26
             && let Some(title) = self.title.take()
@@ -97,7 +97,7 @@ impl Shape for Tool {
     }
 }
 
-impl Shape for Prompt {
+impl ShapeForVersion for Prompt {
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.title, self.meta);
         shape_icons(&mut self.icons, version);
@@ -107,7 +107,7 @@ impl Shape for Prompt {
     }
 }
 
-impl Shape for Resource {
+impl ShapeForVersion for Resource {
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.title, self.meta);
         shape_icons(&mut self.icons, version);
@@ -115,7 +115,7 @@ impl Shape for Resource {
     }
 }
 
-impl Shape for ResourceTemplate {
+impl ShapeForVersion for ResourceTemplate {
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.title, self.meta);
         shape_icons(&mut self.icons, version);
@@ -123,7 +123,7 @@ impl Shape for ResourceTemplate {
     }
 }
 
-impl Shape for Implementation {
+impl ShapeForVersion for Implementation {
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.title);
         since!(version, V2025_11_25 => self.description, self.website_url);
@@ -131,14 +131,14 @@ impl Shape for Implementation {
     }
 }
 
-impl Shape for ServerCapabilities {
+impl ShapeForVersion for ServerCapabilities {
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_03_26 => self.completions);
         since!(version, V2025_11_25 => self.extensions);
     }
 }
 
-impl Shape for ResourceContents {
+impl ShapeForVersion for ResourceContents {
     /// Also ensures that exactly one of text and blob is present.
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_06_18 => self.meta);
@@ -150,7 +150,7 @@ impl Shape for ResourceContents {
     }
 }
 
-impl Shape for Option<Annotations> {
+impl ShapeForVersion for Option<Annotations> {
     fn shape(&mut self, version: ProtocolVersion) {
         if let Some(annotations) = self {
             since!(version, V2025_06_18 => annotations.last_modified);

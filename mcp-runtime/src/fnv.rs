@@ -8,30 +8,34 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map for short keys.
-pub(crate) type FnvMap<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
+pub(crate) type FnvMap<K, V> = HashMap<K, V, BuildHasherDefault<FnvHasher>>;
 
 /// Returns the hash of these bytes.
 pub(crate) fn fnv<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
-    bytes.into_iter().copied().fold(Fnv::default(), Fnv::step).0
+    bytes
+        .into_iter()
+        .copied()
+        .fold(FnvHasher::default(), FnvHasher::step)
+        .0
 }
 
 /// The 64-bit FNV-1a hash.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fnv(u64);
+pub(crate) struct FnvHasher(u64);
 
-impl Fnv {
+impl FnvHasher {
     fn step(self, byte: u8) -> Self {
         Self((self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 }
 
-impl Default for Fnv {
+impl Default for FnvHasher {
     fn default() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 }
 
-impl Hasher for Fnv {
+impl Hasher for FnvHasher {
     fn write(&mut self, bytes: &[u8]) {
         *self = bytes.iter().copied().fold(*self, Self::step);
     }

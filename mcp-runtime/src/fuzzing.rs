@@ -35,8 +35,8 @@ pub const fn parameter<T: Parameter<K> + 'static, K>(
 
 /// Panics if a line is not parsed in the same way as `serde_json` parses it.
 pub fn envelope(line: &[u8]) {
-    crate::jsonrpc::agreement::agrees(line);
-    crate::jsonrpc::agreement::ids_agree(line);
+    crate::jsonrpc::agreement::assert_readers_agree(line);
+    crate::jsonrpc::agreement::assert_ids_agree(line);
 }
 
 /// Decodes the arguments of one function.

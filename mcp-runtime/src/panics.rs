@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 ///
 /// Unwind safety is asserted because values that the code was changing are either dropped or designed to be shared.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(text)
+    catch_unwind(AssertUnwindSafe(work)).map_err(panic_message)
 }
 
 /// Returns the panic message. Dropping the panic's payload runs user code, which may panic as well.
-fn text(panic: Box<dyn Any + Send>) -> String {
+fn panic_message(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let text = text.unwrap_or("a value that is not a string").to_owned();

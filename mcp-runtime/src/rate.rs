@@ -60,12 +60,12 @@ impl Rate {
 
 /// A token bucket.
 #[derive(Debug)]
-pub(crate) struct Bucket {
+pub(crate) struct TokenBucket {
     rate: Rate,
     full: Option<Instant>,
 }
 
-impl Bucket {
+impl TokenBucket {
     pub(crate) fn new(rate: Rate) -> Self {
         Self { rate, full: None }
     }
@@ -80,7 +80,7 @@ impl Bucket {
 
 /// The token buckets for a rate, either one for all callers or one for each caller.
 #[derive(Debug)]
-pub(crate) struct Limiter {
+pub(crate) struct RateLimiter {
     rate: Rate,
     taken: Mutex<RateUsage>,
 }
@@ -97,7 +97,7 @@ struct RateUsage {
 /// Minimum time between two searches for full buckets.
 const SWEEP: Duration = Duration::from_secs(1);
 
-impl Limiter {
+impl RateLimiter {
     pub(crate) fn new(rate: Rate) -> Self {
         Self {
             rate,
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn a_burst_is_allowed_and_then_the_rate() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(Rate::a_second(10, 3));
-        let taken = |bucket: &mut Bucket, after: u32| bucket.take(start + MILLISECOND * after);
+        let mut bucket = TokenBucket::new(Rate::a_second(10, 3));
+        let taken = |bucket: &mut TokenBucket, after: u32| bucket.take(start + MILLISECOND * after);
         assert!((0..3).all(|_| taken(&mut bucket, 0)));
         assert!(!taken(&mut bucket, 0));
         assert!(!taken(&mut bucket, 99));
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_pause_refills_no_more_than_the_burst() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(Rate::a_second(10, 2));
+        let mut bucket = TokenBucket::new(Rate::a_second(10, 2));
         assert!(bucket.take(start));
         let later = start + Duration::from_mins(1);
         assert!(bucket.take(later) && bucket.take(later) && !bucket.take(later));
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn one_may_be_taken_after_the_time_that_was_said_and_not_before() {
         let start = Instant::now();
-        let limiter = Limiter::new(Rate::new(3, Duration::from_mins(1), 1));
+        let limiter = RateLimiter::new(Rate::new(3, Duration::from_mins(1), 1));
         assert_eq!(limiter.take(1, 10, start), Ok(()));
         let wait = limiter.take(2, 10, start).unwrap_err();
         assert_eq!(wait, Duration::from_secs(20));
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn callers_have_buckets_of_their_own_and_those_beyond_the_limit_share_one() {
         let start = Instant::now();
-        let limiter = Limiter::new(Rate::new(1, Duration::from_mins(1), 1).per_caller());
+        let limiter = RateLimiter::new(Rate::new(1, Duration::from_mins(1), 1).per_caller());
         for caller in 0..10 {
             assert!(limiter.take(caller, 10, start).is_ok(), "{caller}");
             assert!(limiter.take(caller, 10, start).is_err(), "{caller}");
@@ -222,7 +222,7 @@ mod tests {
             Rate::new(1, Duration::MAX, 2),
             Rate::new(0, Duration::ZERO, 0),
         ] {
-            let limiter = Limiter::new(rate);
+            let limiter = RateLimiter::new(rate);
             for _ in 0..3 {
                 let _ = limiter.take(0, 1, start);
             }

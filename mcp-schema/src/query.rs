@@ -112,13 +112,13 @@ fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
 ///
 /// None of these parts can be simplified without changing the values that it allows.
 #[must_use]
-pub fn hard_for_models(schema: &Value) -> Vec<(String, &'static str)> {
+pub fn rejected_by_model_apis(schema: &Value) -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
-    find_hard(schema, &mut String::new(), 0, &mut found);
+    find_rejected(schema, &mut String::new(), 0, &mut found);
     found
 }
 
-fn find_hard(
+fn find_rejected(
     schema: &Value,
     pointer: &mut String,
     depth: u32,
@@ -136,7 +136,7 @@ fn find_hard(
     let mut inside = |name: &str, schema: &Value| {
         let length = pointer.len();
         push_token(pointer, name);
-        find_hard(schema, pointer, depth + 1, found);
+        find_rejected(schema, pointer, depth + 1, found);
         pointer.truncate(length);
     };
     for keyword in ["properties", "$defs"] {

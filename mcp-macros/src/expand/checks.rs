@@ -3,15 +3,15 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::parameter::Expanded;
-use crate::expand::tokens::check;
+use crate::expand::parameter::ExpandedParameter;
+use crate::expand::tokens::compile_time_check;
 use crate::expand::{completer, options, resource};
 use crate::model::handler::Handler;
 use crate::parse::kind::Kind;
 use crate::parse::options::Options;
 
 /// Returns all compile-time checks for a handler.
-pub(crate) fn checks(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
+pub(crate) fn checks(handler: &Handler, parameters: &[ExpandedParameter<'_>]) -> TokenStream {
     let mut checks = TokenStream::new();
     let name = &handler.name;
     // ASCII identifiers of ordinary length are always valid names, so only other names need a check.
@@ -19,10 +19,13 @@ pub(crate) fn checks(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStr
         && (name.chosen || !name.value.is_ascii() || name.value.len() > 128)
     {
         let value = &name.value;
-        checks.extend(check(name.span, &quote!(__mcp::rules::tool_name(#value))));
+        checks.extend(compile_time_check(
+            name.span,
+            &quote!(__mcp::rules::tool_name(#value)),
+        ));
     }
     checks.extend(options::checks(handler));
-    checks.extend(parameters.iter().map(Expanded::checks));
+    checks.extend(parameters.iter().map(ExpandedParameter::checks));
     match (&handler.options, &handler.target) {
         (Options::Resource(uri, resource), _) => {
             checks.extend(resource::checks(handler, uri, resource));

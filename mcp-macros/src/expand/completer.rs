@@ -4,12 +4,12 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::expand::reference::reference_name;
-use crate::expand::tokens::{check, outside};
-use crate::model::completer::Target;
+use crate::expand::tokens::{compile_time_check, replace_self_and_lifetimes};
+use crate::model::completer::CompleterTarget;
 
 /// Returns the expression that refers to the completed argument.
-pub(crate) fn completes(target: &Target, self_type: Option<&syn::Type>) -> TokenStream {
-    let function = outside(&target.function, self_type, "_");
+pub(crate) fn completes(target: &CompleterTarget, self_type: Option<&syn::Type>) -> TokenStream {
+    let function = replace_self_and_lifetimes(&target.function, self_type, "_");
     let argument = &target.argument;
     quote!(__mcp::Completes {
         target: || __mcp::type_id_of(&#function),
@@ -18,7 +18,7 @@ pub(crate) fn completes(target: &Target, self_type: Option<&syn::Type>) -> Token
 }
 
 /// Returns the check that the prompt or template has this argument.
-pub(crate) fn checks(target: &Target, self_type: Option<&syn::Type>) -> TokenStream {
+pub(crate) fn checks(target: &CompleterTarget, self_type: Option<&syn::Type>) -> TokenStream {
     let argument = &target.argument;
     let mut reference = target.function.clone();
     let mut name = String::new();
@@ -26,9 +26,9 @@ pub(crate) fn checks(target: &Target, self_type: Option<&syn::Type>) -> TokenStr
         name = last.ident.to_string();
         last.ident = reference_name(&last.ident);
     }
-    let reference = outside(reference, self_type, "_");
+    let reference = replace_self_and_lifetimes(reference, self_type, "_");
     let kind = target.kind.noun();
-    check(
+    compile_time_check(
         argument.span(),
         &quote!(__mcp::rules::completed_argument(#kind, #name, #reference(), #argument)),
     )

@@ -7,8 +7,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::tokens::{at, option, runtime};
-use crate::model::elicit::{Choice, Contents, Elicited, FormField};
+use crate::expand::tokens::{macro_span_at, option, runtime};
+use crate::model::elicit::{Choice, Elicited, ElicitedContents, FormField};
 use crate::parse::elicit::ElicitedField;
 use crate::parse::range::{Number, NumberValue};
 use crate::parse::value::Keyed;
@@ -17,8 +17,8 @@ use crate::parse::value::Keyed;
 pub(crate) fn elicit(elicited: &Elicited) -> TokenStream {
     let runtime = runtime(elicited.runtime.as_ref());
     let body = match &elicited.contents {
-        Contents::Form(fields) => form(&elicited.ident, fields),
-        Contents::Choices(choices) => self::choices(&elicited.ident, choices),
+        ElicitedContents::Form(fields) => form(&elicited.ident, fields),
+        ElicitedContents::Choices(choices) => self::choices(&elicited.ident, choices),
     };
     quote!(
         const _: () = {
@@ -137,7 +137,7 @@ impl<'a> Field<'a> {
     /// `span`.
     fn check(&mut self, span: Span, rule: &str, literal: Option<&TokenStream>) {
         // Every token gets this span, because the compiler marks the whole expression.
-        let span = at(span);
+        let span = macro_span_at(span);
         let (rule, literal) = (syn::Ident::new(rule, span), literal.into_iter());
         let meta = &self.meta;
         self.checks.push(quote_spanned!(span=>

@@ -5,10 +5,10 @@ use quote::{quote, quote_spanned};
 
 use crate::expand::checks::checks;
 use crate::expand::options::options;
-use crate::expand::parameter::Expanded;
+use crate::expand::parameter::ExpandedParameter;
 use crate::expand::reference::{function_path, parameters};
 use crate::expand::run::run;
-use crate::expand::tokens::{option, outside, runtime};
+use crate::expand::tokens::{option, replace_self_and_lifetimes, runtime};
 use crate::model::handler::Handler;
 use crate::parse::kind::Kind;
 
@@ -16,7 +16,7 @@ use crate::parse::kind::Kind;
 pub(crate) fn definition(handler: &Handler) -> TokenStream {
     let cfgs = &handler.cfgs;
     let runtime = runtime(handler.runtime.as_ref());
-    let expanded = Expanded::all(handler);
+    let expanded = ExpandedParameter::all(handler);
     let parameters = parameters(handler);
     let checks = checks(handler, &expanded);
     let fields = definition_fields(handler, &expanded);
@@ -33,7 +33,7 @@ pub(crate) fn definition(handler: &Handler) -> TokenStream {
 }
 
 /// Returns the fields of `Definition`.
-fn definition_fields(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
+fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) -> TokenStream {
     let kind = Ident::new(
         match handler.kind {
             Kind::Tool => "Tool",
@@ -47,7 +47,7 @@ fn definition_fields(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStr
     let name = &handler.name.value;
     let description = handler.description.as_ref().map_or_else(
         || quote!(""),
-        |description| outside(description, handler.self_type.as_ref(), "_"),
+        |description| replace_self_and_lifetimes(description, handler.self_type.as_ref(), "_"),
     );
     let function = function_path(handler);
     let receiver = handler.self_type.as_ref().filter(|_| handler.has_receiver);
@@ -97,6 +97,6 @@ fn location(ident: &Ident) -> TokenStream {
 fn output(handler: &Handler) -> TokenStream {
     handler.output.as_ref().map_or_else(
         || quote!(()),
-        |ty| outside(ty, handler.self_type.as_ref(), "_"),
+        |ty| replace_self_and_lifetimes(ty, handler.self_type.as_ref(), "_"),
     )
 }

@@ -3,12 +3,12 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::tokens::{check, outside};
+use crate::expand::tokens::{compile_time_check, replace_self_and_lifetimes};
 use crate::expand::value::Fields;
 use crate::expand::{completer, resource, tool};
 use crate::model::handler::Handler;
 use crate::parse::access::{Scopes, Tags};
-use crate::parse::guard::{Count, GuardOptions};
+use crate::parse::guard::{GuardOptions, PositiveCount};
 use crate::parse::options::Options;
 use crate::parse::value::{Expression, PathValue};
 
@@ -22,7 +22,7 @@ pub(crate) fn options(handler: &Handler) -> TokenStream {
             scopes.map(|Scopes(scopes)| quote!(&[#(#scopes),*])),
         );
         let visible_if = listed.visible_if.as_ref().map(|PathValue(path)| {
-            let path = outside(path, handler.self_type.as_ref(), "_");
+            let path = replace_self_and_lifetimes(path, handler.self_type.as_ref(), "_");
             quote!(__mcp::visible_if(#path))
         });
         fields.set("visible_if", visible_if);
@@ -35,14 +35,16 @@ pub(crate) fn options(handler: &Handler) -> TokenStream {
     }
     fields.set("guards", guards(&handler.options.common().guards));
     match &handler.options {
-        Options::Tool(tool) => tool::set(&mut fields, tool),
-        Options::Resource(uri, resource) => resource::set(&mut fields, uri, resource),
+        Options::Tool(tool) => tool::set_tool_options(&mut fields, tool),
+        Options::Resource(uri, resource) => {
+            resource::set_resource_options(&mut fields, uri, resource);
+        }
         Options::Prompt(_) | Options::Completer(_) => {}
     }
     let target = handler.target.as_ref();
     let completes = target.map(|target| completer::completes(target, handler.self_type.as_ref()));
     fields.set_some("completes", completes);
-    fields.finish(&quote!(__mcp::Options))
+    fields.into_expression(&quote!(__mcp::Options))
 }
 
 /// Returns an expression of type `GuardOptions`; `None` if no limit is set.
@@ -51,9 +53,9 @@ fn guards(guards: &GuardOptions) -> Option<TokenStream> {
     fields.set_some("timeout", guards.timeout.as_ref());
     fields.set_some("rate", guards.rate.as_ref());
     let concurrency = guards.concurrency.as_ref();
-    fields.set_some("concurrency", concurrency.map(|Count(calls)| calls));
+    fields.set_some("concurrency", concurrency.map(|PositiveCount(calls)| calls));
     fields.set_some("max_output", guards.max_output.as_ref());
-    (!fields.is_empty()).then(|| fields.finish(&quote!(__mcp::GuardOptions)))
+    (!fields.is_empty()).then(|| fields.into_expression(&quote!(__mcp::GuardOptions)))
 }
 
 /// Returns compile-time checks for the syntax of scopes, icons and the rate.
@@ -61,15 +63,24 @@ pub(crate) fn checks(handler: &Handler) -> TokenStream {
     let mut checks = TokenStream::new();
     if let Some(listed) = handler.options.listed() {
         for scope in listed.scopes.iter().flat_map(|Scopes(scopes)| scopes) {
-            checks.extend(check(scope.span(), &quote!(__mcp::rules::scope(#scope))));
+            checks.extend(compile_time_check(
+                scope.span(),
+                &quote!(__mcp::rules::scope(#scope)),
+            ));
         }
         for icon in listed.icons.iter().flat_map(|icons| &icons.0) {
             let src = &icon.src;
-            checks.extend(check(src.span(), &quote!(__mcp::rules::icon(#src))));
+            checks.extend(compile_time_check(
+                src.span(),
+                &quote!(__mcp::rules::icon(#src)),
+            ));
         }
     }
     if let Some(rate) = &handler.options.common().guards.rate {
-        checks.extend(check(rate.span(), &quote!(__mcp::rules::rate(#rate))));
+        checks.extend(compile_time_check(
+            rate.span(),
+            &quote!(__mcp::rules::rate(#rate)),
+        ));
     }
     checks
 }

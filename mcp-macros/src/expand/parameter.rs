@@ -4,18 +4,20 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::tokens::{at, check, first_span, outside};
+use crate::expand::tokens::{
+    compile_time_check, first_span, macro_span_at, replace_self_and_lifetimes,
+};
 use crate::expand::value::Fields;
 use crate::model::handler::Handler;
 use crate::model::parameter::Parameter;
 use crate::parse::annotations::ParameterAnnotations;
 use crate::parse::argument::{ArgumentOptions, Constraints, DefaultValue};
-use crate::parse::complete::Complete;
+use crate::parse::complete::CandidateSource;
 use crate::parse::kind::Kind;
 use crate::parse::range::{Number, NumberValue};
 
 /// A parameter with the types that are needed to expand it.
-pub(crate) struct Expanded<'a> {
+pub(crate) struct ExpandedParameter<'a> {
     handler: &'a Handler,
     parameter: &'a Parameter,
     index: usize,
@@ -25,12 +27,13 @@ pub(crate) struct Expanded<'a> {
     written: TokenStream,
 }
 
-impl<'a> Expanded<'a> {
+impl<'a> ExpandedParameter<'a> {
     pub(crate) fn all(handler: &'a Handler) -> Vec<Self> {
         let expand = |(index, parameter): (usize, &'a Parameter)| {
-            let written = outside(&parameter.ty, handler.self_type.as_ref(), "static");
+            let written =
+                replace_self_and_lifetimes(&parameter.ty, handler.self_type.as_ref(), "static");
             let owned = if parameter.lent {
-                quote_spanned!(at(first_span(&written))=> <#written as __mcp::Lend>::Owned)
+                quote_spanned!(macro_span_at(first_span(&written))=> <#written as __mcp::Lend>::Owned)
             } else {
                 written.clone()
             };
@@ -46,18 +49,18 @@ impl<'a> Expanded<'a> {
     }
 
     /// Returns the type of the decoded or injected value.
-    pub(crate) fn owned(&self) -> &TokenStream {
+    pub(crate) fn owned_type(&self) -> &TokenStream {
         &self.owned
     }
 
     /// Returns the name of the variable that holds the value.
-    pub(crate) fn value(&self) -> Ident {
+    pub(crate) fn variable(&self) -> Ident {
         format_ident!("__mcp_{}", self.index)
     }
 
     /// Returns the expression that is passed to the function.
-    pub(crate) fn argument(&self) -> TokenStream {
-        let value = self.value();
+    pub(crate) fn argument_expression(&self) -> TokenStream {
+        let value = self.variable();
         if self.parameter.lent {
             let written = &self.written;
             quote!(__mcp::referent::<#written>(&#value))
@@ -67,7 +70,7 @@ impl<'a> Expanded<'a> {
     }
 
     /// Returns the element of `__MCP_PARAMETERS`. Only this element has a bound on the parameter's type.
-    pub(crate) fn meta(&self) -> TokenStream {
+    pub(crate) fn parameter_meta(&self) -> TokenStream {
         let (parameter, owned) = (self.parameter, &self.owned);
         let ParameterAnnotations {
             options,
@@ -83,17 +86,20 @@ impl<'a> Expanded<'a> {
         };
         let doc = description.as_ref().map_or_else(
             || quote!(""),
-            |description| outside(description, self.handler.self_type.as_ref(), "static"),
+            |description| {
+                replace_self_and_lifetimes(description, self.handler.self_type.as_ref(), "static")
+            },
         );
         let constraints = constraints(&options.constraints, parameter.example.as_ref())
             .map(|constraints| quote!(.constraints(&#constraints)));
         let default = self.default();
         let complete = complete.as_ref().map(|complete| match &complete.value {
-            Complete::Function(function) => {
-                let function = outside(function, self.handler.self_type.as_ref(), "_");
+            CandidateSource::Function(function) => {
+                let function =
+                    replace_self_and_lifetimes(function, self.handler.self_type.as_ref(), "_");
                 quote!(.completer(|| __mcp::named(&#function)))
             }
-            Complete::Candidates(texts) => quote!(.candidates(&[#(#texts),*])),
+            CandidateSource::Candidates(texts) => quote!(.candidates(&[#(#texts),*])),
         });
         let header = options.header.as_ref();
         let header = header.map(|header| quote!(.header(#header)));
@@ -128,10 +134,10 @@ impl<'a> Expanded<'a> {
         let expression = match &default.value {
             DefaultValue::Json(..) => return None,
             DefaultValue::OfType => {
-                quote_spanned!(at(default.key)=> ::core::default::Default::default())
+                quote_spanned!(macro_span_at(default.key)=> ::core::default::Default::default())
             }
             DefaultValue::Rust(expression) => {
-                outside(expression, self.handler.self_type.as_ref(), "_")
+                replace_self_and_lifetimes(expression, self.handler.self_type.as_ref(), "_")
             }
         };
         let (function, owned) = (self.default_function_name(), &self.owned);
@@ -149,7 +155,7 @@ impl<'a> Expanded<'a> {
         let mut checks = TokenStream::new();
         // Every token gets this span, because the compiler marks the whole expression.
         let mut suits = |span: Span, check: &str, argument: Option<&dyn ToTokens>| {
-            let (span, argument) = (at(span), argument.into_iter());
+            let (span, argument) = (macro_span_at(span), argument.into_iter());
             let check = Ident::new(check, span);
             checks.extend(quote_spanned!(span=>
                 const _: () = <__mcp::Probe<#owned>>::CONSTRAINTS.#check(#(#argument)*);
@@ -190,13 +196,13 @@ impl<'a> Expanded<'a> {
         if self.is_partial_text() {
             let span = self.parameter.ty.span();
             suits(span, "check_partial_text", None);
-            checks.extend(check(
+            checks.extend(compile_time_check(
                 span,
                 &quote!(__mcp::rules::partial_text(&__MCP_PARAMETERS[#index])),
             ));
         }
         if let Some(marker) = self.parameter.annotations.marker {
-            checks.extend(check(
+            checks.extend(compile_time_check(
                 marker,
                 &quote!(__mcp::rules::is_argument(&__MCP_PARAMETERS[#index])),
             ));
@@ -221,7 +227,7 @@ fn constraints(constraints: &Constraints, example: Option<&String>) -> Option<To
     let items = constraints.items.as_ref();
     let items = items.and_then(|items| self::constraints(&items.value, None));
     fields.set_some("items", items.map(|items| quote!(&#items)));
-    (!fields.is_empty()).then(|| fields.finish(&quote!(__mcp::Constraints)))
+    (!fields.is_empty()).then(|| fields.into_expression(&quote!(__mcp::Constraints)))
 }
 
 fn bound(number: &Number) -> TokenStream {

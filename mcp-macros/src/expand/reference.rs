@@ -5,8 +5,8 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
-use crate::expand::parameter::Expanded;
-use crate::expand::tokens::{at, runtime};
+use crate::expand::parameter::ExpandedParameter;
+use crate::expand::tokens::{macro_span_at, runtime};
 use crate::model::handler::Handler;
 use crate::parse::kind::Kind;
 
@@ -35,7 +35,7 @@ pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
     let runtime = runtime(handler.runtime.as_ref());
     let visibility = &handler.visibility;
     let mut name = reference_name(&handler.ident);
-    name.set_span(at(handler.ident.span()));
+    name.set_span(macro_span_at(handler.ident.span()));
     let statics = statics(handler);
     Some(quote!(
         #(#cfgs)*
@@ -50,10 +50,10 @@ pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
 
 /// Returns the items that describe the parameters. They must be placed where `__mcp` is in scope.
 fn statics(handler: &Handler) -> TokenStream {
-    let parameters = Expanded::all(handler);
+    let parameters = ExpandedParameter::all(handler);
     let count = parameters.len();
-    let metas = parameters.iter().map(Expanded::meta);
-    let defaults = parameters.iter().map(Expanded::default_function);
+    let metas = parameters.iter().map(ExpandedParameter::parameter_meta);
+    let defaults = parameters.iter().map(ExpandedParameter::default_function);
     let fallback = probe_fallback(handler);
     quote!(
         #fallback
@@ -62,7 +62,7 @@ fn statics(handler: &Handler) -> TokenStream {
     )
 }
 
-/// Returns the import that lets [`Expanded`] probe the parameter types.
+/// Returns the import that lets [`ExpandedParameter`] probe the parameter types.
 fn probe_fallback(handler: &Handler) -> Option<TokenStream> {
     (!handler.parameters.is_empty()).then(|| {
         quote!(

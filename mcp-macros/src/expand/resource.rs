@@ -3,20 +3,24 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::tokens::check;
-use crate::expand::value::{Fields, variants};
+use crate::expand::tokens::compile_time_check;
+use crate::expand::value::{Fields, flagged_variants};
 use crate::model::handler::Handler;
 use crate::parse::kind::Kind;
 use crate::parse::resource::{Priority, ResourceOptions};
 use crate::parse::value::PathValue;
 
 /// Sets the fields of `Options` that only resources and templates have.
-pub(crate) fn set(fields: &mut Fields, uri: &syn::LitStr, resource: &ResourceOptions) {
+pub(crate) fn set_resource_options(
+    fields: &mut Fields,
+    uri: &syn::LitStr,
+    resource: &ResourceOptions,
+) {
     fields.set("uri", Some(uri));
     fields.set_some("mime_type", resource.mime_type.as_ref());
     fields.set_some("size", resource.size.as_ref());
     let audience = resource.audience.as_ref().map(|audience| {
-        variants(
+        flagged_variants(
             &quote!(__mcp::Role),
             &[(audience.user, "User"), (audience.assistant, "Assistant")],
         )
@@ -43,10 +47,13 @@ pub(crate) fn checks(
     let mut checks = TokenStream::new();
     if let Some(mime_type) = &resource.mime_type {
         let verdict = quote!(__mcp::rules::media_type(#mime_type));
-        checks.extend(check(mime_type.span(), &verdict));
+        checks.extend(compile_time_check(mime_type.span(), &verdict));
     }
     if let Some(time) = &resource.last_modified {
-        checks.extend(check(time.span(), &quote!(__mcp::rules::timestamp(#time))));
+        checks.extend(compile_time_check(
+            time.span(),
+            &quote!(__mcp::rules::timestamp(#time)),
+        ));
     }
     let is_template = handler.kind == Kind::ResourceTemplate;
     let verdict = if is_template {
@@ -54,7 +61,7 @@ pub(crate) fn checks(
     } else {
         quote!(__mcp::rules::uri(#uri))
     };
-    checks.extend(check(uri.span(), &verdict));
+    checks.extend(compile_time_check(uri.span(), &verdict));
     // Every argument of a template must be one of its variables; a resource cannot have arguments.
     for (index, parameter) in handler.parameters.iter().enumerate() {
         let verdict = if is_template {
@@ -62,7 +69,7 @@ pub(crate) fn checks(
         } else {
             quote!(__mcp::rules::resource_parameter(&__MCP_PARAMETERS[#index]))
         };
-        checks.extend(check(parameter.name.span, &verdict));
+        checks.extend(compile_time_check(parameter.name.span, &verdict));
     }
     checks
 }

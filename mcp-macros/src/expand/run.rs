@@ -3,15 +3,15 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use crate::expand::parameter::Expanded;
+use crate::expand::parameter::ExpandedParameter;
 use crate::expand::reference::function_path;
-use crate::model::handler::{Flavor, Handler};
+use crate::model::handler::{ExecutionMode, Handler};
 use crate::parse::kind::Kind;
 
 /// Returns the `Run` expression, which starts a call.
 pub(crate) fn run(
     handler: &Handler,
-    parameters: &[Expanded<'_>],
+    parameters: &[ExpandedParameter<'_>],
     output: &TokenStream,
 ) -> TokenStream {
     let module = Ident::new(
@@ -33,20 +33,20 @@ pub(crate) fn run(
     let reply = |value: TokenStream| quote!(__mcp::#module::reply::<#output>(#value));
     // Futures carry the span of the function's name, so that rustc reports a future that is not `Send` at that name.
     let span = handler.ident.span();
-    let (variant, finish) = match handler.flavor {
-        Flavor::Sync => ("Sync", reply(call)),
-        Flavor::Blocking => {
+    let (variant, finish) = match handler.execution_mode {
+        ExecutionMode::Sync => ("Sync", reply(call)),
+        ExecutionMode::Blocking => {
             let reply = reply(call);
             ("Blocking", quote!(__mcp::blocking(move || #reply)))
         }
-        Flavor::Async if borrows(handler) => {
+        ExecutionMode::Async if borrows(handler) => {
             let reply = reply(quote_spanned!(span=> #call.await));
             (
                 "Async",
                 quote_spanned!(span=> __mcp::running(async move { #reply })),
             )
         }
-        Flavor::Async => ("Async", {
+        ExecutionMode::Async => ("Async", {
             // Quoted separately, so that rustc reports an invalid return type at the type itself.
             let reply = quote!(__mcp::#module::reply::<#output>);
             quote_spanned!(span=> __mcp::boxed::<#output, _>(#call, #reply))
@@ -61,16 +61,16 @@ pub(crate) fn run(
 }
 
 /// Returns the statements that decode each argument into a variable.
-fn decode(parameters: &[Expanded<'_>]) -> TokenStream {
+fn decode(parameters: &[ExpandedParameter<'_>]) -> TokenStream {
     if parameters.is_empty() {
         return quote!(__mcp_call.decode(&mut [])?;);
     }
-    let types = parameters.iter().map(Expanded::owned);
+    let types = parameters.iter().map(ExpandedParameter::owned_type);
     let nothing = parameters
         .iter()
         .map(|_| quote!(::core::option::Option::None));
     let slots = (0..parameters.len()).map(syn::Index::from);
-    let values = parameters.iter().map(Expanded::value);
+    let values = parameters.iter().map(ExpandedParameter::variable);
     quote!(
         let mut __mcp_slots: (#(::core::option::Option<#types>,)*) = (#(#nothing,)*);
         __mcp_call.decode(&mut [#(&mut __mcp_slots.#slots),*])?;
@@ -81,10 +81,12 @@ fn decode(parameters: &[Expanded<'_>]) -> TokenStream {
 }
 
 /// Returns the expression that calls the function.
-fn call(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStream {
+fn call(handler: &Handler, parameters: &[ExpandedParameter<'_>]) -> TokenStream {
     let function = function_path(handler);
     let receiver = handler.has_receiver.then(|| quote!(&__mcp_receiver,));
-    let arguments = parameters.iter().map(Expanded::argument);
+    let arguments = parameters
+        .iter()
+        .map(ExpandedParameter::argument_expression);
     quote_spanned!(handler.ident.span()=> #function(#receiver #(#arguments),*))
 }
 

@@ -7,7 +7,7 @@ use crate::parse::value::PathValue;
 
 /// Returns a span with the location of the user's code and the hygiene of the macro, so that carets point at the user's
 /// code but lints recognize the tokens as generated.
-pub(crate) fn at(span: Span) -> Span {
+pub(crate) fn macro_span_at(span: Span) -> Span {
     Span::call_site().located_at(span)
 }
 
@@ -15,7 +15,7 @@ pub(crate) fn at(span: Span) -> Span {
 /// function.
 ///
 /// `lifetime` is the replacement for named lifetimes: `_` where the lifetime can be inferred, `static` elsewhere.
-pub(crate) fn outside(
+pub(crate) fn replace_self_and_lifetimes(
     tokens: impl ToTokens,
     self_type: Option<&syn::Type>,
     lifetime: &str,
@@ -31,7 +31,7 @@ pub(crate) fn outside(
                 } else {
                     lifetime
                 };
-                fitted.extend([TokenTree::Ident(word(name, ident.span()))]);
+                fitted.extend([TokenTree::Ident(lifetime_name(name, ident.span()))]);
             }
             TokenTree::Ident(ident) if ident == "Self" => match self_type {
                 Some(ty) => fitted.extend(quote!(#ty)),
@@ -40,7 +40,7 @@ pub(crate) fn outside(
             TokenTree::Group(group) => {
                 let mut inner = Group::new(
                     group.delimiter(),
-                    outside(group.stream(), self_type, lifetime),
+                    replace_self_and_lifetimes(group.stream(), self_type, lifetime),
                 );
                 inner.set_span(group.span());
                 fitted.extend([TokenTree::Group(inner)]);
@@ -52,7 +52,7 @@ pub(crate) fn outside(
     fitted
 }
 
-fn word(name: &str, span: Span) -> syn::Ident {
+fn lifetime_name(name: &str, span: Span) -> syn::Ident {
     // `_` and `static` are not ordinary identifiers, but form valid lifetimes after a quote.
     syn::Ident::new(name, span)
 }
@@ -68,8 +68,8 @@ pub(crate) fn first_span(tokens: &TokenStream) -> Span {
 
 /// Returns an anonymous constant that causes a compile error at `span`, with the verdict's message, if the verdict is
 /// negative.
-pub(crate) fn check(span: Span, verdict: &TokenStream) -> TokenStream {
-    quote_spanned!(at(span)=> const _: () = __mcp::rules::check(&#verdict);)
+pub(crate) fn compile_time_check(span: Span, verdict: &TokenStream) -> TokenStream {
+    quote_spanned!(macro_span_at(span)=> const _: () = __mcp::rules::check(&#verdict);)
 }
 
 /// Returns `Some(tokens)` or `None` with fully qualified paths.

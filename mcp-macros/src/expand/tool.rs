@@ -3,19 +3,19 @@
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::tokens::at;
-use crate::expand::value::{Fields, variants};
+use crate::expand::tokens::macro_span_at;
+use crate::expand::value::{Fields, flagged_variants};
 use crate::parse::tool::ToolOptions;
 use crate::parse::value::Expression;
 
 /// Sets the fields of `Options` that only tools have.
-pub(crate) fn set(fields: &mut Fields, tool: &ToolOptions) {
+pub(crate) fn set_tool_options(fields: &mut Fields, tool: &ToolOptions) {
     fields.set_some("read_only", tool.read_only.as_ref());
     fields.set_some("destructive", tool.destructive.as_ref());
     fields.set_some("idempotent", tool.idempotent.as_ref());
     fields.set_some("open_world", tool.open_world.as_ref());
     let requires = tool.requires.as_ref().map(|requires| {
-        variants(
+        flagged_variants(
             &quote!(__mcp::ClientFeature),
             &[
                 (requires.sampling, "Sampling"),
@@ -28,7 +28,7 @@ pub(crate) fn set(fields: &mut Fields, tool: &ToolOptions) {
     });
     fields.set("requires", requires);
     let schema = tool.schema.as_ref().map(|Expression(schema)| {
-        quote_spanned!(at(schema.span())=> || __mcp::IntoSchema::into_schema(#schema))
+        quote_spanned!(macro_span_at(schema.span())=> || __mcp::IntoSchema::into_schema(#schema))
     });
     fields.set_some("input_schema", schema);
     fields.set("strict", tool.strict.filter(|strict| *strict));

@@ -5,8 +5,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 
 use crate::parse::doc_comment::Description;
-use crate::parse::guard::Size;
-use crate::parse::value::{Cache, Expression, Icons, Keyed, Theme, Time};
+use crate::parse::guard::ByteSize;
+use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Icons, Keyed, Theme};
 
 impl<T: ToTokens> ToTokens for Keyed<T> {
     fn to_tokens(&self, tokens: &mut TokenStream) {
@@ -32,7 +32,7 @@ impl ToTokens for Description {
 }
 
 /// Expands to an expression of type `Duration`.
-impl ToTokens for Time {
+impl ToTokens for DurationValue {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
             Self::Milliseconds(milliseconds) => {
@@ -44,7 +44,7 @@ impl ToTokens for Time {
 }
 
 /// Expands to an expression of type `usize`.
-impl ToTokens for Size {
+impl ToTokens for ByteSize {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
             Self::Bytes(bytes) => bytes.to_tokens(tokens),
@@ -54,7 +54,7 @@ impl ToTokens for Size {
 }
 
 /// Expands to a variant of `CacheScope`.
-impl ToTokens for Cache {
+impl ToTokens for CacheScopeValue {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         tokens.extend(match self {
             Self::Public => quote!(__mcp::CacheScope::Public),
@@ -120,7 +120,7 @@ impl Fields {
     }
 
     /// Returns the struct expression of type `ty`.
-    pub(crate) fn finish(self, ty: &TokenStream) -> TokenStream {
+    pub(crate) fn into_expression(self, ty: &TokenStream) -> TokenStream {
         let fields = self.0;
         if fields.is_empty() {
             quote!(#ty::NONE)
@@ -131,7 +131,7 @@ impl Fields {
 }
 
 /// Returns a slice of the variants of the enum `of` whose flags are set.
-pub(crate) fn variants(of: &TokenStream, names: &[(Flag, &str)]) -> TokenStream {
+pub(crate) fn flagged_variants(of: &TokenStream, names: &[(Flag, &str)]) -> TokenStream {
     let names = names
         .iter()
         .filter(|(flag, _)| flag.is_present())

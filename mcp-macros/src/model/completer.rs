@@ -8,13 +8,13 @@ use crate::parse::kind::Kind;
 use crate::parse::value::PathValue;
 
 /// A prompt argument or a resource template variable that a completer completes.
-pub(crate) struct Target {
+pub(crate) struct CompleterTarget {
     pub(crate) kind: Kind,
     pub(crate) function: syn::Path,
     pub(crate) argument: syn::LitStr,
 }
 
-impl Target {
+impl CompleterTarget {
     /// Returns the argument named in the options; `None` if the options do not name one, in which case `#[complete(…)]`
     /// must name the completer.
     pub(crate) fn new(options: &CompleterOptions, errors: &mut Errors) -> Option<Self> {
@@ -39,9 +39,14 @@ impl Target {
                     argument: argument.clone(),
                 });
             }
-            (Some((_, function)), None) => errors.push(half(function.key, "argument = \"…\"")),
+            (Some((_, function)), None) => {
+                errors.push(incomplete_target(function.key, "argument = \"…\""));
+            }
             (None, Some(argument)) => {
-                errors.push(half(argument.span(), "prompt = …` or `template = …"));
+                errors.push(incomplete_target(
+                    argument.span(),
+                    "prompt = …` or `template = …",
+                ));
             }
             (None, None) => {}
         }
@@ -49,7 +54,7 @@ impl Target {
     }
 }
 
-fn half(span: Span, missing: &str) -> syn::Error {
+fn incomplete_target(span: Span, missing: &str) -> syn::Error {
     syn::Error::new(
         span,
         format!("the completion target is incomplete; add `{missing}`"),

@@ -19,7 +19,7 @@ pub(crate) struct Data {
 
 impl Data {
     pub(crate) fn new(mut ty: syn::DeriveInput, options: DataOptions, errors: &mut Errors) -> Self {
-        if let Some(above) = helper_above(&ty) {
+        if let Some(above) = misplaced_helper_attribute(&ty) {
             errors.push(syn::Error::new_spanned(
                 above.path(),
                 "this attribute has no meaning above `#[data]`; move it below",
@@ -98,7 +98,7 @@ fn check(options: &DataOptions, errors: &mut Errors) {
 
 /// Finds a serde or schemars attribute above `#[data]`. Rust does not recognize the attribute there, because the derive
 /// that introduces it comes later.
-fn helper_above(ty: &syn::DeriveInput) -> Option<&syn::Attribute> {
+fn misplaced_helper_attribute(ty: &syn::DeriveInput) -> Option<&syn::Attribute> {
     // Outside the compiler, as in unit tests, spans have no positions to compare.
     if !proc_macro::is_available() {
         return None;

@@ -13,11 +13,11 @@ use crate::parse::value::{Expression, PathValue};
 pub(crate) struct Elicited {
     pub(crate) runtime: Option<PathValue>,
     pub(crate) ident: syn::Ident,
-    pub(crate) contents: Contents,
+    pub(crate) contents: ElicitedContents,
 }
 
 /// The contents of a form or choice.
-pub(crate) enum Contents {
+pub(crate) enum ElicitedContents {
     Form(Vec<FormField>),
     Choices(Vec<Choice>),
 }
@@ -48,23 +48,23 @@ impl Elicited {
             ));
         }
         let contents = match item.body {
-            ElicitedBody::Fields(fields) => Contents::Form(form(fields, errors)),
+            ElicitedBody::Fields(fields) => ElicitedContents::Form(form(fields, errors)),
             ElicitedBody::Choices(variants) => {
-                Contents::Choices(choices(&item.ident, variants, errors))
+                ElicitedContents::Choices(choices(&item.ident, variants, errors))
             }
             ElicitedBody::Unnamed(fields) => {
                 errors.push(syn::Error::new_spanned(
                     fields,
                     "the fields of a form need names, because they become JSON properties",
                 ));
-                Contents::Form(Vec::new())
+                ElicitedContents::Form(Vec::new())
             }
             ElicitedBody::Union(union) => {
                 errors.push(syn::Error::new(
                     union.span(),
                     "`#[derive(Elicit)]` belongs on a struct or an enum",
                 ));
-                Contents::Form(Vec::new())
+                ElicitedContents::Form(Vec::new())
             }
         };
         Self {
@@ -107,8 +107,8 @@ impl FormField {
         let format = options.format.as_ref().map(|name| format(&name.value));
         Self {
             name: Name::new(options.name.as_ref(), &parsed.ident),
-            default: default.and_then(|default| errors.take(default)),
-            format: format.and_then(|format| errors.take(format)),
+            default: default.and_then(|default| errors.ok_or_push(default)),
+            format: format.and_then(|format| errors.ok_or_push(format)),
             parsed,
         }
     }

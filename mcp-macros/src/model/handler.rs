@@ -1,7 +1,7 @@
 //! Models an annotated function of any kind.
 
 use crate::errors::Errors;
-use crate::model::completer::Target;
+use crate::model::completer::CompleterTarget;
 use crate::model::name::Name;
 use crate::model::parameter::Parameter;
 use crate::model::{resource, scopes, signature, tool};
@@ -20,7 +20,7 @@ pub(crate) struct Handler {
     pub(crate) ident: syn::Ident,
     pub(crate) visibility: syn::Visibility,
     pub(crate) cfgs: Vec<syn::Attribute>,
-    pub(crate) flavor: Flavor,
+    pub(crate) execution_mode: ExecutionMode,
     /// The type of the `impl` block, if the function is in one.
     pub(crate) self_type: Option<syn::Type>,
     /// `true` if the function takes `&self`.
@@ -29,7 +29,7 @@ pub(crate) struct Handler {
     pub(crate) description: Option<Description>,
     pub(crate) options: Options,
     /// The argument that the handler completes, if the handler is a completer that names its argument.
-    pub(crate) target: Option<Target>,
+    pub(crate) target: Option<CompleterTarget>,
     pub(crate) parameters: Vec<Parameter>,
     /// The return type; `None` if the function returns nothing.
     pub(crate) output: Option<syn::Type>,
@@ -37,7 +37,7 @@ pub(crate) struct Handler {
 
 /// The way a handler runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flavor {
+pub(crate) enum ExecutionMode {
     Sync,
     Async,
     Blocking,
@@ -65,13 +65,13 @@ impl Handler {
         match &options {
             Options::Tool(tool) => tool::check(tool, errors),
             Options::Resource(_, resource) => resource::check(kind, resource, errors),
-            Options::Completer(completer) => target = Target::new(completer, errors),
+            Options::Completer(completer) => target = CompleterTarget::new(completer, errors),
             Options::Prompt(_) => {}
         }
         signature::check_signature(kind, signature, self_type, errors);
         let parameters = Parameter::all(kind, signature, parameters, errors);
         signature::check_parameters(kind, signature, &parameters, errors);
-        let flavor = flavor(signature, &options, errors);
+        let execution_mode = execution_mode(signature, &options, errors);
         Self {
             kind,
             runtime: options.common().runtime.clone(),
@@ -91,7 +91,7 @@ impl Handler {
                 .filter(|attribute| attribute.path().is_ident("cfg"))
                 .cloned()
                 .collect(),
-            flavor,
+            execution_mode,
             self_type: self_type.cloned(),
             has_receiver: signature.receiver().is_some(),
             target,
@@ -102,7 +102,11 @@ impl Handler {
     }
 }
 
-fn flavor(signature: &syn::Signature, options: &Options, errors: &mut Errors) -> Flavor {
+fn execution_mode(
+    signature: &syn::Signature,
+    options: &Options,
+    errors: &mut Errors,
+) -> ExecutionMode {
     let blocking = match options {
         Options::Tool(tool) => tool.blocking.as_ref().filter(|blocking| blocking.value),
         _ => None,
@@ -113,10 +117,10 @@ fn flavor(signature: &syn::Signature, options: &Options, errors: &mut Errors) ->
                 blocking.key,
                 "`blocking` cannot be combined with `async`; in an `async` tool use `spawn_blocking`",
             ));
-            Flavor::Async
+            ExecutionMode::Async
         }
-        (true, None) => Flavor::Async,
-        (false, Some(_)) => Flavor::Blocking,
-        (false, None) => Flavor::Sync,
+        (true, None) => ExecutionMode::Async,
+        (false, Some(_)) => ExecutionMode::Blocking,
+        (false, None) => ExecutionMode::Sync,
     }
 }

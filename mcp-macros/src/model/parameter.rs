@@ -46,8 +46,8 @@ impl Parameter {
         annotations: ParameterAnnotations,
         errors: &mut Errors,
     ) -> Option<Self> {
-        let ident = errors.take(plain_name(kind, &parameter.pat));
-        let ty = errors.take(lent_or_owned(kind, &parameter.ty));
+        let ident = errors.ok_or_push(plain_name(kind, &parameter.pat));
+        let ty = errors.ok_or_push(lent_or_owned(kind, &parameter.ty));
         if let Some(attribute) = parameter.attrs.first() {
             errors.push(syn::Error::new_spanned(
                 attribute,

@@ -14,7 +14,7 @@ pub(crate) struct Scopes(pub(crate) Vec<syn::LitStr>);
 
 impl FromMeta for Scopes {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
-        strings(item, SCOPES).map(Self)
+        parse_strings(item, SCOPES).map(Self)
     }
 }
 
@@ -24,12 +24,12 @@ pub(crate) struct Tags(pub(crate) Vec<syn::LitStr>);
 
 impl FromMeta for Tags {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
-        strings(item, TAGS).map(Self)
+        parse_strings(item, TAGS).map(Self)
     }
 }
 
 /// Parses `option("a", "b")`. For anything else, the error shows the expected form.
-fn strings(item: &syn::Meta, form: &str) -> Result<Vec<syn::LitStr>> {
+fn parse_strings(item: &syn::Meta, form: &str) -> Result<Vec<syn::LitStr>> {
     let syn::Meta::List(list) = item else {
         return Err(Error::custom(form).with_span(item));
     };

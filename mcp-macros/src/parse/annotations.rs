@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 
 use crate::errors::Errors;
 use crate::parse::argument::ArgumentOptions;
-use crate::parse::complete::{Complete, parse_complete};
+use crate::parse::complete::{CandidateSource, parse_complete};
 use crate::parse::doc_comment::Description;
 use crate::parse::function::Function;
 use crate::parse::kind::Kind;
@@ -26,7 +26,7 @@ pub(crate) struct Annotations {
 pub(crate) struct ParameterAnnotations {
     pub(crate) options: ArgumentOptions,
     pub(crate) description: Option<Description>,
-    pub(crate) complete: Option<Keyed<Complete>>,
+    pub(crate) complete: Option<Keyed<CandidateSource>>,
     /// The span of `#[arg(…)]`, which is allowed only on arguments.
     pub(crate) marker: Option<Span>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn parse_function(
     let expected = format!("`#[{}]` belongs on a function", kind.attribute());
     let mut function: Function = parse_item(item, &expected)?;
     if let Some((_, other)) = function.take_markers().first() {
-        errors.push(two_markers(other));
+        errors.push(two_markers_error(other));
     }
     let annotations = Annotations::parse(kind, options, &mut function, errors);
     Ok((function, annotations))
@@ -52,7 +52,7 @@ pub(crate) fn parse_method(function: &mut Function, errors: &mut Errors) -> Opti
     let mut markers = function.take_markers().into_iter();
     let (kind, marker) = markers.next()?;
     if let Some((_, other)) = markers.next() {
-        errors.push(two_markers(&other));
+        errors.push(two_markers_error(&other));
     }
     let options = match marker.meta {
         syn::Meta::Path(_) => TokenStream::new(),
@@ -68,7 +68,7 @@ pub(crate) fn parse_method(function: &mut Function, errors: &mut Errors) -> Opti
     Some(Annotations::parse(kind, options, function, errors))
 }
 
-fn two_markers(other: &syn::Attribute) -> syn::Error {
+fn two_markers_error(other: &syn::Attribute) -> syn::Error {
     syn::Error::new_spanned(
         other.path(),
         "a function takes only one of these attributes; write a second function that calls the first",
@@ -97,8 +97,8 @@ impl Annotations {
 impl ParameterAnnotations {
     fn parse(attributes: &[syn::Attribute], errors: &mut Errors) -> Self {
         let options = ArgumentOptions::from_attributes(attributes).map_err(reworded);
-        let options = errors.take(options).unwrap_or_default();
-        let complete = errors.take(parse_complete(attributes)).flatten();
+        let options = errors.ok_or_push(options).unwrap_or_default();
+        let complete = errors.ok_or_push(parse_complete(attributes)).flatten();
         let marker = attributes
             .iter()
             .find(|attribute| attribute.path().is_ident("arg"));

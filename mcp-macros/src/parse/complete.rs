@@ -5,14 +5,14 @@ use syn::spanned::Spanned;
 use crate::parse::value::Keyed;
 
 /// The source of an argument's completion candidates.
-pub(crate) enum Complete {
+pub(crate) enum CandidateSource {
     /// The completer at a path.
     Function(syn::Path),
     /// A fixed list of strings.
     Candidates(Vec<syn::LitStr>),
 }
 
-impl syn::parse::Parse for Complete {
+impl syn::parse::Parse for CandidateSource {
     fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
         const FORM: &str = "`complete` takes the path of a function, or a list of strings: `#[complete(languages)]` or `#[complete([\"rust\", \"go\"])]`";
         if !input.peek(syn::token::Bracket) {
@@ -35,7 +35,7 @@ impl syn::parse::Parse for Complete {
 /// Parses `#[complete(…)]`, if it is among the given attributes.
 pub(crate) fn parse_complete(
     attributes: &[syn::Attribute],
-) -> syn::Result<Option<Keyed<Complete>>> {
+) -> syn::Result<Option<Keyed<CandidateSource>>> {
     let mut found = None;
     for attribute in attributes {
         if !attribute.path().is_ident("complete") {

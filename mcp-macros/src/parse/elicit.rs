@@ -147,5 +147,5 @@ fn parse_attributes<T: Default + FromAttributes>(
     errors: &mut Errors,
 ) -> T {
     let options = T::from_attributes(attributes).map_err(reworded);
-    errors.take(options).unwrap_or_default()
+    errors.ok_or_push(options).unwrap_or_default()
 }

@@ -3,27 +3,27 @@
 use darling::{Error, FromMeta, Result};
 
 use crate::parse::literal::literal;
-use crate::parse::value::{Expression, Time, parse_quantity, text};
+use crate::parse::value::{DurationValue, Expression, parse_quantity, text};
 
 /// Limits on a handler.
 #[derive(Default, FromMeta)]
 pub(crate) struct GuardOptions {
     /// Time limit for a call.
-    pub(crate) timeout: Option<Time>,
+    pub(crate) timeout: Option<DurationValue>,
     /// Maximum rate of calls.
     #[darling(with = text)]
     pub(crate) rate: Option<syn::LitStr>,
     /// Maximum number of concurrent calls.
-    pub(crate) concurrency: Option<Count>,
+    pub(crate) concurrency: Option<PositiveCount>,
     /// Maximum size of a result.
-    pub(crate) max_output: Option<Size>,
+    pub(crate) max_output: Option<ByteSize>,
 }
 
 /// A whole number greater than zero, or an expression of type `usize`.
 #[derive(Clone, Debug)]
-pub(crate) struct Count(pub(crate) syn::Expr);
+pub(crate) struct PositiveCount(pub(crate) syn::Expr);
 
-impl FromMeta for Count {
+impl FromMeta for PositiveCount {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(value) = Expression::from_meta(item)?;
         let is_wrong = match literal(&value) {
@@ -43,12 +43,12 @@ impl FromMeta for Count {
 
 /// A number of bytes: `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or an expression of type `usize`.
 #[derive(Clone, Debug)]
-pub(crate) enum Size {
+pub(crate) enum ByteSize {
     Bytes(usize),
     Expression(syn::Expr),
 }
 
-impl FromMeta for Size {
+impl FromMeta for ByteSize {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(value) = Expression::from_meta(item)?;
         match literal(&value) {

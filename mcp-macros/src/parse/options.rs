@@ -35,7 +35,7 @@ impl Options {
             Kind::ResourceTemplate => "notes:///{id}",
         };
         let resource = parse_resource(tokens, kind.attribute(), example);
-        let (uri, options) = errors.take(resource).unwrap_or_else(|| {
+        let (uri, options) = errors.ok_or_push(resource).unwrap_or_else(|| {
             let none = syn::LitStr::new("", Span::call_site());
             (none, Box::default())
         });
@@ -94,7 +94,7 @@ pub(crate) fn parse_item<Item: Parse>(item: TokenStream, expected: &str) -> syn:
 fn parse_options<T: Default + FromMeta>(tokens: TokenStream, errors: &mut Errors) -> T {
     let options = NestedMeta::parse_meta_list(tokens)
         .and_then(|options| T::from_list(&options).map_err(reworded));
-    errors.take(options).unwrap_or_default()
+    errors.ok_or_push(options).unwrap_or_default()
 }
 
 /// Parses a URI followed by a list of options.

@@ -5,7 +5,7 @@ use darling::{Error, FromMeta, Result};
 
 use crate::parse::listed::ListedOptions;
 use crate::parse::literal::literal;
-use crate::parse::value::{Cache, Expression, Keyed, PathValue, Time, text};
+use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, PathValue, text};
 
 /// Options that follow the URI in `#[resource(…)]` and `#[resource_template(…)]`.
 #[derive(Default, FromMeta)]
@@ -23,9 +23,9 @@ pub(crate) struct ResourceOptions {
     #[darling(with = text)]
     pub(crate) last_modified: Option<syn::LitStr>,
     /// The duration for which a client may cache the contents.
-    pub(crate) ttl: Option<Time>,
+    pub(crate) ttl: Option<DurationValue>,
     /// The scope in which the contents may be cached.
-    pub(crate) cache: Option<Cache>,
+    pub(crate) cache: Option<CacheScopeValue>,
     /// The function that lists the resources of a template.
     pub(crate) list: Option<Keyed<PathValue>>,
     #[darling(flatten)]

@@ -70,11 +70,11 @@ fn hint_for(name: &str, hint: &str) -> Option<String> {
 fn is_close(written: &str, name: &str) -> bool {
     let begins = written.len().min(name.len()) >= 3
         && (written.starts_with(name) || name.starts_with(written));
-    begins || edits(written, name) * 2 < written.len().max(name.len())
+    begins || edit_distance(written, name) * 2 < written.len().max(name.len())
 }
 
 /// Returns the edit distance: the minimum number of bytes to insert, delete or replace.
-fn edits(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     let mut above: Vec<usize> = (0..=b.len()).collect();
     for (row, left) in a.bytes().enumerate() {
         let mut corner = above[0];

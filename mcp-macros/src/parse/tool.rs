@@ -4,7 +4,7 @@ use darling::FromMeta;
 use darling::util::Flag;
 
 use crate::parse::listed::ListedOptions;
-use crate::parse::value::{Cache, Expression, Keyed, Time, flag};
+use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, flag};
 
 /// Options in `#[tool(…)]`.
 #[derive(Default, FromMeta)]
@@ -25,22 +25,22 @@ pub(crate) struct ToolOptions {
     #[darling(with = flag)]
     pub(crate) blocking: Option<Keyed<bool>>,
     /// The client features that the tool requires.
-    pub(crate) requires: Option<Requires>,
+    pub(crate) requires: Option<RequiredFeatures>,
     /// Replaces the generated input schema.
     pub(crate) schema: Option<Expression>,
     /// If `true`, arguments of the wrong type are not coerced.
     pub(crate) strict: Option<bool>,
     /// The duration for which a client may cache a result.
-    pub(crate) ttl: Option<Time>,
+    pub(crate) ttl: Option<DurationValue>,
     /// The scope in which a result may be cached.
-    pub(crate) cache: Option<Cache>,
+    pub(crate) cache: Option<CacheScopeValue>,
     #[darling(flatten)]
     pub(crate) listed: ListedOptions,
 }
 
 /// Options in `requires(…)`.
 #[derive(Default, FromMeta)]
-pub(crate) struct Requires {
+pub(crate) struct RequiredFeatures {
     /// Sampling from a model.
     pub(crate) sampling: Flag,
     /// Sampling with tools.

@@ -112,12 +112,12 @@ impl FromMeta for PathValue {
 
 /// A duration: `"250ms"`, `"5s"`, `"2m"`, `"1h"`, or an expression of type `Duration`.
 #[derive(Clone, Debug)]
-pub(crate) enum Time {
+pub(crate) enum DurationValue {
     Milliseconds(u64),
     Expression(syn::Expr),
 }
 
-impl FromMeta for Time {
+impl FromMeta for DurationValue {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(value) = Expression::from_meta(item)?;
         match literal(&value) {
@@ -156,12 +156,12 @@ pub(crate) fn parse_quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 
 /// The scope in which a result may be cached: `"public"` or `"private"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cache {
+pub(crate) enum CacheScopeValue {
     Public,
     Private,
 }
 
-impl FromMeta for Cache {
+impl FromMeta for CacheScopeValue {
     fn from_value(value: &syn::Lit) -> Result<Self> {
         match value {
             syn::Lit::Str(text) if text.value() == "public" => Ok(Self::Public),

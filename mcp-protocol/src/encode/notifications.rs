@@ -83,7 +83,7 @@ pub fn resource_updated(out: &mut Vec<u8>, uri: &str, subscription: Option<&Requ
 
 /// The part of a listen filter that the server honours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct ListenFilter {
     /// Changes to the list of tools.
     pub tools: bool,
     /// Changes to the list of prompts.
@@ -95,7 +95,7 @@ pub struct Filter {
 }
 
 /// Writes the honoured part of a listen filter, which is the first message in a subscription.
-pub fn acknowledged(out: &mut Vec<u8>, filter: &Filter, subscription: &RequestId) {
+pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &RequestId) {
     notification(out, "notifications/subscriptions/acknowledged", |out| {
         name(out, "notifications");
         out.push(b'{');

@@ -6,7 +6,7 @@ use super::members::{comma, integer, json, list_of, name, optional, raw, string}
 use super::notifications::subscription_id;
 use super::{CacheHint, ResponseContext};
 use crate::jsonrpc::write_string;
-use crate::shape::Shape as _;
+use crate::shape::ShapeForVersion as _;
 use crate::shape::structured::OutputRoot;
 use crate::types::{
     CacheScope, CallToolResult, Completion, ContentBlock, GetPromptResult, Meta,
@@ -61,26 +61,26 @@ pub fn discover(
 /// Writes a page of a list. `members` is the rendered text of the page's members, such as
 /// `"tools":[…],"nextCursor":"…"`.
 pub fn list(out: &mut Vec<u8>, reply: ResponseContext<'_>, members: &str, cache: CacheHint) {
-    let gap = list_around(out, reply, cache);
+    let gap = list_with_gap(out, reply, cache);
     gap.fill(out, members.as_bytes());
 }
 
 /// Writes a page of a list without its members, for callers that want to avoid copying them.
-pub fn list_around(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: CacheHint) -> Gap {
+pub fn list_with_gap(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: CacheHint) -> ListGap {
     let mut at = 0;
     result(out, reply, None, |out| {
         comma(out);
         at = out.len();
         cache_hint(out, reply.version, cache);
     });
-    Gap(at)
+    ListGap(at)
 }
 
 /// The position of text that has been left out of a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Gap(usize);
+pub struct ListGap(usize);
 
-impl Gap {
+impl ListGap {
     /// Inserts the omitted text.
     pub fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {
         let after = self.split(out);

@@ -264,7 +264,10 @@ fn discovery_lists_every_version_newest_first() {
     }
 }
 
-fn page<T: crate::shape::Shape + Serialize + Clone>(item: &T, version: ProtocolVersion) -> String {
+fn page<T: crate::shape::ShapeForVersion + Serialize + Clone>(
+    item: &T,
+    version: ProtocolVersion,
+) -> String {
     let mut item = item.clone();
     item.shape(version);
     serde_json::to_string(&item).unwrap()
@@ -606,8 +609,8 @@ fn notifications_fit_every_version_that_has_them() {
         );
         if version == V2026_07_28 {
             for filter in [
-                Filter::default(),
-                Filter {
+                ListenFilter::default(),
+                ListenFilter {
                     tools: true,
                     prompts: true,
                     resources: true,
@@ -657,10 +660,10 @@ fn example(name: &str) -> Value {
 #[test]
 fn the_notifications_of_the_specification_are_rebuilt() {
     let id = RequestId::from_valid(r#""listen-1""#);
-    let filter = Filter {
+    let filter = ListenFilter {
         tools: true,
         uris: vec!["file:///project/config.json".into()],
-        ..Filter::default()
+        ..ListenFilter::default()
     };
     for (name, message) in [
         (

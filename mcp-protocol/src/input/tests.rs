@@ -64,7 +64,7 @@ fn uses_of_tools_and_their_results_are_paired() {
     assert!(check_conversation(&foreign).is_err());
     assert!(check_conversation(&start.message(Role::User, "no")).is_err());
     assert_eq!(
-        needs(&InputRequest::Sample(Box::new(paired))),
+        required_features(&InputRequest::Sample(Box::new(paired))),
         [ClientFeature::SamplingTools]
     );
 }

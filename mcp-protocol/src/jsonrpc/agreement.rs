@@ -7,7 +7,7 @@ use crate::jsonrpc::{
 };
 
 /// Checks that both readers accept the same text as JSON and find the same parts of a message.
-pub fn agrees(bytes: &[u8]) {
+pub fn assert_readers_agree(bytes: &[u8]) {
     // `serde_json` counts down from 128 and fails at zero, so it allows 127 levels.
     let limits = ParseLimits {
         max_depth: 127,
@@ -79,7 +79,7 @@ pub fn agrees(bytes: &[u8]) {
 
 /// Checks that the id in an error is the same as the id that `serde_json` reads, no matter how little of the message
 /// could be read.
-pub fn ids_agree(bytes: &[u8]) {
+pub fn assert_ids_agree(bytes: &[u8]) {
     let tight = ParseLimits {
         max_depth: 3,
         max_values: 8,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::jsonrpc::params::{KnownMeta, Params};
 use crate::jsonrpc::rescue::rescue_id;
-use crate::jsonrpc::scan::{Fail, MAX_DEPTH, Scan, Span};
+use crate::jsonrpc::scan::{MAX_DEPTH, Scan, ScanFailure, Span};
 use crate::jsonrpc::{ErrorObject, ParseLimits, RequestId, unquote};
 
 /// The contents of a line or of an HTTP body.
@@ -78,7 +78,7 @@ impl Id {
 /// Returns the error to respond with: -32700 if the text is not valid JSON, is not UTF-8 or is nested too deeply;
 /// -32600 if it is JSON but not a message, or exceeds another limit. If the message is a request whose id could be
 /// read, the id is included. The id of a response is never included, because both sides may use the same ids.
-pub fn parse<'a>(text: &'a [u8], limits: &ParseLimits) -> Read<'a> {
+pub fn parse<'a>(text: &'a [u8], limits: &ParseLimits) -> ParseOutcome<'a> {
     parse_with(text, limits, None)
 }
 
@@ -88,11 +88,19 @@ pub fn parse<'a>(text: &'a [u8], limits: &ParseLimits) -> Read<'a> {
 /// # Errors
 ///
 /// Returns the same errors as `parse`.
-pub fn parse_next<'a>(text: &'a [u8], limits: &ParseLimits, known: &mut KnownMeta) -> Read<'a> {
+pub fn parse_next<'a>(
+    text: &'a [u8],
+    limits: &ParseLimits,
+    known: &mut KnownMeta,
+) -> ParseOutcome<'a> {
     parse_with(text, limits, Some(known))
 }
 
-fn parse_with<'a>(text: &'a [u8], limits: &ParseLimits, known: Option<&mut KnownMeta>) -> Read<'a> {
+fn parse_with<'a>(
+    text: &'a [u8],
+    limits: &ParseLimits,
+    known: Option<&mut KnownMeta>,
+) -> ParseOutcome<'a> {
     let text = std::str::from_utf8(text).map_err(|error| {
         let message = format!("invalid UTF-8 at byte {}", error.valid_up_to());
         (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
@@ -104,7 +112,7 @@ fn parse_with<'a>(text: &'a [u8], limits: &ParseLimits, known: Option<&mut Known
     let mut scan = Scan::new(text, limits);
     let read = match scan.peek() {
         Some(b'{') => {
-            let mut envelope = Envelope::of(text);
+            let mut envelope = Envelope::empty(text);
             if envelope.read(&mut scan, known).is_some() {
                 return envelope.message(limits);
             }
@@ -118,13 +126,13 @@ fn parse_with<'a>(text: &'a [u8], limits: &ParseLimits, known: Option<&mut Known
             ))
         }),
     };
-    read.unwrap_or_else(|| Err(failed(text, scan.failure(), limits)))
+    read.unwrap_or_else(|| Err(parse_error(text, scan.failure(), limits)))
 }
 
 /// Calls `each` for every member of an object that has been read as part of a message. Does nothing if the value is not
 /// an object.
 pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
-    let mut scan = Scan::valid(object);
+    let mut scan = Scan::of_valid(object);
     scan.object(0, |scan, key| {
         each(key, scan.value(0)?.of(object));
         Some(())
@@ -135,15 +143,19 @@ pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
 /// the length of its JSON in bytes, or `None` if the value is not a string.
 #[must_use]
 pub fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
-    let mut scan = Scan::valid(text);
+    let mut scan = Scan::of_valid(text);
     let json = scan.string()?.of(text);
     Some((unquote(json).ok()?, json.len()))
 }
 
 /// The contents of a text, or the error to respond with.
-type Read<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
+type ParseOutcome<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
 
-fn failed(text: &str, fail: Fail, limits: &ParseLimits) -> (Option<RequestId>, ErrorObject) {
+fn parse_error(
+    text: &str,
+    fail: ScanFailure,
+    limits: &ParseLimits,
+) -> (Option<RequestId>, ErrorObject) {
     let rescued = || {
         if !text.trim_ascii_start().starts_with('{') {
             return None;
@@ -151,11 +163,11 @@ fn failed(text: &str, fail: Fail, limits: &ParseLimits) -> (Option<RequestId>, E
         read_id(rescue_id(text)?, limits).to_request_id()
     };
     match fail {
-        Fail::Syntax(at) => {
+        ScanFailure::Syntax(at) => {
             let message = format!("invalid JSON at byte {at}");
             (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
         }
-        Fail::Deep => {
+        ScanFailure::Deep => {
             let message = format!(
                 "nested deeper than {} levels",
                 limits.max_depth.min(MAX_DEPTH)
@@ -165,14 +177,14 @@ fn failed(text: &str, fail: Fail, limits: &ParseLimits) -> (Option<RequestId>, E
                 ErrorObject::new(ErrorObject::PARSE_ERROR, message),
             )
         }
-        Fail::Long => {
+        ScanFailure::Long => {
             let message = format!("more than {} values in one message", limits.max_values);
             (rescued(), ErrorObject::invalid_request(message))
         }
     }
 }
 
-fn read_batch<'a>(scan: &mut Scan<'a>, limits: &ParseLimits) -> Option<Read<'a>> {
+fn read_batch<'a>(scan: &mut Scan<'a>, limits: &ParseLimits) -> Option<ParseOutcome<'a>> {
     let mut elements = Vec::new();
     let mut count = 0_usize;
     scan.array(0, |element| {
@@ -208,7 +220,7 @@ struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    fn of(text: &'a str) -> Self {
+    fn empty(text: &'a str) -> Self {
         Self {
             text,
             version: None,
@@ -216,7 +228,7 @@ impl<'a> Envelope<'a> {
             method: None,
             result: None,
             error: None,
-            params: Params::none(text),
+            params: Params::absent(text),
             has_params: false,
             ids: 0,
             repeated: false,
@@ -247,12 +259,12 @@ impl<'a> Envelope<'a> {
             Some(())
         })?;
         scan.end()?;
-        self.params.is_plain = scan.escaped() == 0;
+        self.params.is_plain = scan.escaped_string_count() == 0;
         Some(())
     }
 
     /// Returns the message if its members form a valid combination.
-    fn message(&self, limits: &ParseLimits) -> Read<'a> {
+    fn message(&self, limits: &ParseLimits) -> ParseOutcome<'a> {
         let json = |span: Option<Span>| Some(span?.of(self.text));
         let (result, error) = (json(self.result), json(self.error));
         let has_method = self.method.is_some();

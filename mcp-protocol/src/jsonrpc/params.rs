@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::jsonrpc::scan::{Scan, Span};
-use crate::jsonrpc::text::{inside, unquote};
+use crate::jsonrpc::text::{unquote, without_quotes};
 
 /// Defines an enum of members with their names on the wire and conversions in both directions.
 macro_rules! members {
@@ -99,7 +99,7 @@ pub struct Params<'a> {
 
 impl<'a> Params<'a> {
     /// Creates the `params` of a message that has none.
-    pub(super) fn none(text: &'a str) -> Self {
+    pub(super) fn absent(text: &'a str) -> Self {
         Self {
             text,
             is_plain: false,
@@ -116,7 +116,7 @@ impl<'a> Params<'a> {
         mut known: Option<&mut KnownMeta>,
         repeated: &mut bool,
     ) -> Option<()> {
-        let start = scan.mark();
+        let start = scan.next_value_start();
         if scan.peek() != Some(b'{') {
             let raw = scan.value(1)?;
             self.raw = Some(raw).filter(|raw| raw.of(self.text) != "null");
@@ -148,14 +148,14 @@ impl<'a> Params<'a> {
         known: Option<&mut KnownMeta>,
         repeated: &mut bool,
     ) -> Option<Span> {
-        let start = scan.mark();
+        let start = scan.next_value_start();
         if let Some(known) = &known
-            && scan.pass(&known.text, known.nodes)
+            && scan.skip_if_next(&known.text, known.nodes)
         {
             self.meta = known.members.map(|span| span?.after(start));
             return scan.span(start);
         }
-        let (nodes, escaped) = (scan.nodes(), scan.escaped());
+        let (nodes, escaped) = (scan.nodes(), scan.escaped_string_count());
         let meta = &mut self.meta;
         scan.object(2, |scan, key| {
             let member = MetaMember::named(key);
@@ -170,7 +170,7 @@ impl<'a> Params<'a> {
         let text = meta_span.of(self.text);
         if let Some(known) = known
             && text.len() <= KnownMeta::MAX_BYTES
-            && scan.escaped() == escaped
+            && scan.escaped_string_count() == escaped
             && !*repeated
         {
             known.text.clear();
@@ -232,7 +232,7 @@ impl<'a> Params<'a> {
     ) -> Result<Option<Cow<'a, str>>, NotAString> {
         let text = |json| {
             if self.is_plain {
-                inside(json).map(Cow::Borrowed)
+                without_quotes(json).map(Cow::Borrowed)
             } else {
                 unquote(json)
             }

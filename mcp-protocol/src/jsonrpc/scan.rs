@@ -16,7 +16,7 @@ pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
 
 /// The reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fail {
+pub(super) enum ScanFailure {
     /// The text is not valid JSON from this byte on.
     Syntax(usize),
     /// The nesting is deeper than the limit.
@@ -65,7 +65,7 @@ pub(super) struct Scan<'a> {
     nodes: usize,
     depth: usize,
     /// The reason why reading stopped. Stored here so that results can be returned in registers.
-    fail: Fail,
+    fail: ScanFailure,
     /// Number of strings that contain a backslash.
     escaped: usize,
 }
@@ -75,7 +75,7 @@ impl<'a> Scan<'a> {
         Self {
             nodes: limits.max_values,
             depth: limits.max_depth.min(MAX_DEPTH),
-            ..Self::valid(text)
+            ..Self::of_valid(text)
         }
     }
 
@@ -84,18 +84,18 @@ impl<'a> Scan<'a> {
         Self {
             nodes: 1,
             depth: 0,
-            ..Self::valid(text)
+            ..Self::of_valid(text)
         }
     }
 
     /// Creates a reader for a text that has already been read within the limits.
-    pub(super) fn valid(text: &'a str) -> Self {
+    pub(super) fn of_valid(text: &'a str) -> Self {
         Self {
             text,
             at: 0,
             nodes: usize::MAX,
             depth: MAX_DEPTH,
-            fail: Fail::Syntax(0),
+            fail: ScanFailure::Syntax(0),
             escaped: 0,
         }
     }
@@ -133,7 +133,7 @@ impl<'a> Scan<'a> {
 
     /// Returns the number of strings read so far that contain a backslash. If it is zero, no string needs to be
     /// unescaped.
-    pub(super) fn escaped(&self) -> usize {
+    pub(super) fn escaped_string_count(&self) -> usize {
         self.escaped
     }
 
@@ -144,7 +144,7 @@ impl<'a> Scan<'a> {
 
     /// Skips `value` and returns `true` if the same text occurs at the current position. `value` must already have been
     /// read at this depth, and must consist of `nodes` values.
-    pub(super) fn pass(&mut self, value: &str, nodes: usize) -> bool {
+    pub(super) fn skip_if_next(&mut self, value: &str, nodes: usize) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let is_here = !value.is_empty() && rest.starts_with(value.as_bytes());
         match self.nodes.checked_sub(nodes) {
@@ -158,7 +158,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the reason why reading failed.
-    pub(super) fn failure(&self) -> Fail {
+    pub(super) fn failure(&self) -> ScanFailure {
         self.fail
     }
 
@@ -169,14 +169,14 @@ impl<'a> Scan<'a> {
         depth: usize,
         mut each: impl FnMut(&mut Self, &[u8]) -> Option<()>,
     ) -> Option<()> {
-        self.node()?;
+        self.count_node()?;
         self.open(depth, b'{')?;
-        if self.take(b'}') {
+        if self.take_byte(b'}') {
             return Some(());
         }
         loop {
             let other;
-            self.node()?;
+            self.count_node()?;
             let name = if let Some(name) = self.plain_key() {
                 name
             } else {
@@ -193,9 +193,9 @@ impl<'a> Scan<'a> {
 
     /// Reads an array that is inside `depth` open brackets. Calls `each` with every item.
     pub(super) fn array(&mut self, depth: usize, mut each: impl FnMut(&'a str)) -> Option<()> {
-        self.node()?;
+        self.count_node()?;
         self.open(depth, b'[')?;
-        if self.take(b']') {
+        if self.take_byte(b']') {
             return Some(());
         }
         loop {
@@ -213,7 +213,7 @@ impl<'a> Scan<'a> {
     pub(super) fn value(&mut self, depth: usize) -> Option<Span> {
         // Most values are strings, which do not need a stack of brackets.
         if self.peek() == Some(b'"') {
-            self.node()?;
+            self.count_node()?;
             return self.string();
         }
         let start = self.at;
@@ -222,7 +222,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the position of the next value.
-    pub(super) fn mark(&mut self) -> usize {
+    pub(super) fn next_value_start(&mut self) -> usize {
         self.peek();
         self.at
     }
@@ -247,12 +247,12 @@ impl<'a> Scan<'a> {
         let mut brackets: u128 = 0;
         let mut open = 0_usize;
         loop {
-            self.node()?;
+            self.count_node()?;
             let complete = match self.peek() {
                 Some(bracket @ (b'{' | b'[')) => {
                     let object = bracket == b'{';
                     self.open(outside.saturating_add(open), bracket)?;
-                    if self.take(if object { b'}' } else { b']' }) {
+                    if self.take_byte(if object { b'}' } else { b']' }) {
                         true
                     } else {
                         brackets = (brackets << 1) | u128::from(object);
@@ -265,9 +265,9 @@ impl<'a> Scan<'a> {
                 }
                 Some(b'"') => self.string().map(|_| true)?,
                 Some(b'-' | b'0'..=b'9') => self.number().map(|()| true)?,
-                Some(b't') => self.word("true").map(|()| true)?,
-                Some(b'f') => self.word("false").map(|()| true)?,
-                Some(b'n') => self.word("null").map(|()| true)?,
+                Some(b't') => self.literal("true").map(|()| true)?,
+                Some(b'f') => self.literal("false").map(|()| true)?,
+                Some(b'n') => self.literal("null").map(|()| true)?,
                 _ => return self.syntax(),
             };
             if !complete {
@@ -278,7 +278,7 @@ impl<'a> Scan<'a> {
                     return Some(());
                 }
                 let object = brackets & 1 == 1;
-                if self.take(b',') {
+                if self.take_byte(b',') {
                     if object {
                         self.skip_key()?;
                     }
@@ -294,16 +294,16 @@ impl<'a> Scan<'a> {
     fn open(&mut self, outside: usize, bracket: u8) -> Option<()> {
         self.expect(bracket)?;
         if outside >= self.depth {
-            self.fail = Fail::Deep;
+            self.fail = ScanFailure::Deep;
             return None;
         }
         Some(())
     }
 
     #[inline]
-    fn node(&mut self) -> Option<()> {
+    fn count_node(&mut self) -> Option<()> {
         let Some(left) = self.nodes.checked_sub(1) else {
-            self.fail = Fail::Long;
+            self.fail = ScanFailure::Long;
             return None;
         };
         self.nodes = left;
@@ -333,7 +333,7 @@ impl<'a> Scan<'a> {
 
     #[inline]
     fn skip_key(&mut self) -> Option<()> {
-        self.node()?;
+        self.count_node()?;
         match self.plain_key() {
             Some(_) => Some(()),
             None => self.other_key().map(drop),
@@ -341,7 +341,7 @@ impl<'a> Scan<'a> {
     }
 
     #[inline]
-    fn take(&mut self, byte: u8) -> bool {
+    fn take_byte(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
@@ -349,7 +349,7 @@ impl<'a> Scan<'a> {
 
     #[inline]
     fn expect(&mut self, byte: u8) -> Option<()> {
-        if self.take(byte) {
+        if self.take_byte(byte) {
             Some(())
         } else {
             self.syntax()
@@ -358,7 +358,7 @@ impl<'a> Scan<'a> {
 
     #[cold]
     fn syntax<T>(&mut self) -> Option<T> {
-        self.fail = Fail::Syntax(self.at);
+        self.fail = ScanFailure::Syntax(self.at);
         None
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::agreement::{agrees, ids_agree};
+use super::agreement::{assert_ids_agree, assert_readers_agree};
 use super::*;
 
 fn read(text: &str) -> Result<Message<'_>, (Option<String>, i32)> {
@@ -510,16 +510,16 @@ pub(crate) fn damaged() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn arbitrary_bytes_are_taken_as_serde_takes_them(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-        agrees(&bytes);
+        assert_readers_agree(&bytes);
     }
 
     #[test]
     fn the_id_of_an_error_is_that_of_the_message(bytes in damaged()) {
-        ids_agree(&bytes);
+        assert_ids_agree(&bytes);
     }
 
     #[test]
     fn json_and_damaged_json_are_taken_as_serde_takes_them(bytes in damaged()) {
-        agrees(&bytes);
+        assert_readers_agree(&bytes);
     }
 }

@@ -13,7 +13,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 pub fn plain(bytes: &[u8]) -> usize {
     // Most strings end within the first word, so only this part is inlined. It uses none of the caller's registers.
     match bytes.split_first_chunk() {
-        Some((chunk, after)) => match special(*chunk) {
+        Some((chunk, after)) => match first_special(*chunk) {
             Some(at) => at,
             None => after_plain(after).saturating_add(chunk.len()),
         },
@@ -27,7 +27,7 @@ fn after_plain(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     let mut words = 0;
     while let Some((chunk, after)) = rest.split_first_chunk() {
-        if let Some(at) = special(*chunk) {
+        if let Some(at) = first_special(*chunk) {
             return bytes.len() - rest.len() + at;
         }
         rest = after;
@@ -53,7 +53,7 @@ fn is_special(byte: u8) -> bool {
 
 /// Returns the position of the first special byte.
 #[inline]
-fn special(chunk: [u8; 8]) -> Option<usize> {
+fn first_special(chunk: [u8; 8]) -> Option<usize> {
     let word = u64::from_le_bytes(chunk);
     // Each term marks the bytes that it is meant to find, but it may also mark some bytes above the lowest of them.
     // Only the lowest mark is reliable.
@@ -81,7 +81,7 @@ pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
 ///
 /// Returns an error if the JSON value is not a string.
 pub fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
-    let inner = inside(json)?;
+    let inner = without_quotes(json)?;
     if plain(inner.as_bytes()) == inner.len() {
         return Ok(Cow::Borrowed(inner));
     }
@@ -93,7 +93,7 @@ pub fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
 /// # Errors
 ///
 /// Returns an error if the JSON value is not a string.
-pub(super) fn inside(json: &str) -> Result<&str, NotAString> {
+pub(super) fn without_quotes(json: &str) -> Result<&str, NotAString> {
     let inner = json
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));

@@ -6,7 +6,7 @@
 //! Specification: 2026-07-28, basic, "Per-request metadata".
 
 use crate::jsonrpc::{ErrorObject, MetaMember, Params, each_member};
-use crate::negotiation::introduction::{self, is_named};
+use crate::negotiation::introduction::{self, has_name_and_version};
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 use crate::{Era, ProtocolVersion, errors};
 
@@ -16,7 +16,7 @@ pub enum Claim<'a> {
     /// The message contains no claim and is therefore legacy.
     None,
     /// The message claims to be modern, with a supported version.
-    Valid(Modern<'a>),
+    Valid(ModernMeta<'a>),
     /// The claimed version is unsupported or requires a handshake (error -32022).
     Unsupported(ErrorObject),
     /// A value in the claim is invalid (error -32602; the message contains the key).
@@ -25,7 +25,7 @@ pub enum Claim<'a> {
 
 /// Metadata about a modern request and its sender.
 #[derive(Clone, Copy, Debug)]
-pub struct Modern<'a> {
+pub struct ModernMeta<'a> {
     /// The claimed version, which is supported and modern.
     pub version: ProtocolVersion,
     /// The client's capabilities, as the raw JSON of an object.
@@ -34,7 +34,7 @@ pub struct Modern<'a> {
     pub log_level: Option<LoggingLevel>,
 }
 
-impl Modern<'_> {
+impl ModernMeta<'_> {
     /// Returns the capabilities that the client declares.
     #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {
@@ -67,7 +67,7 @@ impl KnownClientInfo {
         if *self.0 == *json {
             return true;
         }
-        let is_named = is_named(json);
+        let is_named = has_name_and_version(json);
         if is_named && json.len() <= Self::MAX_BYTES {
             self.0 = json.into();
         }
@@ -98,7 +98,7 @@ pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Cl
     };
     let admits = |json: &str| match known {
         Some(known) => known.admits(json),
-        None => is_named(json),
+        None => has_name_and_version(json),
     };
     if !params.meta(MetaMember::ClientInfo).is_none_or(admits) {
         let problem = "must be an object with `name` and `version`";
@@ -113,7 +113,7 @@ pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Cl
         }
     };
     match ProtocolVersion::from_wire(&requested).filter(|version| version.era() == Era::Modern) {
-        Some(version) => Claim::Valid(Modern {
+        Some(version) => Claim::Valid(ModernMeta {
             version,
             raw_capabilities: capabilities,
             log_level,

@@ -15,7 +15,7 @@ use crate::types::{
 };
 
 /// Returns `true` if the value is an object with exactly one name and one version, both of them strings.
-pub(super) fn is_named(json: &str) -> bool {
+pub(super) fn has_name_and_version(json: &str) -> bool {
     let (mut name, mut version) = (0, 0);
     each_member(json, |key, value| match key {
         b"name" => name += 1 + usize::from(!value.starts_with('"')),
@@ -27,7 +27,7 @@ pub(super) fn is_named(json: &str) -> bool {
 
 /// Returns the client's identity, or `None` if the name or the version is missing.
 pub(super) fn implementation(json: &str) -> Option<Implementation> {
-    if !is_named(json) {
+    if !has_name_and_version(json) {
         return None;
     }
     if let Some(read) = read(json) {
@@ -64,7 +64,7 @@ pub(super) fn capabilities(json: &str) -> Option<ClientCapabilities> {
         return None;
     }
     read(json).or_else(|| {
-        let capability = |name| raw(json, name).filter(|json| is_object(json));
+        let capability = |name| raw_member(json, name).filter(|json| is_object(json));
         Some(ClientCapabilities {
             roots: capability("roots").map(|json| RootsCapability {
                 list_changed: member(json, "listChanged").unwrap_or_default(),
@@ -81,7 +81,7 @@ pub(super) fn capabilities(json: &str) -> Option<ClientCapabilities> {
 }
 
 fn elicitation(json: &str) -> Option<ElicitationCapability> {
-    let (form, url) = (raw(json, "form"), raw(json, "url"));
+    let (form, url) = (raw_member(json, "form"), raw_member(json, "url"));
     let read = ElicitationCapability {
         form: form.and_then(read),
         url: url.and_then(read),
@@ -100,7 +100,7 @@ fn read<T: DeserializeOwned>(json: &str) -> Option<T> {
 }
 
 /// Returns the raw JSON of a member. `null` counts as absent.
-fn raw<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+fn raw_member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut found = None;
     each_member(object, |key, value| {
         if key == name.as_bytes() {
@@ -112,5 +112,5 @@ fn raw<'a>(object: &'a str, name: &str) -> Option<&'a str> {
 
 /// Returns a member if it is present and can be parsed.
 fn member<T: DeserializeOwned>(object: &str, name: &str) -> Option<T> {
-    read(raw(object, name)?)
+    read(raw_member(object, name)?)
 }

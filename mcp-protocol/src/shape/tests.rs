@@ -8,7 +8,7 @@ use super::*;
 use crate::ProtocolVersion::V2024_11_05;
 
 /// Shapes `whole` for each protocol version, oldest first. All members must be present except those in `gone`.
-fn check<T: Shape + Serialize + DeserializeOwned>(whole: &Value, gone: [&[&str]; 5]) {
+fn check<T: ShapeForVersion + Serialize + DeserializeOwned>(whole: &Value, gone: [&[&str]; 5]) {
     for (version, gone) in ProtocolVersion::ALL.into_iter().zip(gone) {
         let mut expected = whole.clone();
         for pointer in gone {
@@ -23,7 +23,7 @@ fn check<T: Shape + Serialize + DeserializeOwned>(whole: &Value, gone: [&[&str];
     }
 }
 
-fn shaped<T: Shape + Serialize + DeserializeOwned>(
+fn shaped<T: ShapeForVersion + Serialize + DeserializeOwned>(
     whole: &Value,
     version: ProtocolVersion,
 ) -> Value {

@@ -203,26 +203,26 @@ impl ModelPreferences {
     /// Sets how much to prioritize low cost, clamped to the range from 0.0 to 1.0.
     #[must_use]
     pub fn cost(mut self, priority: f64) -> Self {
-        self.cost_priority = share(priority);
+        self.cost_priority = clamped_priority(priority);
         self
     }
 
     /// Sets how much to prioritize speed, clamped to the range from 0.0 to 1.0.
     #[must_use]
     pub fn speed(mut self, priority: f64) -> Self {
-        self.speed_priority = share(priority);
+        self.speed_priority = clamped_priority(priority);
         self
     }
 
     /// Sets how much to prioritize capability, clamped to the range from 0.0 to 1.0.
     #[must_use]
     pub fn intelligence(mut self, priority: f64) -> Self {
-        self.intelligence_priority = share(priority);
+        self.intelligence_priority = clamped_priority(priority);
         self
     }
 }
 
-fn share(priority: f64) -> Option<f64> {
+fn clamped_priority(priority: f64) -> Option<f64> {
     priority.is_finite().then(|| priority.clamp(0.0, 1.0))
 }
 

@@ -96,7 +96,7 @@ pub struct CallToolResult {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
+        deserialize_with = "present_even_if_null"
     )]
     pub structured_content: Option<Box<RawValue>>,
     /// `true` if the content describes a failure that the model can read and act on.
@@ -147,6 +147,8 @@ impl CallToolResult {
 }
 
 /// Deserializes a member as `Some` whenever it is present, even if its value is `null`.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+fn present_even_if_null<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Box<RawValue>>, D::Error> {
     Deserialize::deserialize(deserializer).map(Some)
 }

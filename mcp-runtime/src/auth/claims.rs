@@ -8,7 +8,7 @@ use super::Url;
 use crate::context::Principal;
 
 /// Requirements for a token's claims.
-pub(super) struct Expected<'e> {
+pub(super) struct ClaimRequirements<'e> {
     /// The expected issuer. `None` if the authorization server has validated the token and therefore vouches for it.
     pub(super) issuer: Option<&'e str>,
     /// The accepted audiences, one of which the token must name. `None` if the authorization server has checked that.
@@ -21,15 +21,15 @@ pub(super) struct Expected<'e> {
 
 /// The audiences for which tokens may be issued. Defaults to the server's URL.
 #[derive(Debug, Default)]
-pub(super) struct Audiences(Vec<String>);
+pub(super) struct AcceptedAudiences(Vec<String>);
 
-impl Audiences {
+impl AcceptedAudiences {
     pub(super) fn add(&mut self, audience: String) {
         let canonical = Url::parse(&audience).map(|url| url.as_str().to_owned());
         self.0.push(canonical.unwrap_or(audience));
     }
 
-    pub(super) fn or<'a>(&'a self, resource: &'a str) -> Vec<&'a str> {
+    pub(super) fn or_resource<'a>(&'a self, resource: &'a str) -> Vec<&'a str> {
         if self.0.is_empty() {
             return vec![resource];
         }
@@ -38,7 +38,7 @@ impl Audiences {
 }
 
 /// Returns the current time in seconds since 1970.
-pub(super) fn now() -> f64 {
+pub(super) fn unix_now() -> f64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.unwrap_or_default().as_secs_f64()
 }
@@ -49,7 +49,7 @@ fn time_of(seconds: f64) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(since)
 }
 
-impl Expected<'_> {
+impl ClaimRequirements<'_> {
     /// Returns the principal that these claims identify, or the reason why the claims are not valid.
     pub(super) fn check(
         &self,
@@ -63,7 +63,7 @@ impl Expected<'_> {
             (said, None) => said.unwrap_or_default(),
         };
         if let Some(audiences) = self.audiences
-            && !is_for(claims.get("aud"), audiences)
+            && !names_an_audience(claims.get("aud"), audiences)
         {
             return Err("the token is for another server");
         }
@@ -92,7 +92,7 @@ impl Expected<'_> {
         let mut principal = Principal::new(subject)
             .with_issuer(issuer)
             .with_client_id(client)
-            .with_scopes(scopes(&claims));
+            .with_scopes(granted_scopes(&claims));
         if let Some(expiry) = expiry {
             principal = principal.with_expires_at(expiry);
         }
@@ -102,7 +102,7 @@ impl Expected<'_> {
 
 /// Returns `true` if the token names one of these audiences. Hosts are compared in lower case; no other normalization
 /// is applied.
-fn is_for(audience: Option<&Value>, audiences: &[&str]) -> bool {
+fn names_an_audience(audience: Option<&Value>, audiences: &[&str]) -> bool {
     let is_accepted = |audience: &Value| {
         let Some(audience) = audience.as_str() else {
             return false;
@@ -119,7 +119,7 @@ fn is_for(audience: Option<&Value>, audiences: &[&str]) -> bool {
 }
 
 /// Returns the token's scopes, taken from `scope` (a string) and `scp` (a string or a list).
-fn scopes(claims: &Map<String, Value>) -> Vec<String> {
+fn granted_scopes(claims: &Map<String, Value>) -> Vec<String> {
     let mut scopes = Vec::new();
     for claim in ["scope", "scp"].iter().filter_map(|name| claims.get(*name)) {
         let texts = match claim {
@@ -145,7 +145,7 @@ mod tests {
     const NOW: f64 = 1_000_000.0;
 
     fn check(claims: &Value) -> Result<Principal, &'static str> {
-        let expected = Expected {
+        let expected = ClaimRequirements {
             issuer: Some("https://i.example.com"),
             audiences: Some(&["https://mcp.example.com/mcp"]),
             expires: true,
@@ -238,15 +238,15 @@ mod tests {
 
     #[test]
     fn audiences_take_the_place_of_the_resource() {
-        let mut audiences = Audiences::default();
+        let mut audiences = AcceptedAudiences::default();
         assert_eq!(
-            audiences.or("https://mcp.example.com/"),
+            audiences.or_resource("https://mcp.example.com/"),
             ["https://mcp.example.com/"]
         );
         audiences.add("https://api.example.com".into());
         audiences.add("notes".into());
         assert_eq!(
-            audiences.or("https://mcp.example.com/"),
+            audiences.or_resource("https://mcp.example.com/"),
             ["https://api.example.com", "notes"]
         );
     }

@@ -38,23 +38,24 @@ impl Default for Fetcher {
 
 impl Fetcher {
     /// Fetches the document at this URL, which the caller has validated.
-    pub(super) async fn get(&self, url: &str) -> Result<Value, String> {
+    pub(super) async fn get_json(&self, url: &str) -> Result<Value, String> {
         let request = Request::get(url).body(String::new());
-        self.ask(request.map_err(|error| error.to_string())?).await
+        self.request_json(request.map_err(|error| error.to_string())?)
+            .await
     }
 
     /// Sends a request and parses the response as JSON. The error describes the failure.
-    pub(super) async fn ask(&self, mut request: Request<String>) -> Result<Value, String> {
+    pub(super) async fn request_json(&self, mut request: Request<String>) -> Result<Value, String> {
         let json = HeaderValue::from_static("application/json");
         request.headers_mut().insert(header::ACCEPT, json);
         let response = async {
             let response = self.client()?.request(request).await;
-            let response = response.map_err(|error| causes(&error))?;
+            let response = response.map_err(|error| error_chain(&error))?;
             // Redirects are not followed because requests may go only to configured URLs.
             if response.status() != StatusCode::OK {
                 return Err(format!("the server answered {}", response.status()));
             }
-            let bytes = read(response.into_body()).await?;
+            let bytes = read_response(response.into_body()).await?;
             serde_json::from_slice(&bytes).map_err(|_| "the response is not JSON".to_owned())
         };
         let answered = tokio::time::timeout(self.time, response).await;
@@ -77,10 +78,10 @@ impl Fetcher {
     }
 }
 
-async fn read(mut body: Incoming) -> Result<Vec<u8>, String> {
+async fn read_response(mut body: Incoming) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let frame = frame.map_err(|error| causes(&error))?;
+        let frame = frame.map_err(|error| error_chain(&error))?;
         if let Ok(data) = frame.into_data() {
             bytes.extend_from_slice(&data);
         }
@@ -92,7 +93,7 @@ async fn read(mut body: Incoming) -> Result<Vec<u8>, String> {
 }
 
 /// Returns the text of an error and its causes, because the outermost error alone says little.
-fn causes(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::claims::Expected;
-use super::jws::Token;
+use super::claims::ClaimRequirements;
+use super::jws::SignedToken;
 use super::key_set;
 use crate::context::Principal;
 
@@ -13,9 +13,9 @@ use crate::context::Principal;
 /// `https://login.example.com` for `https://mcp.example.com/mcp`. Clocks may differ by a minute.
 #[must_use]
 pub fn let_in(set: &Value, token: &str, now: f64) -> Option<Principal> {
-    let keys = key_set::read(set).ok()?;
-    let claims = Token::read(token).ok()?.verify(&*keys).ok()?;
-    let expected = Expected {
+    let keys = key_set::parse_key_set(set).ok()?;
+    let claims = SignedToken::read(token).ok()?.verify(&*keys).ok()?;
+    let expected = ClaimRequirements {
         issuer: Some("https://login.example.com"),
         audiences: Some(&["https://mcp.example.com/mcp"]),
         expires: true,

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::claims::{Audiences, Expected, now};
+use super::claims::{AcceptedAudiences, ClaimRequirements, unix_now};
 use super::fetch::Fetcher;
 use super::static_tokens::hashed;
 use super::{AuthError, AuthFuture, Authenticator, Credentials, Url};
@@ -42,7 +42,7 @@ pub struct Introspection {
     issuer: String,
     endpoint: String,
     authorization: String,
-    audiences: Audiences,
+    audiences: AcceptedAudiences,
     trusts_audience: bool,
     fetcher: Fetcher,
     keep: Duration,
@@ -67,7 +67,7 @@ impl Introspection {
             issuer: issuer.into(),
             endpoint: endpoint.into(),
             authorization: format!("Basic {}", STANDARD.encode(format!("{id}:{secret}"))),
-            audiences: Audiences::default(),
+            audiences: AcceptedAudiences::default(),
             trusts_audience: false,
             fetcher: Fetcher::default(),
             keep: Duration::from_secs(30),
@@ -106,13 +106,13 @@ impl Introspection {
         self
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<[u8; 32], (Principal, Instant)>> {
+    fn cache(&self) -> MutexGuard<'_, HashMap<[u8; 32], (Principal, Instant)>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn check(&self, credentials: &Credentials<'_>) -> Result<Principal, AuthError> {
         let key = hashed(credentials.token);
-        if let Some((principal, until)) = self.kept().get(&key)
+        if let Some((principal, until)) = self.cache().get(&key)
             && Instant::now() < *until
         {
             return Ok(principal.clone());
@@ -120,13 +120,16 @@ impl Introspection {
         let Ok(_place) = self.asking.try_acquire() else {
             return Err(AuthError::unavailable("too many requests are pending"));
         };
-        let answer = self.ask(credentials.token).await.map_err(|problem| {
-            tracing::warn!(
-                problem,
-                "tokens cannot be validated with the authorization server"
-            );
-            AuthError::unavailable(problem)
-        })?;
+        let answer = self
+            .introspect(credentials.token)
+            .await
+            .map_err(|problem| {
+                tracing::warn!(
+                    problem,
+                    "tokens cannot be validated with the authorization server"
+                );
+                AuthError::unavailable(problem)
+            })?;
         let Value::Object(answer) = answer else {
             return Err(AuthError::unavailable("the response is not a JSON object"));
         };
@@ -136,18 +139,20 @@ impl Introspection {
         let left = match answer.get("exp").and_then(Value::as_f64) {
             None => self.keep,
             Some(expiry) => {
-                let left = Duration::try_from_secs_f64((expiry - now()).max(0.0));
+                let left = Duration::try_from_secs_f64((expiry - unix_now()).max(0.0));
                 left.unwrap_or(self.keep).min(self.keep)
             }
         };
-        let audiences = self.audiences.or(credentials.resource);
-        let expected = Expected {
+        let audiences = self.audiences.or_resource(credentials.resource);
+        let expected = ClaimRequirements {
             issuer: answer.contains_key("iss").then_some(&*self.issuer),
             audiences: (!self.trusts_audience).then_some(&*audiences),
             expires: false,
             skew: Duration::ZERO,
         };
-        let principal = expected.check(answer, now()).map_err(AuthError::invalid)?;
+        let principal = expected
+            .check(answer, unix_now())
+            .map_err(AuthError::invalid)?;
         let mut principal = principal.with_issuer(&*self.issuer);
         if principal.expires_at().is_none() {
             principal = principal.with_expires_at(SystemTime::now() + UNSAID);
@@ -161,7 +166,7 @@ impl Introspection {
             return;
         }
         let now = Instant::now();
-        let mut kept = self.kept();
+        let mut kept = self.cache();
         if kept.len() >= MOST {
             kept.retain(|_, (_, until)| now < *until);
         }
@@ -173,7 +178,7 @@ impl Introspection {
         }
     }
 
-    async fn ask(&self, token: &str) -> Result<Value, String> {
+    async fn introspect(&self, token: &str) -> Result<Value, String> {
         let form = format!(
             "token={}&token_type_hint=access_token",
             percent_encode(token)
@@ -183,7 +188,7 @@ impl Introspection {
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(form);
         let request = request.map_err(|error| error.to_string())?;
-        self.fetcher.ask(request).await
+        self.fetcher.request_json(request).await
     }
 }
 

@@ -14,10 +14,10 @@ use serde_json::{Map, Value};
 /// A signature algorithm.
 pub(super) struct Algorithm {
     name: &'static str,
-    scheme: Scheme,
+    scheme: SignatureScheme,
 }
 
-enum Scheme {
+enum SignatureScheme {
     Rsa(&'static RsaParameters),
     /// Signatures that use the curve with this name.
     Curve(&'static str, &'static dyn VerificationAlgorithm),
@@ -38,7 +38,7 @@ static ALGORITHMS: [Algorithm; 10] = [
 
 impl Algorithm {
     const fn rsa(name: &'static str, parameters: &'static RsaParameters) -> Self {
-        let scheme = Scheme::Rsa(parameters);
+        let scheme = SignatureScheme::Rsa(parameters);
         Self { name, scheme }
     }
 
@@ -47,7 +47,7 @@ impl Algorithm {
         curve: &'static str,
         algorithm: &'static dyn VerificationAlgorithm,
     ) -> Self {
-        let scheme = Scheme::Curve(curve, algorithm);
+        let scheme = SignatureScheme::Curve(curve, algorithm);
         Self { name, scheme }
     }
 }
@@ -57,10 +57,10 @@ pub(super) struct VerificationKey {
     pub(super) id: Option<String>,
     /// The only algorithm that the key may be used with, if the key is restricted to one.
     algorithm: Option<String>,
-    material: Material,
+    material: KeyMaterial,
 }
 
-enum Material {
+enum KeyMaterial {
     Rsa { n: Vec<u8>, e: Vec<u8> },
     Curve { name: String, point: Vec<u8> },
 }
@@ -79,15 +79,15 @@ impl VerificationKey {
             bytes.get(zeros..).map(<[u8]>::to_vec)
         };
         let material = match text("kty")? {
-            "RSA" => Material::Rsa {
+            "RSA" => KeyMaterial::Rsa {
                 n: number("n")?,
                 e: number("e")?,
             },
-            "EC" => Material::Curve {
+            "EC" => KeyMaterial::Curve {
                 name: text("crv")?.to_owned(),
                 point: [&[4][..], &bytes("x")?, &bytes("y")?].concat(),
             },
-            "OKP" => Material::Curve {
+            "OKP" => KeyMaterial::Curve {
                 name: text("crv")?.to_owned(),
                 point: bytes("x")?,
             },
@@ -102,10 +102,12 @@ impl VerificationKey {
 
     fn verify(&self, algorithm: &Algorithm, message: &[u8], signature: &[u8]) -> bool {
         match (&self.material, &algorithm.scheme) {
-            (Material::Rsa { n, e }, Scheme::Rsa(parameters)) => RsaPublicKeyComponents { n, e }
-                .verify(parameters, message, signature)
-                .is_ok(),
-            (Material::Curve { name, point }, Scheme::Curve(curve, algorithm)) => {
+            (KeyMaterial::Rsa { n, e }, SignatureScheme::Rsa(parameters)) => {
+                RsaPublicKeyComponents { n, e }
+                    .verify(parameters, message, signature)
+                    .is_ok()
+            }
+            (KeyMaterial::Curve { name, point }, SignatureScheme::Curve(curve, algorithm)) => {
                 let key = signature::UnparsedPublicKey::new(*algorithm, point);
                 name == curve && key.verify(message, signature).is_ok()
             }
@@ -121,15 +123,17 @@ impl VerificationKey {
         };
         is_for
             && match (&self.material, &algorithm.scheme) {
-                (Material::Rsa { .. }, Scheme::Rsa(_)) => true,
-                (Material::Curve { name, .. }, Scheme::Curve(curve, _)) => name == curve,
+                (KeyMaterial::Rsa { .. }, SignatureScheme::Rsa(_)) => true,
+                (KeyMaterial::Curve { name, .. }, SignatureScheme::Curve(curve, _)) => {
+                    name == curve
+                }
                 _ => false,
             }
     }
 }
 
 /// A signed token that has not been verified yet.
-pub(super) struct Token<'t> {
+pub(super) struct SignedToken<'t> {
     algorithm: &'static Algorithm,
     /// The id of the signing key, if the token names one.
     pub(super) key: Option<String>,
@@ -138,7 +142,7 @@ pub(super) struct Token<'t> {
     signature: Vec<u8>,
 }
 
-impl<'t> Token<'t> {
+impl<'t> SignedToken<'t> {
     /// Parses a token. The error states why the text is not a valid token.
     pub(super) fn read(text: &'t str) -> Result<Self, &'static str> {
         let (message, signature) = text.rsplit_once('.').ok_or("not a signed token")?;
@@ -178,7 +182,7 @@ impl<'t> Token<'t> {
     }
 
     /// Returns `true` if the token may have been signed with this key.
-    pub(super) fn names(&self, key: &VerificationKey) -> bool {
+    pub(super) fn may_be_signed_with(&self, key: &VerificationKey) -> bool {
         let is_named = self.key.is_none() || self.key == key.id;
         is_named && key.fits(self.algorithm)
     }
@@ -188,7 +192,7 @@ impl<'t> Token<'t> {
         &self,
         keys: impl IntoIterator<Item = &'k VerificationKey>,
     ) -> Result<Map<String, Value>, &'static str> {
-        let mut keys = keys.into_iter().filter(|key| self.names(key));
+        let mut keys = keys.into_iter().filter(|key| self.may_be_signed_with(key));
         let message = self.message.as_bytes();
         if !keys.any(|key| key.verify(self.algorithm, message, &self.signature)) {
             return Err("the signature is invalid");

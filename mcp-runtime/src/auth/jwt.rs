@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::claims::{Audiences, Expected, now};
+use super::claims::{AcceptedAudiences, ClaimRequirements, unix_now};
 use super::fetch::Fetcher;
-use super::jws::Token;
-use super::key_set::{self, KeySet, KeySource, Times};
+use super::jws::SignedToken;
+use super::key_set::{self, KeyCacheTimes, KeySet, KeySource};
 use super::{AuthError, AuthFuture, Authenticator, Credentials, Url};
 use crate::context::Principal;
 
@@ -27,10 +27,10 @@ use crate::context::Principal;
 /// Source: RFC 9068, RFC 8707; `docs/requirements.md`, AUTH-02.
 pub struct Jwt {
     issuer: String,
-    audiences: Audiences,
+    audiences: AcceptedAudiences,
     source: Result<KeySource, String>,
     fetcher: Fetcher,
-    times: Times,
+    times: KeyCacheTimes,
     skew: Duration,
     keys: KeySet,
 }
@@ -49,10 +49,10 @@ impl Jwt {
         };
         Self {
             issuer,
-            audiences: Audiences::default(),
+            audiences: AcceptedAudiences::default(),
             source,
             fetcher: Fetcher::default(),
-            times: Times::default(),
+            times: KeyCacheTimes::default(),
             skew: Duration::from_mins(1),
             keys: KeySet::default(),
         }
@@ -81,7 +81,7 @@ impl Jwt {
     /// Sets the keys directly, in the form `{"keys": […]}`, so that no keys are fetched.
     #[must_use]
     pub fn key_set(mut self, keys: &Value) -> Self {
-        self.source = key_set::read(keys).map(KeySource::Given);
+        self.source = key_set::parse_key_set(keys).map(KeySource::Given);
         self
     }
 
@@ -116,19 +116,21 @@ impl Jwt {
     }
 
     async fn check(&self, credentials: &Credentials<'_>) -> Result<Principal, AuthError> {
-        let token = Token::read(credentials.token).map_err(AuthError::invalid)?;
+        let token = SignedToken::read(credentials.token).map_err(AuthError::invalid)?;
         let source = self.source.as_ref().map_err(AuthError::unavailable)?;
         let how = (source, &self.fetcher, self.times);
         let keys = self.keys.keys_for(&token, how).await?;
         let claims = token.verify(&*keys).map_err(AuthError::invalid)?;
-        let audiences = self.audiences.or(credentials.resource);
-        let expected = Expected {
+        let audiences = self.audiences.or_resource(credentials.resource);
+        let expected = ClaimRequirements {
             issuer: Some(&self.issuer),
             audiences: Some(&audiences),
             expires: true,
             skew: self.skew,
         };
-        expected.check(claims, now()).map_err(AuthError::invalid)
+        expected
+            .check(claims, unix_now())
+            .map_err(AuthError::invalid)
     }
 }
 

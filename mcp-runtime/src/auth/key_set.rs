@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::fetch::Fetcher;
-use super::jws::{Token, VerificationKey};
+use super::jws::{SignedToken, VerificationKey};
 use super::{AuthError, Url};
 
 /// The source of an issuer's keys.
@@ -34,7 +34,7 @@ pub(super) enum KeySource {
 
 /// Lifetimes of cached keys, and the minimum interval between fetches.
 #[derive(Clone, Copy)]
-pub(super) struct Times {
+pub(super) struct KeyCacheTimes {
     /// Age at which keys are refetched.
     pub(super) fresh: Duration,
     /// Age at which keys are no longer accepted.
@@ -43,7 +43,7 @@ pub(super) struct Times {
     pub(super) pause: Duration,
 }
 
-impl Default for Times {
+impl Default for KeyCacheTimes {
     fn default() -> Self {
         Self {
             fresh: Duration::from_mins(10),
@@ -57,14 +57,14 @@ impl Default for Times {
 #[derive(Default)]
 pub(super) struct KeySet(Mutex<KeyCache>);
 
-type Flight = Shared<BoxFuture<'static, Option<Arc<[VerificationKey]>>>>;
+type SharedKeyFetch = Shared<BoxFuture<'static, Option<Arc<[VerificationKey]>>>>;
 
 #[derive(Default)]
 struct KeyCache {
     kept: Option<(Arc<[VerificationKey]>, Instant)>,
     /// Time of the last fetch.
     fetched: Option<Instant>,
-    flight: Option<Flight>,
+    flight: Option<SharedKeyFetch>,
 }
 
 impl KeySet {
@@ -75,22 +75,23 @@ impl KeySet {
     /// Returns the keys with which a token may have been signed.
     pub(super) async fn keys_for(
         &self,
-        token: &Token<'_>,
-        (source, fetcher, times): (&KeySource, &Fetcher, Times),
+        token: &SignedToken<'_>,
+        (source, fetcher, times): (&KeySource, &Fetcher, KeyCacheTimes),
     ) -> Result<Arc<[VerificationKey]>, AuthError> {
         if let KeySource::Given(keys) = source {
             return Ok(Arc::clone(keys));
         }
-        let has_one = |keys: &[VerificationKey]| keys.iter().any(|key| token.names(key));
-        if let Some(keys) = self.kept(times.fresh)
+        let has_one =
+            |keys: &[VerificationKey]| keys.iter().any(|key| token.may_be_signed_with(key));
+        if let Some(keys) = self.cached_keys(times.fresh)
             && has_one(&keys)
         {
             return Ok(keys);
         }
         self.refresh(source, fetcher, times.pause).await;
-        let fresh = self.kept(times.fresh);
+        let fresh = self.cached_keys(times.fresh);
         let is_fresh = fresh.is_some();
-        match fresh.or_else(|| self.kept(times.good)) {
+        match fresh.or_else(|| self.cached_keys(times.good)) {
             Some(keys) if has_one(&keys) => Ok(keys),
             Some(_) if is_fresh => Err(AuthError::invalid("the token's key is unknown")),
             _ => Err(AuthError::unavailable("the issuer's keys are unavailable")),
@@ -98,7 +99,7 @@ impl KeySet {
     }
 
     /// Returns the cached keys, unless they are older than `age`.
-    fn kept(&self, age: Duration) -> Option<Arc<[VerificationKey]>> {
+    fn cached_keys(&self, age: Duration) -> Option<Arc<[VerificationKey]>> {
         let state = self.state();
         let kept = state.kept.as_ref();
         let kept = kept.filter(|(_, since)| since.elapsed() < age);
@@ -113,7 +114,8 @@ impl KeySet {
                 Some(flight) => flight.clone(),
                 None if state.fetched.is_some_and(|asked| asked.elapsed() < pause) => return,
                 None => {
-                    let asking = KeyFetch(tokio::spawn(ask(source.clone(), fetcher.clone())));
+                    let asking =
+                        KeyFetch(tokio::spawn(fetch_keys(source.clone(), fetcher.clone())));
                     let flight = asking.boxed().shared();
                     state.fetched = Some(Instant::now());
                     state.flight.insert(flight).clone()
@@ -155,16 +157,16 @@ impl Drop for KeyFetch {
 }
 
 /// Fetches the keys. Failures are logged.
-async fn ask(source: KeySource, fetcher: Fetcher) -> Option<Arc<[VerificationKey]>> {
+async fn fetch_keys(source: KeySource, fetcher: Fetcher) -> Option<Arc<[VerificationKey]>> {
     let document = match &source {
         KeySource::Given(keys) => return Some(Arc::clone(keys)),
-        KeySource::At(url) => fetcher.get(url.as_str()).await,
-        KeySource::Issuer { name, url } => match find(name, url, &fetcher).await {
-            Ok(url) => fetcher.get(url.as_str()).await,
+        KeySource::At(url) => fetcher.get_json(url.as_str()).await,
+        KeySource::Issuer { name, url } => match find_key_set_url(name, url, &fetcher).await {
+            Ok(url) => fetcher.get_json(url.as_str()).await,
             Err(problem) => Err(problem),
         },
     };
-    match document.and_then(|set| read(&set)) {
+    match document.and_then(|set| parse_key_set(&set)) {
         Ok(keys) => Some(keys),
         Err(problem) => {
             tracing::warn!(problem, "the token issuer's keys cannot be fetched");
@@ -174,7 +176,7 @@ async fn ask(source: KeySource, fetcher: Fetcher) -> Option<Arc<[VerificationKey
 }
 
 /// Reads the usable keys from a key set.
-pub(super) fn read(set: &Value) -> Result<Arc<[VerificationKey]>, String> {
+pub(super) fn parse_key_set(set: &Value) -> Result<Arc<[VerificationKey]>, String> {
     let keys = set.get("keys").and_then(Value::as_array);
     let keys: Vec<VerificationKey> = keys
         .into_iter()
@@ -188,7 +190,7 @@ pub(super) fn read(set: &Value) -> Result<Arc<[VerificationKey]>, String> {
 }
 
 /// Returns the URL of an issuer's keys, taken from the issuer's metadata.
-async fn find(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result<Url, String> {
+async fn find_key_set_url(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result<Url, String> {
     let openid = "/.well-known/openid-configuration";
     let mut urls = vec![
         issuer.well_known("oauth-authorization-server"),
@@ -199,7 +201,7 @@ async fn find(name: &str, issuer: &Url, fetcher: &Fetcher) -> Result<Url, String
     }
     let mut problem = String::new();
     for url in urls {
-        let metadata = match fetcher.get(&url).await {
+        let metadata = match fetcher.get_json(&url).await {
             Ok(metadata) => metadata,
             Err(error) => {
                 problem = format!("{url}: {error}");

@@ -109,12 +109,12 @@ impl fmt::Debug for Credentials<'_> {
 /// token.
 #[derive(Clone, Debug)]
 pub struct AuthError {
-    pub(crate) kind: Refusing,
+    pub(crate) kind: AuthErrorKind,
     pub(crate) why: String,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Refusing {
+pub(crate) enum AuthErrorKind {
     Invalid,
     Insufficient(Vec<String>),
     Unavailable,
@@ -123,21 +123,21 @@ pub(crate) enum Refusing {
 impl AuthError {
     /// Creates an error for a token that is not valid for this server (401).
     pub fn invalid(why: impl fmt::Display) -> Self {
-        Self::new(Refusing::Invalid, why)
+        Self::new(AuthErrorKind::Invalid, why)
     }
 
     /// Creates an error for a valid token that lacks these scopes, all of which are required (403).
     pub fn insufficient(scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let scopes = scopes.into_iter().map(Into::into).collect();
-        Self::new(Refusing::Insufficient(scopes), "scopes are missing")
+        Self::new(AuthErrorKind::Insufficient(scopes), "scopes are missing")
     }
 
     /// Creates an error for a token that cannot be checked at the moment (503).
     pub fn unavailable(why: impl fmt::Display) -> Self {
-        Self::new(Refusing::Unavailable, why)
+        Self::new(AuthErrorKind::Unavailable, why)
     }
 
-    fn new(kind: Refusing, why: impl fmt::Display) -> Self {
+    fn new(kind: AuthErrorKind, why: impl fmt::Display) -> Self {
         Self {
             kind,
             why: why.to_string(),

@@ -40,7 +40,7 @@ impl StaticTokens {
         self
     }
 
-    fn find(&self, token: &str) -> Option<&Principal> {
+    fn find_principal(&self, token: &str) -> Option<&Principal> {
         let token = hashed(token);
         let mut found = u64::MAX;
         for (place, (other, _)) in (0..).zip(&self.tokens) {
@@ -61,7 +61,7 @@ pub(super) fn hashed(token: &str) -> [u8; 32] {
 
 impl Authenticator for StaticTokens {
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a> {
-        let principal = self.find(credentials.token).cloned();
+        let principal = self.find_principal(credentials.token).cloned();
         let principal = principal.ok_or_else(|| AuthError::invalid("the token is unknown"));
         Box::pin(std::future::ready(principal))
     }
@@ -96,7 +96,7 @@ mod tests {
         let tokens = StaticTokens::new()
             .token(&a, Principal::new("alice"))
             .token(&b, Principal::new("bob"));
-        let subject = |token: &str| tokens.find(token).map(Principal::subject);
+        let subject = |token: &str| tokens.find_principal(token).map(Principal::subject);
         assert_eq!(subject(&a), Some("alice"));
         assert_eq!(subject(&b), Some("bob"));
         for other in ["", "a", &a[1..], &format!("{a}a")] {

@@ -75,8 +75,8 @@ impl InProcessClient {
             pending: Mutex::default(),
         });
         let mut tasks = JoinSet::new();
-        tasks.spawn(read(reader, Arc::clone(&shared)));
-        tasks.spawn(write(writer, lines));
+        tasks.spawn(read_messages(reader, Arc::clone(&shared)));
+        tasks.spawn(write_messages(writer, lines));
         let mut client = Self {
             version,
             capabilities,
@@ -177,7 +177,7 @@ impl InProcessClient {
             pending.waiting.insert(id, sender);
         }
         let waiting = RequestGuard { client: self, id };
-        let params = self.dress(params, id);
+        let params = self.with_request_meta(params, id);
         self.shared
             .send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let outcome = answer.await.unwrap_or(Err(GONE));
@@ -195,7 +195,7 @@ impl InProcessClient {
     }
 
     /// Adds the metadata that every request in this protocol version must have.
-    fn dress(&self, mut params: Value, id: u64) -> Value {
+    fn with_request_meta(&self, mut params: Value, id: u64) -> Value {
         let mut meta = Map::new();
         meta.insert("progressToken".into(), id.into());
         if self.version.is_modern() {
@@ -247,7 +247,7 @@ impl ConnectionShared {
         let _ = self.outgoing.send(message);
     }
 
-    fn settle(&self, id: &Value, outcome: Result<Value, Failure>) {
+    fn settle_request(&self, id: &Value, outcome: Result<Value, Failure>) {
         let waiting = id
             .as_u64()
             .and_then(|id| self.pending().waiting.remove(&id));
@@ -264,12 +264,12 @@ impl ConnectionShared {
         }
     }
 
-    fn take(&self, mut message: Value) {
+    fn handle_message(&self, mut message: Value) {
         let (id, method) = (message["id"].clone(), message["method"].take());
         match (method.as_str(), id) {
             (Some("notifications/subscriptions/acknowledged"), _) => {
                 let meta = &message["params"]["_meta"];
-                self.settle(
+                self.settle_request(
                     &meta["io.modelcontextprotocol/subscriptionId"],
                     Ok(json!({})),
                 );
@@ -279,7 +279,7 @@ impl ConnectionShared {
                     self.host.notification(notification);
                 }
             }
-            (Some(method), id) => self.asked(method, &id, message["params"].take()),
+            (Some(method), id) => self.answer_request(method, &id, message["params"].take()),
             (None, id) => {
                 let outcome = match message["error"].take() {
                     Value::Null => match message["result"].take() {
@@ -291,13 +291,13 @@ impl ConnectionShared {
                         Failure::Refused,
                     )),
                 };
-                self.settle(&id, outcome);
+                self.settle_request(&id, outcome);
             }
         }
     }
 
     /// Answers a request from the server. Called only in legacy protocol versions.
-    fn asked(&self, method: &str, id: &Value, params: Value) {
+    fn answer_request(&self, method: &str, id: &Value, params: Value) {
         let question = Question {
             method: method.to_owned(),
             params,
@@ -317,18 +317,21 @@ impl ConnectionShared {
     }
 }
 
-async fn read(reader: ReadHalf<DuplexStream>, shared: Arc<ConnectionShared>) {
+async fn read_messages(reader: ReadHalf<DuplexStream>, shared: Arc<ConnectionShared>) {
     let mut lines = BufReader::new(reader).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         if let Ok(message @ Value::Object(_)) = serde_json::from_str(&line) {
-            shared.take(message);
+            shared.handle_message(message);
         }
     }
     shared.pending().gone = true;
     shared.fail_all(&GONE);
 }
 
-async fn write(mut writer: WriteHalf<DuplexStream>, mut messages: mpsc::UnboundedReceiver<Value>) {
+async fn write_messages(
+    mut writer: WriteHalf<DuplexStream>,
+    mut messages: mpsc::UnboundedReceiver<Value>,
+) {
     while let Some(message) = messages.recv().await {
         let line = format!("{message}\n");
         if writer.write_all(line.as_bytes()).await.is_err() {

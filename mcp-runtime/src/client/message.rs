@@ -81,7 +81,7 @@ pub(crate) trait ClientHost: Send + Sync + 'static {
     fn notification(&self, notification: Notification);
 
     /// Called when a call has returned questions, before they are answered. Not called in legacy protocol versions.
-    fn round(&self) {}
+    fn begin_round(&self) {}
 }
 
 /// The reason why a request failed.

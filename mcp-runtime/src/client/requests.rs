@@ -93,7 +93,7 @@ impl InProcessClient {
             if result["resultType"] != "input_required" {
                 return Ok(result);
             }
-            self.host().round();
+            self.host().begin_round();
             let mut responses = Map::new();
             if let Value::Object(questions) = result["inputRequests"].take() {
                 for (key, mut question) in questions {

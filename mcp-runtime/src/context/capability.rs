@@ -17,7 +17,7 @@ pub enum Capability {
 
 impl Capability {
     /// Returns the notification that announces a change. Templates and resources share the same notification.
-    pub(crate) fn kind(self) -> ListKind {
+    pub(crate) fn list_kind(self) -> ListKind {
         match self {
             Self::Tools => ListKind::Tools,
             Self::Prompts => ListKind::Prompts,

@@ -15,7 +15,7 @@ thread_local! {
 
 /// Turns on tracking of the current call.
 #[cfg(any(feature = "client-logs", test))]
-pub(crate) fn forward() {
+pub(crate) fn enable_forwarding() {
     FORWARDING.store(true, Ordering::Relaxed);
 }
 
@@ -25,23 +25,23 @@ pub(crate) fn is_forwarding() -> bool {
 }
 
 /// Runs `work` as part of `call`, or as part of the current call if `call` is `None`.
-pub(crate) fn within<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
+pub(crate) fn within_call<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     match call {
-        Some(call) => replaced(Some(call), work),
+        Some(call) => with_call(Some(call), work),
         None => work(),
     }
 }
 
 /// Runs `work` outside any call, so that its events are not sent to any client.
-pub(crate) fn outside<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn outside_calls<T>(work: impl FnOnce() -> T) -> T {
     if is_forwarding() {
-        replaced(None, work)
+        with_call(None, work)
     } else {
         work()
     }
 }
 
-fn replaced<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
+fn with_call<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     /// Restores the previous call, even if `work` panics.
     struct Restore(Option<Context>);
     impl Drop for Restore {
@@ -59,7 +59,7 @@ fn replaced<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
 
 /// Returns the call that is running on this thread, if any.
 #[cfg(any(feature = "client-logs", test))]
-pub(crate) fn current() -> Option<Context> {
+pub(crate) fn current_call() -> Option<Context> {
     CURRENT
         .try_with(|current| current.borrow().clone())
         .ok()

@@ -16,7 +16,7 @@ mod states;
 mod type_name;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
-pub(crate) use ask::{Asking, CallQuestion, QuestionKey, QuestionProgress};
+pub(crate) use ask::{CallQuestion, QuestionKey, QuestionProgress, QuestionTransport};
 pub use caller::Caller;
 pub use capability::Capability;
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
@@ -26,7 +26,7 @@ pub use handle::{Editor, ListEdit, Notifier, ServerHandle};
 pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
 pub use principal::Principal;
 pub use request::{Amount, Context, Progress};
-pub(crate) use request::{CallHandle, ClientIdentity, Outbound, RequestContext};
+pub(crate) use request::{CallHandle, ClientIdentity, NotificationSender, RequestContext};
 pub use state::State;
 pub use states::States;
 pub(crate) use type_name::short_type_name;

@@ -8,7 +8,7 @@ use std::task::{Context as TaskContext, Poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::context::ask::Asking;
+use crate::context::ask::QuestionTransport;
 use crate::context::{Context, OnceClaim};
 use crate::handler::handler_error::{HandlerError, Result};
 
@@ -44,7 +44,7 @@ impl Context {
         if let Some(result) = asking.begin_once(&name)? {
             return Ok(serde_json::from_str(&result)?);
         }
-        let mut under_way = UnderWay {
+        let mut under_way = OnceInProgress {
             asking,
             name: &name,
             result: None,
@@ -60,7 +60,7 @@ impl Context {
                 OnceClaim::Granted => {}
                 OnceClaim::Done(result) => {
                     under_way.result = Some(result);
-                    return read(under_way.result.as_deref());
+                    return parse_result(under_way.result.as_deref());
                 }
                 OnceClaim::Taken => {
                     return Err(HandlerError::exposed(format_args!(
@@ -69,7 +69,7 @@ impl Context {
                 }
             }
         }
-        let done = Inside(Box::pin(work())).await;
+        let done = InsideOnce(Box::pin(work())).await;
         let done = done.and_then(|value| Ok(serde_json::to_string(&value)?));
         if let Some(store) = &store {
             match &done {
@@ -79,22 +79,22 @@ impl Context {
             .map_err(HandlerError::opaque)?;
         }
         under_way.result = Some(done?);
-        read(under_way.result.as_deref())
+        parse_result(under_way.result.as_deref())
     }
 }
 
-fn read<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
+fn parse_result<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
     Ok(serde_json::from_str(result.unwrap_or("null"))?)
 }
 
 /// Work in progress; reports its result when dropped.
-struct UnderWay<'a> {
-    asking: &'a dyn Asking,
+struct OnceInProgress<'a> {
+    asking: &'a dyn QuestionTransport,
     name: &'a str,
     result: Option<String>,
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for OnceInProgress<'_> {
     fn drop(&mut self) {
         self.asking.end_once(self.name, self.result.as_deref());
     }
@@ -110,9 +110,9 @@ pub(crate) fn is_inside_once() -> bool {
 }
 
 /// Polls a future so that questions asked within it can detect that they are inside [`Context::once`].
-struct Inside<'a, T>(Pin<Box<dyn Future<Output = T> + Send + 'a>>);
+struct InsideOnce<'a, T>(Pin<Box<dyn Future<Output = T> + Send + 'a>>);
 
-impl<T> Future for Inside<'_, T> {
+impl<T> Future for InsideOnce<'_, T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<T> {

@@ -59,7 +59,7 @@ impl Principal {
     /// none.
     #[must_use]
     pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
-        self.known().issuer = issuer.into().into_boxed_str();
+        self.data_mut().issuer = issuer.into().into_boxed_str();
         self
     }
 
@@ -67,7 +67,7 @@ impl Principal {
     /// empty string, meaning unknown.
     #[must_use]
     pub fn with_client_id(mut self, client: impl Into<String>) -> Self {
-        self.known().client = client.into().into_boxed_str();
+        self.data_mut().client = client.into().into_boxed_str();
         self
     }
 
@@ -75,7 +75,7 @@ impl Principal {
     #[must_use]
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let scopes = scopes.into_iter();
-        let known = &mut self.known().scopes;
+        let known = &mut self.data_mut().scopes;
         known.clear();
         known.extend(scopes.map(|scope| scope.into().into_boxed_str()));
         self
@@ -84,7 +84,7 @@ impl Principal {
     /// Sets additional claims from the credentials, such as the claims in a token. Default: none.
     #[must_use]
     pub fn with_claims(mut self, claims: Map<String, Value>) -> Self {
-        self.known().claims = claims;
+        self.data_mut().claims = claims;
         self
     }
 
@@ -97,11 +97,11 @@ impl Principal {
     /// into a request's extensions is not rejected, because that decision is left to the program.
     #[must_use]
     pub fn with_expires_at(mut self, time: SystemTime) -> Self {
-        self.known().expires_at = Some(time);
+        self.data_mut().expires_at = Some(time);
         self
     }
 
-    fn known(&mut self) -> &mut PrincipalData {
+    fn data_mut(&mut self) -> &mut PrincipalData {
         let known = Arc::make_mut(&mut self.0);
         known.key = OnceLock::new();
         known

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 
 use crate::cancellation::CancellationToken;
-use crate::context::{Asking, Caller, Principal, ServerHandle, States};
+use crate::context::{Caller, Principal, QuestionTransport, ServerHandle, States};
 use crate::protocol::negotiation::client_info;
 #[cfg(feature = "telemetry")]
 use crate::telemetry::TraceContext;
@@ -23,9 +23,9 @@ pub struct Context(Arc<dyn CallHandle>);
 pub(crate) trait CallHandle: Send + Sync {
     fn request(&self) -> &RequestContext;
     /// Returns the sender for the call's notifications.
-    fn outbound(&self) -> &dyn Outbound;
+    fn outbound(&self) -> &dyn NotificationSender;
     /// Returns the transport for the call's questions.
-    fn asking(&self) -> &dyn Asking;
+    fn asking(&self) -> &dyn QuestionTransport;
 }
 
 /// The request data behind a handler's context.
@@ -64,10 +64,10 @@ pub(crate) enum ClientIdentity {
 }
 
 /// Sends a call's notifications. Implemented by `dispatch`, which encodes them and limits their rate.
-pub(crate) trait Outbound: Send + Sync {
+pub(crate) trait NotificationSender: Send + Sync {
     fn progress(&self, progress: &Progress);
     /// Returns `true` if messages at this level are sent. Checked before a message is rendered.
-    fn logs(&self, level: LoggingLevel) -> bool;
+    fn accepts_level(&self, level: LoggingLevel) -> bool;
     /// Closes the connection that carries the call, if the client can reconnect to receive the response.
     fn close_stream(&self) {}
     /// Sends a log message; `data` is JSON.
@@ -83,11 +83,11 @@ impl Context {
         &self.0.request().states
     }
 
-    pub(crate) fn outbound(&self) -> &dyn Outbound {
+    pub(crate) fn outbound(&self) -> &dyn NotificationSender {
         self.0.outbound()
     }
 
-    pub(crate) fn asking(&self) -> &dyn Asking {
+    pub(crate) fn asking(&self) -> &dyn QuestionTransport {
         self.0.asking()
     }
 
@@ -124,7 +124,7 @@ impl Context {
 
     /// Sends a log message with an optional logger name.
     pub fn log_as(&self, level: LoggingLevel, logger: Option<&str>, data: impl Serialize) {
-        if !self.outbound().logs(level) {
+        if !self.outbound().accepts_level(level) {
             return;
         }
         match serde_json::to_string(&data) {

@@ -37,19 +37,19 @@ impl<T: Send + Sync + 'static> FromContext for State<T> {
             .states()
             .get()
             .map(Self)
-            .ok_or_else(|| HandlerError::opaque(missing::<T>()))
+            .ok_or_else(|| HandlerError::opaque(missing_state_message::<T>()))
     }
 
     fn check(states: &States) -> Result<(), String> {
         if states.get::<T>().is_some() {
             Ok(())
         } else {
-            Err(missing::<T>())
+            Err(missing_state_message::<T>())
         }
     }
 }
 
-fn missing<T>() -> String {
+fn missing_state_message<T>() -> String {
     format!(
         "no state of type `{0}`; add `.state(…)` with a `{0}` to the server",
         short_type_name::<T>()

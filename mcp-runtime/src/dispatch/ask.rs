@@ -8,10 +8,11 @@ use tokio::time::Instant;
 
 use crate::bell::Bell;
 use crate::context::{
-    AskError, Asking, CallId, CallQuestion, OnceStore, QuestionKey, QuestionProgress, once,
+    AskError, CallId, CallQuestion, OnceStore, QuestionKey, QuestionProgress, QuestionTransport,
+    once,
 };
 use crate::dispatch::Dispatcher;
-use crate::dispatch::pending::{PendingQuestions, id_of};
+use crate::dispatch::pending::{PendingQuestions, wire_id};
 use crate::dispatch::rounds::{Round, RoundEnd};
 use crate::dispatch::seal;
 use crate::dispatch::stream::Sink;
@@ -23,20 +24,20 @@ use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 const TRIES: u32 = 3;
 
 /// A call's questions to its client.
-pub(super) struct Asks {
+pub(super) struct ClientQuestions {
     dispatcher: Arc<Dispatcher>,
     version: ProtocolVersion,
     capabilities: Arc<ClientCapabilities>,
     call: OnceLock<CallId>,
     /// `None` until the call first asks a question or uses `once`.
     seen: Mutex<Option<Box<AskedQuestions>>>,
-    way: Way,
+    way: QuestionDelivery,
     /// Wakes the task that polls the call. Needed because a question may be polled by another task.
     caller: Bell,
 }
 
 /// How questions are delivered to the client.
-pub(super) enum Way {
+pub(super) enum QuestionDelivery {
     /// Not delivered, because this method cannot ask questions.
     None,
     /// Sent as requests from the server.
@@ -58,16 +59,16 @@ struct AskedQuestions {
     once: BTreeSet<String>,
 }
 
-impl Asks {
+impl ClientQuestions {
     pub(super) fn new(
         dispatcher: &Arc<Dispatcher>,
         version: ProtocolVersion,
         capabilities: Arc<ClientCapabilities>,
-        way: Way,
+        way: QuestionDelivery,
     ) -> Self {
         let call = OnceLock::new();
-        if let Way::Rounds(round) = &way
-            && let Some(id) = round.call()
+        if let QuestionDelivery::Rounds(round) = &way
+            && let Some(id) = round.call_id()
         {
             let _ = call.set(id);
         }
@@ -84,7 +85,7 @@ impl Asks {
 
     /// Registers the task to wake when a question is asked or answered in another task.
     pub(super) fn register(&self, task: &TaskContext<'_>) {
-        if !matches!(self.way, Way::None) {
+        if !matches!(self.way, QuestionDelivery::None) {
             self.caller.register(task.waker());
         }
     }
@@ -92,25 +93,25 @@ impl Asks {
     /// Returns `true` while the call is waiting for an answer from the client.
     pub(super) fn is_waiting(&self) -> bool {
         match &self.way {
-            Way::Requests { waiting, .. } => !lock(waiting).is_empty(),
-            Way::None | Way::Rounds(_) => false,
+            QuestionDelivery::Requests { waiting, .. } => !lock(waiting).is_empty(),
+            QuestionDelivery::None | QuestionDelivery::Rounds(_) => false,
         }
     }
 
     /// Ends the round if possible and returns its outcome. Called when the handler is pending.
-    pub(super) fn round_over(&self) -> Option<RoundEnd> {
+    pub(super) fn end_round(&self) -> Option<RoundEnd> {
         match &self.way {
-            Way::Rounds(round) => round.end(|| self.call_id()),
-            Way::None | Way::Requests { .. } => None,
+            QuestionDelivery::Rounds(round) => round.try_end(|| self.call_id()),
+            QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
         }
     }
 
     /// Closes the questions of a finished call. Tasks that are still waiting for an answer receive an error.
     pub(super) fn close(&self) {
         match &self.way {
-            Way::None => {}
-            Way::Rounds(round) => round.close(),
-            Way::Requests {
+            QuestionDelivery::None => {}
+            QuestionDelivery::Rounds(round) => round.close(),
+            QuestionDelivery::Requests {
                 pending, waiting, ..
             } => {
                 let waiting = std::mem::take(&mut *lock(waiting));
@@ -121,13 +122,13 @@ impl Asks {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Option<Box<AskedQuestions>>> {
+    fn lock_asked_questions(&self) -> MutexGuard<'_, Option<Box<AskedQuestions>>> {
         lock(&self.seen)
     }
 
     /// Returns the key for this digest or name. From the second use on, a number is appended.
-    fn numbered(&self, name: &str) -> String {
-        let mut seen = self.seen();
+    fn numbered_key(&self, name: &str) -> String {
+        let mut seen = self.lock_asked_questions();
         let asked = &mut seen.get_or_insert_default().asked;
         let count = asked.entry(name.to_owned()).or_default();
         *count = count.saturating_add(1);
@@ -137,13 +138,13 @@ impl Asks {
         }
     }
 
-    fn too_many(&self) -> AskError {
+    fn too_many_questions(&self) -> AskError {
         let most = self.dispatcher.limits().elicitation.max_open;
         AskError::Misused(format!("more than {most} questions are open at once"))
     }
 
     /// Assigns a request id and a deadline to a question.
-    fn open(
+    fn open_question(
         &self,
         question: &mut CallQuestion,
         task: &TaskContext<'_>,
@@ -152,7 +153,7 @@ impl Asks {
     ) -> Result<(), AskError> {
         let limits = self.dispatcher.limits();
         if lock(waiting).len() >= limits.elicitation.max_open {
-            return Err(self.too_many());
+            return Err(self.too_many_questions());
         }
         let id = pending.open(task.waker()).ok_or(AskError::Gone)?;
         lock(waiting).push(id);
@@ -167,7 +168,7 @@ impl Asks {
     }
 
     /// Sends a server request as soon as the client is ready for it and polls for the answer.
-    fn receive(
+    fn poll_answer(
         &self,
         question: &mut CallQuestion,
         task: &mut TaskContext<'_>,
@@ -191,7 +192,7 @@ impl Asks {
                     Err(AskError::TimedOut(
                         self.dispatcher.limits().elicitation.timeout,
                     ))
-                } else if pending.release(id) && !self.send(&question.request, id, sink) {
+                } else if pending.release(id) && !self.send_question(&question.request, id, sink) {
                     Err(AskError::Gone)
                 } else {
                     return Poll::Pending;
@@ -200,24 +201,24 @@ impl Asks {
         };
         pending.withdraw(id);
         question.progress = QuestionProgress::Over;
-        self.no_longer(waiting, id);
+        self.stop_waiting(waiting, id);
         Poll::Ready(answer)
     }
 
     /// Sends a request to the client. Returns `false` if the stream is closed.
-    fn send(&self, request: &InputRequest, id: u64, sink: &dyn Sink) -> bool {
+    fn send_question(&self, request: &InputRequest, id: u64, sink: &dyn Sink) -> bool {
         let elicitation = match request {
             InputRequest::Url { .. } => random::random_id::<16>(),
             _ => String::new(),
         };
         let params = input::params(request, self.version, &elicitation);
         let mut message = Vec::with_capacity(256);
-        encode::request(&mut message, &id_of(id), input::method(request), &params);
+        encode::request(&mut message, &wire_id(id), input::method(request), &params);
         sink.send(&message)
     }
 
     /// Removes a question that the call is no longer waiting for, so that the call's clock can resume.
-    fn no_longer(&self, waiting: &Mutex<Vec<u64>>, id: u64) {
+    fn stop_waiting(&self, waiting: &Mutex<Vec<u64>>, id: u64) {
         lock(waiting).retain(|other| *other != id);
         self.caller.wake();
     }
@@ -227,9 +228,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Asking for Asks {
-    fn can(&self, feature: ClientFeature) -> bool {
-        !matches!(self.way, Way::None)
+impl QuestionTransport for ClientQuestions {
+    fn can_ask(&self, feature: ClientFeature) -> bool {
+        !matches!(self.way, QuestionDelivery::None)
             && negotiation::missing_capabilities(&self.capabilities, &[feature], self.version)
                 .is_none()
     }
@@ -241,7 +242,7 @@ impl Asking for Asks {
             ));
         }
         input::check(request).map_err(AskError::Misused)?;
-        let needed = input::needs(request);
+        let needed = input::required_features(request);
         if let Some(missing) =
             negotiation::missing_capabilities(&self.capabilities, needed, self.version)
         {
@@ -249,10 +250,10 @@ impl Asking for Asks {
             return Err(AskError::Unsupported(error));
         }
         match &self.way {
-            Way::None => Err(AskError::Misused(
+            QuestionDelivery::None => Err(AskError::Misused(
                 "only tools, prompts and resources can ask the client".into(),
             )),
-            Way::Requests { .. } | Way::Rounds(_) => Ok(()),
+            QuestionDelivery::Requests { .. } | QuestionDelivery::Rounds(_) => Ok(()),
         }
     }
 
@@ -263,14 +264,14 @@ impl Asking for Asks {
         );
         let digest = seal::digest(&serde_json::to_vec(&asked).unwrap_or_default());
         QuestionKey {
-            key: self.numbered(&digest),
+            key: self.numbered_key(&digest),
             digest,
             named: false,
         }
     }
 
     fn key(&self, name: &str) -> String {
-        self.numbered(name)
+        self.numbered_key(name)
     }
 
     fn poll(
@@ -280,28 +281,28 @@ impl Asking for Asks {
     ) -> Poll<Result<Box<str>, AskError>> {
         if matches!(question.progress, QuestionProgress::Not) {
             self.check(&question.request)?;
-            input::leave_out(&mut question.request, &self.capabilities, self.version);
+            input::remove_unsupported(&mut question.request, &self.capabilities, self.version);
         }
         match &self.way {
-            Way::None => Poll::Ready(Err(AskError::Gone)),
-            Way::Rounds(round) => {
+            QuestionDelivery::None => Poll::Ready(Err(AskError::Gone)),
+            QuestionDelivery::Rounds(round) => {
                 let most = self.dispatcher.limits().elicitation.max_open;
                 let is_new = matches!(question.progress, QuestionProgress::Not);
                 let polled = round.poll(question, self.version, most, task);
                 if is_new && polled.is_pending() {
                     self.caller.wake();
                 }
-                polled.map(|answer| answer.unwrap_or_else(|_| Err(self.too_many())))
+                polled.map(|answer| answer.unwrap_or_else(|_| Err(self.too_many_questions())))
             }
-            Way::Requests {
+            QuestionDelivery::Requests {
                 pending,
                 sink,
                 waiting,
             } => {
                 if matches!(question.progress, QuestionProgress::Not) {
-                    self.open(question, task, pending, waiting)?;
+                    self.open_question(question, task, pending, waiting)?;
                 }
-                self.receive(question, task, pending, &**sink, waiting)
+                self.poll_answer(question, task, pending, &**sink, waiting)
             }
         }
     }
@@ -318,8 +319,8 @@ impl Asking for Asks {
             // Only forms are worth repeating, because a user can correct a form, whereas a program would give the same
             // answer again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
-            Way::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
-            Way::None | Way::Requests { .. } => question.rejected < TRIES,
+            QuestionDelivery::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
+            QuestionDelivery::None | QuestionDelivery::Requests { .. } => question.rejected < TRIES,
         };
         if again {
             Ok(())
@@ -331,15 +332,17 @@ impl Asking for Asks {
     fn withdraw(&self, question: &mut CallQuestion) {
         match (&self.way, &question.progress) {
             (
-                Way::Requests {
+                QuestionDelivery::Requests {
                     pending, waiting, ..
                 },
                 QuestionProgress::Waiting(id, _),
             ) => {
                 pending.withdraw(*id);
-                self.no_longer(waiting, *id);
+                self.stop_waiting(waiting, *id);
             }
-            (Way::Rounds(round), QuestionProgress::Open) => round.withdraw(&question.identity.key),
+            (QuestionDelivery::Rounds(round), QuestionProgress::Open) => {
+                round.withdraw(&question.identity.key);
+            }
             _ => {}
         }
         question.progress = QuestionProgress::Over;
@@ -356,7 +359,7 @@ impl Asking for Asks {
             )));
         }
         if !self
-            .seen()
+            .lock_asked_questions()
             .get_or_insert_default()
             .once
             .insert(name.to_owned())
@@ -366,13 +369,13 @@ impl Asking for Asks {
             )));
         }
         match &self.way {
-            Way::Rounds(round) => Ok(round.begin_once(name)),
-            Way::None | Way::Requests { .. } => Ok(None),
+            QuestionDelivery::Rounds(round) => Ok(round.begin_once(name)),
+            QuestionDelivery::None | QuestionDelivery::Requests { .. } => Ok(None),
         }
     }
 
     fn end_once(&self, name: &str, result: Option<&str>) {
-        if let Way::Rounds(round) = &self.way {
+        if let QuestionDelivery::Rounds(round) = &self.way {
             round.end_once(name, result);
             self.caller.wake();
         }
@@ -380,8 +383,8 @@ impl Asking for Asks {
 
     fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
         match &self.way {
-            Way::Rounds(_) => self.dispatcher.settings.once_store.clone(),
-            Way::None | Way::Requests { .. } => None,
+            QuestionDelivery::Rounds(_) => self.dispatcher.settings.once_store.clone(),
+            QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
         }
     }
 }

@@ -18,27 +18,27 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The number of permits that a call is waiting for. The call's timeout is paused while it waits.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waits(Arc<AtomicUsize>);
+pub(super) struct PermitWaits(Arc<AtomicUsize>);
 
-impl Waits {
+impl PermitWaits {
     pub(super) fn is_waiting(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
 
     /// Waits for a permit to call `what`.
-    pub(super) async fn permit(
+    pub(super) async fn acquire(
         &self,
         permits: &CallPermits,
         max_waiting: usize,
         what: &str,
     ) -> Result<CallPermit, HandlerError> {
-        let entered = self.during(permits.enter(max_waiting)).await;
+        let entered = self.count_wait(permits.acquire(max_waiting)).await;
         entered.ok_or_else(|| {
             HandlerError(HandlerErrorRepr::Busy(errors::too_many(what, RETRY_AFTER)))
         })
     }
 
-    async fn during<T>(&self, waiting: impl Future<Output = T>) -> T {
+    async fn count_wait<T>(&self, waiting: impl Future<Output = T>) -> T {
         struct Leave<'a>(&'a AtomicUsize);
         impl Drop for Leave<'_> {
             fn drop(&mut self) {
@@ -53,16 +53,16 @@ impl Waits {
 
 /// Runs blocking work on a separate thread once a permit is free. Because a thread cannot be cancelled, abandoned work
 /// runs to completion and holds its permit and `held` until then.
-pub(super) async fn on_a_thread(
+pub(super) async fn run_blocking(
     dispatcher: Arc<Dispatcher>,
     work: Blocking,
-    waits: Waits,
+    waits: PermitWaits,
     held: Option<CallPermit>,
 ) -> Output {
     let max = dispatcher.limits().calls.max_blocking_queued;
-    let permit = waits.permit(&dispatcher.blocking, max, "calls that block a thread");
+    let permit = waits.acquire(&dispatcher.blocking, max, "calls that block a thread");
     let permit = permit.await?;
-    let work = telemetry::carried(work);
+    let work = telemetry::in_current_span(work);
     let work = move || {
         // Catching the panic on this thread contains it even if the call was abandoned.
         let output = panics::catch(work);

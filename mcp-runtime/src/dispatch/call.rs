@@ -12,16 +12,16 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
 use crate::context::{Context, current};
-use crate::dispatch::blocking::Waits;
+use crate::dispatch::blocking::PermitWaits;
 use crate::dispatch::call_context::CallContext;
-use crate::dispatch::finish::{CallOutcome, Finish};
+use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::handler::call::Running;
 use crate::panics;
 
-pub(crate) use crate::dispatch::finish::Finished;
+pub(crate) use crate::dispatch::finish::FinishedCall;
 
 /// The progress of a call that has been started.
-pub(crate) enum CallProgress<R = RunningCall, F = Finished> {
+pub(crate) enum CallProgress<R = RunningCall, F = FinishedCall> {
     /// The call has finished.
     Done(F),
     /// The call is still running and must be polled.
@@ -45,20 +45,20 @@ impl CallProgress {
 /// A handler's future and the state that is dropped along with it.
 pub(crate) struct RunningCall {
     future: Option<Running>,
-    finish: Option<Finish>,
-    scope: Scope,
+    finish: Option<CallFinisher>,
+    scope: CallScope,
     limit: Duration,
     /// The time remaining until the timeout, while the clock is stopped.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
     /// The permits that the call is waiting for, if it needs any.
-    waits: Option<Waits>,
+    waits: Option<PermitWaits>,
 }
 
 /// A call's context, if its handler uses one.
-pub(super) struct Scope(pub(super) Option<Arc<CallContext>>);
+pub(super) struct CallScope(pub(super) Option<Arc<CallContext>>);
 
-impl Scope {
+impl CallScope {
     /// Sends held-back notifications and closes the call's stream.
     pub(super) fn close(&mut self) {
         if let Some(context) = self.0.take() {
@@ -67,13 +67,13 @@ impl Scope {
     }
 
     /// Runs user code as part of this call. Returns `Err` with the panic message if the code panics.
-    pub(super) fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, String> {
-        run(self.0.as_ref(), work)
+    pub(super) fn run_user_code<T>(&self, work: impl FnOnce() -> T) -> Result<T, String> {
+        run_user_code(self.0.as_ref(), work)
     }
 }
 
 /// Runs user code as part of a call. Returns `Err` with the panic message if the code panics.
-pub(super) fn run<T>(
+pub(super) fn run_user_code<T>(
     context: Option<&Arc<CallContext>>,
     work: impl FnOnce() -> T,
 ) -> Result<T, String> {
@@ -83,11 +83,16 @@ pub(super) fn run<T>(
         }
         _ => None,
     };
-    panics::catch(|| current::within(call, work))
+    panics::catch(|| current::within_call(call, work))
 }
 
 impl RunningCall {
-    pub(super) fn new(future: Running, finish: Finish, scope: Scope, limit: Duration) -> Self {
+    pub(super) fn new(
+        future: Running,
+        finish: CallFinisher,
+        scope: CallScope,
+        limit: Duration,
+    ) -> Self {
         Self {
             future: Some(future),
             finish: Some(finish),
@@ -100,13 +105,13 @@ impl RunningCall {
     }
 
     /// Stops the clock while the call is waiting for a permit.
-    pub(super) fn with_waits(mut self, waits: Waits) -> Self {
+    pub(super) fn with_waits(mut self, waits: PermitWaits) -> Self {
         self.waits = Some(waits);
         self
     }
 
     /// Ends the call: drops its future and closes its stream, so that both happen before the response is written.
-    fn finished(&mut self, mut outcome: CallOutcome) -> Poll<Finished> {
+    fn finish_with(&mut self, mut outcome: CallOutcome) -> Poll<FinishedCall> {
         if let Err(panic) = self.drop_future()
             && matches!(outcome, CallOutcome::Output(_) | CallOutcome::Input(_))
         {
@@ -114,7 +119,7 @@ impl RunningCall {
         }
         self.scope.close();
         match self.finish.take() {
-            Some(finish) => Poll::Ready(finish.with(outcome)),
+            Some(finish) => Poll::Ready(finish.with_outcome(outcome)),
             // Unreachable in practice, because no caller polls again after the response has been returned.
             None => Poll::Pending,
         }
@@ -122,36 +127,36 @@ impl RunningCall {
 
     /// Polls the call for the first time without a waker. The caller must poll again immediately or drop the call.
     /// Calls that finish on the first poll therefore need no timer.
-    pub(crate) fn first_poll(&mut self) -> Poll<Finished> {
+    pub(crate) fn first_poll(&mut self) -> Poll<FinishedCall> {
         self.poll_handler(&mut TaskContext::from_waker(Waker::noop()))
     }
 
-    fn poll_handler(&mut self, task: &mut TaskContext<'_>) -> Poll<Finished> {
+    fn poll_handler(&mut self, task: &mut TaskContext<'_>) -> Poll<FinishedCall> {
         let (Some(future), Some(finish)) = (&mut self.future, &self.finish) else {
             return Poll::Pending;
         };
         if let Some(context) = &self.scope.0 {
             context.asks.register(task);
         }
-        let poll = || self.scope.run(|| future.as_mut().poll(task));
-        match finish.sight.within(poll) {
-            Ok(Poll::Ready(output)) => return self.finished(CallOutcome::Output(output)),
-            Err(panic) => return self.finished(CallOutcome::Panicked(panic)),
+        let poll = || self.scope.run_user_code(|| future.as_mut().poll(task));
+        match finish.recording.within(poll) {
+            Ok(Poll::Ready(output)) => return self.finish_with(CallOutcome::Output(output)),
+            Err(panic) => return self.finish_with(CallOutcome::Panicked(panic)),
             Ok(Poll::Pending) => {}
         }
         match self
             .scope
             .0
             .as_ref()
-            .and_then(|context| context.asks.round_over())
+            .and_then(|context| context.asks.end_round())
         {
-            Some(end) => self.finished(CallOutcome::Input(end)),
+            Some(end) => self.finish_with(CallOutcome::Input(end)),
             None => Poll::Pending,
         }
     }
 
     /// Polls the timeout. Its clock runs only while the handler itself is working.
-    fn poll_clock(&mut self, task: &mut TaskContext<'_>) -> Poll<Finished> {
+    fn poll_clock(&mut self, task: &mut TaskContext<'_>) -> Poll<FinishedCall> {
         if self.is_waiting() {
             // Time spent waiting for the client or for a permit does not count towards the handler's timeout.
             if let Some(deadline) = self.deadline.take() {
@@ -171,30 +176,30 @@ impl RunningCall {
         if let Some(context) = &self.scope.0 {
             context.cancel();
         }
-        self.finished(CallOutcome::TimedOut(limit))
+        self.finish_with(CallOutcome::TimedOut(limit))
     }
 
     /// Returns `true` while the call is waiting for the client or for a permit.
     fn is_waiting(&self) -> bool {
         let context = self.scope.0.as_ref();
-        self.waits.as_ref().is_some_and(Waits::is_waiting)
+        self.waits.as_ref().is_some_and(PermitWaits::is_waiting)
             || context.is_some_and(|context| context.asks.is_waiting())
     }
 
     fn drop_future(&mut self) -> Result<(), String> {
         let future = self.future.take();
-        let drop = || self.scope.run(|| drop(future));
+        let drop = || self.scope.run_user_code(|| drop(future));
         match &self.finish {
-            Some(finish) => finish.sight.within(drop),
+            Some(finish) => finish.recording.within(drop),
             None => drop(),
         }
     }
 }
 
 impl Future for RunningCall {
-    type Output = Finished;
+    type Output = FinishedCall;
 
-    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Finished> {
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<FinishedCall> {
         match self.poll_handler(task) {
             Poll::Ready(finished) => Poll::Ready(finished),
             Poll::Pending if self.future.is_none() => Poll::Pending,

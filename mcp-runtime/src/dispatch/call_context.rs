@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::context::{Asking, CallHandle, Outbound, RequestContext};
+use crate::context::{CallHandle, NotificationSender, QuestionTransport, RequestContext};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::ask::{Asks, Way};
-use crate::dispatch::request::{Request, Sender};
+use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
+use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::rounds::{CallMemory, Round};
 use crate::dispatch::stream::{CallStream, LogBudget, LogLevel, Sink};
 use crate::jsonrpc::Member;
@@ -14,7 +14,7 @@ use crate::jsonrpc::Member;
 pub(super) struct CallContext {
     request: RequestContext,
     pub(super) stream: CallStream,
-    pub(super) asks: Asks,
+    pub(super) asks: ClientQuestions,
 }
 
 impl CallContext {
@@ -30,19 +30,19 @@ impl CallContext {
         let sink = sink();
         let capabilities = request.sender.capabilities();
         let way = match (asking, &request.sender) {
-            (None, _) => Way::None,
-            (Some(_), Sender::Legacy(client)) => Way::Requests {
+            (None, _) => QuestionDelivery::None,
+            (Some(_), RequestSender::Legacy(client)) => QuestionDelivery::Requests {
                 pending: Arc::clone(&client.pending),
                 sink: Arc::clone(&sink),
                 waiting: Mutex::default(),
             },
-            (Some((arguments, memory)), Sender::Modern(_)) => {
-                Way::Rounds(Round::new(memory, arguments))
+            (Some((arguments, memory)), RequestSender::Modern(_)) => {
+                QuestionDelivery::Rounds(Round::new(memory, arguments))
             }
         };
         let version = request.version;
         Self {
-            asks: Asks::new(dispatcher, version, Arc::clone(&capabilities), way),
+            asks: ClientQuestions::new(dispatcher, version, Arc::clone(&capabilities), way),
             stream: CallStream {
                 sink,
                 version,
@@ -61,7 +61,7 @@ impl CallContext {
             },
             request: RequestContext {
                 #[cfg(feature = "telemetry")]
-                trace: crate::telemetry::trace_of(request.params.get(Member::Meta)),
+                trace: crate::telemetry::caller_trace(request.params.get(Member::Meta)),
                 client: request.sender.client(),
                 caller: request.caller.clone(),
                 capabilities,
@@ -90,11 +90,11 @@ impl CallHandle for CallContext {
         &self.request
     }
 
-    fn outbound(&self) -> &dyn Outbound {
+    fn outbound(&self) -> &dyn NotificationSender {
         &self.stream
     }
 
-    fn asking(&self) -> &dyn Asking {
+    fn asking(&self) -> &dyn QuestionTransport {
         &self.asks
     }
 }

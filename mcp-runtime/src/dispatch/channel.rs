@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU8;
 
 use crate::context::Caller;
 use crate::dispatch::dispatcher::Dispatcher;
-use crate::dispatch::listen::Listen;
+use crate::dispatch::listen::ListenRequest;
 use crate::dispatch::notifications::{Mailbox, Wake};
 #[cfg(feature = "http")]
 use crate::dispatch::origin::ChannelId;
@@ -17,7 +17,7 @@ use crate::dispatch::pending::PendingQuestions;
 use crate::dispatch::stream::LogBudget;
 use crate::jsonrpc::RequestId;
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{self, Filter};
+use crate::protocol::encode::{self, ListenFilter};
 use crate::protocol::negotiation::{InitializeParams, KnownClientInfo};
 use crate::telemetry::GaugeGuard;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
@@ -26,7 +26,7 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 pub(crate) struct ChannelMemory {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) wake: Wake,
-    pub(super) legacy: Option<Legacy>,
+    pub(super) legacy: Option<LegacySession>,
     /// Client information from an earlier modern request. It has already been validated, so it need not be parsed
     /// again.
     pub(super) known: KnownClientInfo,
@@ -34,13 +34,13 @@ pub(crate) struct ChannelMemory {
     pub(super) is_lasting: bool,
     /// `true` if all messages without a claim are treated as legacy.
     pub(super) is_legacy: bool,
-    pub(super) listens: Vec<Listen>,
+    pub(super) listens: Vec<ListenRequest>,
     /// The origin of subsequent messages.
     pub(super) origin: RequestOrigin,
 }
 
 /// A session's state after the handshake.
-pub(super) struct Legacy {
+pub(super) struct LegacySession {
     pub(super) client: Arc<LegacyClient>,
     /// `true` once the client has sent `notifications/initialized`. Until then, the client is not notified of changes.
     pub(super) ready: bool,
@@ -113,7 +113,7 @@ impl ChannelMemory {
     }
 
     /// Ends the listen request with this id without sending a response. Returns `false` if no such request is open.
-    pub(crate) fn cancel(&mut self, id: &RequestId) -> bool {
+    pub(crate) fn cancel_listen(&mut self, id: &RequestId) -> bool {
         let before = self.listens.len();
         self.listens.retain(|listen| listen.id != *id);
         self.listens.len() < before
@@ -121,7 +121,7 @@ impl ChannelMemory {
 
     /// Ends all listen requests by writing their results, one per line, and closes the server's own requests, since
     /// they will not be answered.
-    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn end_requests(&mut self, out: &mut Vec<u8>) {
         if let Some(legacy) = &self.legacy {
             legacy.client.pending.close();
         }
@@ -133,7 +133,7 @@ impl ChannelMemory {
     }
 
     /// Stores the result of a handshake. The client is notified only of changes to the lists in `offered`.
-    pub(super) fn begin(&mut self, params: InitializeParams, offered: Filter) {
+    pub(super) fn store_handshake(&mut self, params: InitializeParams, offered: ListenFilter) {
         let InitializeParams {
             version,
             capabilities,
@@ -150,7 +150,7 @@ impl ChannelMemory {
             level: Arc::new(AtomicU8::new(LoggingLevel::Info as u8)),
             pending: Arc::new(PendingQuestions::new(Arc::clone(&self.wake))),
         };
-        self.legacy = Some(Legacy {
+        self.legacy = Some(LegacySession {
             client: Arc::new(client),
             ready: false,
             mailbox,

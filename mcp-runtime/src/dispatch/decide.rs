@@ -8,18 +8,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::dispatch::channel::ChannelMemory;
-use crate::dispatch::listen::{Listen, ListenScope};
+use crate::dispatch::listen::{ListenRequest, ListenScope};
 #[cfg(feature = "http")]
 use crate::dispatch::notifications::Wake;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
-use crate::dispatch::request::{Request, Sender};
+use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
-use crate::protocol::encode::{self, Gap};
-use crate::protocol::negotiation::{Claim, Modern, claim};
+use crate::protocol::encode::{self, ListGap};
+use crate::protocol::negotiation::{Claim, ModernMeta, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
-use crate::telemetry::{Called, RequestAttributes, Timer};
+use crate::telemetry::{CalledItem, RequestAttributes, RequestTimer};
 
 /// The action to take for a message.
 #[allow(
@@ -33,7 +33,7 @@ pub(crate) enum Decision<'m> {
     Answered,
     /// Send the message that has been written, with this page of a list inserted. All requests for the page share its
     /// bytes.
-    Around(Gap, Bytes),
+    Around(ListGap, Bytes),
     /// Refuse the request with this id because the caller lacks required scopes; see [`errors::scopes_needed`]. HTTP
     /// has a dedicated status code for this case, so nothing has been written yet.
     Forbidden(RequestId, Box<ErrorObject>),
@@ -49,9 +49,9 @@ pub(crate) enum RequestOutcome<'m> {
     /// The response has been written.
     Written,
     /// The request stays open. Its first message has been written, and the others follow later.
-    Listening(Listen),
+    Listening(ListenRequest),
     /// The response has been written except for this page of a list. All requests for the page share its bytes.
-    Around(Gap, Bytes),
+    Around(ListGap, Bytes),
     /// User code must run to produce the response.
     Call(PreparedCall<'m>),
 }
@@ -91,10 +91,10 @@ impl Dispatcher {
             );
             return Decision::Answered;
         }
-        let timer = Timer::start();
+        let timer = RequestTimer::start();
         let answer = self.answer(method, id, &message.params, channel, out);
         let agreed = || channel.version();
-        self.note(timer, (method, id, &message.params), agreed, &answer);
+        self.record_request(timer, (method, id, &message.params), agreed, &answer);
         match answer {
             Ok(RequestOutcome::Written) => Decision::Answered,
             Ok(RequestOutcome::Listening(listen)) => {
@@ -120,22 +120,22 @@ impl Dispatcher {
     pub(crate) fn decide_stateless<'m>(
         self: &Arc<Self>,
         message: (&str, &RequestId, &'m Params<'m>),
-        modern: Modern<'m>,
+        modern: ModernMeta<'m>,
         origin: &RequestOrigin,
         wake: &dyn Fn() -> Wake,
         out: &mut Vec<u8>,
     ) -> Result<RequestOutcome<'m>, ErrorObject> {
-        let timer = Timer::start();
+        let timer = RequestTimer::start();
         let listens = ListenScope { open: &[], wake };
-        let answer = self.claimed(message, modern, (origin, listens), out);
-        self.note(timer, message, || None, &answer);
+        let answer = self.answer_claimed(message, modern, (origin, listens), out);
+        self.record_request(timer, message, || None, &answer);
         answer
     }
 
     /// Records telemetry for a request that is answered without user code.
-    fn note(
+    fn record_request(
         &self,
-        timer: Timer,
+        timer: RequestTimer,
         (name, id, params): (&str, &RequestId, &Params<'_>),
         agreed: impl FnOnce() -> Option<ProtocolVersion>,
         answer: &Result<RequestOutcome<'_>, ErrorObject>,
@@ -155,7 +155,7 @@ impl Dispatcher {
                     None => agreed(),
                 },
                 meta: params.get(Member::Meta),
-                called: Called::Other,
+                called: CalledItem::Other,
             }
         });
     }
@@ -164,7 +164,7 @@ impl Dispatcher {
     #[cfg(feature = "http")]
     pub(crate) fn note_handshake(
         &self,
-        timer: Timer,
+        timer: RequestTimer,
         (id, params): (&RequestId, &Params<'_>),
         agreed: Result<ProtocolVersion, &ErrorObject>,
     ) {
@@ -174,14 +174,14 @@ impl Dispatcher {
             id,
             version: agreed.ok(),
             meta: params.get(Member::Meta),
-            called: Called::Other,
+            called: CalledItem::Other,
         });
     }
 
-    fn claimed<'m>(
+    fn answer_claimed<'m>(
         self: &Arc<Self>,
         (name, id, params): (&str, &RequestId, &'m Params<'m>),
-        modern: Modern<'m>,
+        modern: ModernMeta<'m>,
         (origin, listens): (&RequestOrigin, ListenScope<'_>),
         out: &mut Vec<u8>,
     ) -> Result<RequestOutcome<'m>, ErrorObject> {
@@ -191,7 +191,7 @@ impl Dispatcher {
             method: method.ok_or_else(|| errors::method_not_found(name))?,
             params,
             version: modern.version,
-            sender: Sender::Modern(modern),
+            sender: RequestSender::Modern(modern),
             caller: origin.caller.clone(),
         };
         modern::answer(self, request, (origin, listens), out)
@@ -216,7 +216,7 @@ impl Dispatcher {
                     wake: &|| Arc::clone(&channel.wake),
                 };
                 let scope = (&channel.origin, listens);
-                return self.claimed((name, id, params), modern, scope, out);
+                return self.answer_claimed((name, id, params), modern, scope, out);
             }
             Claim::None => {}
         }
@@ -225,7 +225,7 @@ impl Dispatcher {
                 return legacy::initialize(self, id, params, channel, out);
             }
             Some(Method::Ping) => {
-                legacy::pong(self, id, channel, out);
+                legacy::answer_ping(self, id, channel, out);
                 return Ok(RequestOutcome::Written);
             }
             Some(Method::Discover) if !channel.is_legacy => return Err(errors::missing_claim()),
@@ -244,7 +244,7 @@ impl Dispatcher {
             method: method.ok_or_else(|| errors::method_not_found(name))?,
             params,
             version: client.version,
-            sender: Sender::Legacy(client),
+            sender: RequestSender::Legacy(client),
             caller: channel.origin.caller.clone(),
         };
         legacy::answer(self, request, channel, out)

@@ -12,7 +12,7 @@ use crate::dispatch::admission::Admission;
 use crate::dispatch::notifications::Notifications;
 #[cfg(feature = "http")]
 use crate::dispatch::origin::RequestOrigin;
-use crate::dispatch::rates::Rates;
+use crate::dispatch::rates::RateLimits;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
 use crate::handler::middleware::Next;
@@ -33,7 +33,7 @@ pub(crate) struct Dispatcher {
     pub(super) settings: Settings,
     pub(super) registry: Arc<Registry>,
     pub(super) shared: Arc<ServerShared>,
-    pub(super) rates: Rates,
+    pub(super) rates: RateLimits,
     /// Permits for tools that block a thread.
     pub(super) blocking: CallPermits,
 }
@@ -83,7 +83,7 @@ impl Dispatcher {
         shared: Arc<ServerShared>,
     ) -> Arc<Self> {
         Arc::new(Self {
-            rates: Rates::new(settings.rate, &settings.limits),
+            rates: RateLimits::new(settings.rate, &settings.limits),
             blocking: CallPermits::new(settings.limits.calls.max_blocking),
             settings,
             registry,
@@ -224,7 +224,7 @@ impl Control for ServerShared {
     }
 
     fn edit(&self, edit: Edit) -> Result<bool, Error> {
-        let list = edit.list.kind();
+        let list = edit.list.list_kind();
         let registry = {
             let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(registry) = self.registry.get() else {

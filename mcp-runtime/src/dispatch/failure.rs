@@ -4,16 +4,16 @@ use std::fmt;
 
 use mcp_schema::explain::{Fault, describe};
 
-use crate::dispatch::finish::Finish;
-use crate::dispatch::target::Target;
+use crate::dispatch::finish::CallFinisher;
+use crate::dispatch::target::CallTarget;
 use crate::error::Causes;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{encode, errors};
 use crate::random;
-use crate::telemetry::{Ended, RefusalKind, refused};
+use crate::telemetry::{RecordedOutcome, RefusalKind, refused};
 
-impl Finish {
+impl CallFinisher {
     /// Writes a failure as a message for the model, an internal error whose cause is only logged, or a JSON-RPC error.
     pub(super) fn write_failure(
         &self,
@@ -28,10 +28,10 @@ impl Finish {
             HandlerErrorRepr::Busy(error) if self.target.tool().is_some() => error.message,
             HandlerErrorRepr::Protocol(error) | HandlerErrorRepr::Busy(error) => return Err(error),
             HandlerErrorRepr::Unwritable(cause) => {
-                return Err(self.internal("a result cannot be written as JSON", &cause));
+                return Err(self.log_internal_error("a result cannot be written as JSON", &cause));
             }
             HandlerErrorRepr::ResourceNotFound(text) => match &self.target {
-                Target::Read(read) => {
+                CallTarget::Read(read) => {
                     let mut error = errors::resource_not_found(self.version, &read.uri);
                     if let Some(text) = text {
                         error.message = text;
@@ -44,7 +44,7 @@ impl Finish {
             HandlerErrorRepr::Opaque(cause) => {
                 let reference = self.log("a handler failed", &Causes(&*cause));
                 if self.target.tool().is_none() {
-                    return Err(internal(&reference));
+                    return Err(internal_error(&reference));
                 }
                 format!("internal error (reference {reference})")
             }
@@ -77,25 +77,25 @@ impl Finish {
     }
 
     /// Logs a panic and returns the error for the client.
-    pub(super) fn panicked(&self, panic: &str) -> ErrorObject {
-        let reference = reference();
+    pub(super) fn panic_error(&self, panic: &str) -> ErrorObject {
+        let reference = random_reference();
         tracing::error!(
             reference,
             called = self.target.name(),
             panic,
             "a handler panicked"
         );
-        internal(&reference)
+        internal_error(&reference)
     }
 
     /// Logs a failure and returns the error for the client.
-    pub(super) fn internal(&self, what: &str, cause: &dyn fmt::Display) -> ErrorObject {
-        internal(&self.log(what, cause))
+    pub(super) fn log_internal_error(&self, what: &str, cause: &dyn fmt::Display) -> ErrorObject {
+        internal_error(&self.log(what, cause))
     }
 
     /// Logs a failure and returns the reference that identifies it in the log.
     fn log(&self, what: &str, cause: &dyn fmt::Display) -> String {
-        let reference = reference();
+        let reference = random_reference();
         tracing::error!(reference, called = self.target.name(), error = %cause, "{what}");
         reference
     }
@@ -119,13 +119,13 @@ impl Finish {
     /// Replaces the response of `size` bytes that begins at `start` if it is too large. Returns the call's new outcome,
     /// or `None` if the outcome is unchanged because the response is an error or within the limit.
     #[cold]
-    pub(super) fn shorten(
+    pub(super) fn replace_if_too_large(
         &self,
         size: usize,
         error: &mut Option<ErrorObject>,
         out: &mut Vec<u8>,
         start: usize,
-    ) -> Option<Ended> {
+    ) -> Option<RecordedOutcome> {
         let limit = match error {
             Some(_) => self.dispatcher.limits().calls.max_result_bytes,
             None => self.max_output,
@@ -133,7 +133,7 @@ impl Finish {
         if size <= limit {
             return None;
         }
-        self.sight.within(|| {
+        self.recording.within(|| {
             tracing::warn!(
                 called = self.target.name(),
                 size,
@@ -152,21 +152,21 @@ impl Finish {
         // result.
         let text = format!("the result is larger than {limit} bytes, so ask for less");
         Some(if self.target.tool().is_some() {
-            encode::handler_error(out, self.reply(), text);
-            Ended::ToolError
+            encode::handler_error(out, self.response_context(), text);
+            RecordedOutcome::ToolError
         } else {
             encode::error(out, Some(&self.id), &ErrorObject::internal(text));
-            Ended::Error(ErrorObject::INTERNAL_ERROR)
+            RecordedOutcome::Error(ErrorObject::INTERNAL_ERROR)
         })
     }
 }
 
-fn internal(reference: &str) -> ErrorObject {
+fn internal_error(reference: &str) -> ErrorObject {
     ErrorObject::internal("internal error").with_data(serde_json::json!({ "reference": reference }))
 }
 
 /// Creates a random reference that identifies one failure in the log.
-fn reference() -> String {
+fn random_reference() -> String {
     let mut bytes = [0; 8];
     match random::fill(&mut bytes) {
         Ok(()) => format!("{:016x}", u64::from_ne_bytes(bytes)),

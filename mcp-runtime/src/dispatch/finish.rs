@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::call::run;
-use crate::dispatch::located::located;
+use crate::dispatch::call::run_user_code;
+use crate::dispatch::located::with_location;
 use crate::dispatch::rounds::RoundEnd;
 use crate::dispatch::seal::{self, Binding};
-use crate::dispatch::target::Target;
+use crate::dispatch::target::CallTarget;
 use crate::handler::call::{CallOutput, Output};
 use crate::handler::completion::rank;
 use crate::handler::definition::Kind;
@@ -19,17 +19,17 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, ResponseContext};
 use crate::protocol::shape::structured::OutputRoot;
-use crate::registry::{Details, Outputs};
-use crate::telemetry::{Ended, Sight};
+use crate::registry::{Details, OutputChecker};
+use crate::telemetry::{RecordedOutcome, RequestRecording};
 use crate::types::{CallToolResult, Tool};
 
 /// Everything needed to write the response once a call has finished.
-pub(super) struct Finish {
+pub(super) struct CallFinisher {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) id: RequestId,
     pub(super) version: ProtocolVersion,
-    pub(super) target: Target,
-    pub(super) sight: Sight,
+    pub(super) target: CallTarget,
+    pub(super) recording: RequestRecording,
     pub(super) caller: Caller,
     /// Maximum size of the response in bytes.
     pub(super) max_output: usize,
@@ -45,21 +45,21 @@ pub(super) enum CallOutcome {
 }
 
 /// A finished call whose response is ready to be written.
-pub(crate) struct Finished {
-    finish: Finish,
+pub(crate) struct FinishedCall {
+    finish: CallFinisher,
     outcome: CallOutcome,
 }
 
-impl Finish {
-    pub(super) fn with(self, outcome: CallOutcome) -> Finished {
-        Finished {
+impl CallFinisher {
+    pub(super) fn with_outcome(self, outcome: CallOutcome) -> FinishedCall {
+        FinishedCall {
             finish: self,
             outcome,
         }
     }
 }
 
-impl Finished {
+impl FinishedCall {
     /// Appends the response as a single message. If the response is an error, returns that error for transports that
     /// also report it in another way.
     pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<ErrorObject> {
@@ -70,17 +70,17 @@ impl Finished {
         } = self;
         let mut ended = outcome.ended();
         let is_question = matches!(outcome, CallOutcome::Input(_));
-        let write = || run(None, || finish.write_clean(outcome, out));
-        let mut error = match finish.sight.within(write) {
+        let write = || run_user_code(None, || finish.write_clean(outcome, out));
+        let mut error = match finish.recording.within(write) {
             Ok(written) => written.err(),
             Err(panic) => {
-                ended = Ended::Panicked;
-                Some(finish.panicked(&panic))
+                ended = RecordedOutcome::Panicked;
+                Some(finish.panic_error(&panic))
             }
         };
         if let Some(error) = &mut error {
             out.truncate(start);
-            finish.sight.within(|| finish.translate(error));
+            finish.recording.within(|| finish.translate(error));
             encode::error(out, Some(&finish.id), error);
             ended = ended.with_error(error.code);
         }
@@ -89,30 +89,32 @@ impl Finished {
         // applies to questions.
         if size > finish.max_output && !is_question {
             ended = finish
-                .shorten(size, &mut error, out, start)
+                .replace_if_too_large(size, &mut error, out, start)
                 .unwrap_or(ended);
         }
-        finish.sight.end(ended);
+        finish.recording.end(ended);
         error
     }
 }
 
 impl CallOutcome {
     /// Returns how the request ends, assuming that it is answered with a result.
-    fn ended(&self) -> Ended {
+    fn ended(&self) -> RecordedOutcome {
         match self {
-            Self::Output(Ok(CallOutput::Tool(result))) if result.is_error => Ended::ToolError,
-            Self::Output(Ok(_)) => Ended::Answered,
-            Self::Output(Err(_)) => Ended::ToolError,
-            Self::Panicked(_) => Ended::Panicked,
-            Self::TimedOut(_) => Ended::TimedOut,
-            Self::Input(_) => Ended::InputRequired,
+            Self::Output(Ok(CallOutput::Tool(result))) if result.is_error => {
+                RecordedOutcome::ToolError
+            }
+            Self::Output(Ok(_)) => RecordedOutcome::Answered,
+            Self::Output(Err(_)) => RecordedOutcome::ToolError,
+            Self::Panicked(_) => RecordedOutcome::Panicked,
+            Self::TimedOut(_) => RecordedOutcome::TimedOut,
+            Self::Input(_) => RecordedOutcome::InputRequired,
         }
     }
 }
 
-impl Finish {
-    pub(super) fn reply(&self) -> ResponseContext<'_> {
+impl CallFinisher {
+    pub(super) fn response_context(&self) -> ResponseContext<'_> {
         ResponseContext {
             id: &self.id,
             version: self.version,
@@ -125,9 +127,9 @@ impl Finish {
         self.write(outcome, out).map_err(|mut error| {
             let cleaned = self
                 .sanitizer()
-                .map(|sanitizer| sanitizer.error(&mut error));
+                .map(|sanitizer| sanitizer.clean_error(&mut error));
             match cleaned {
-                Some(Err(cause)) => self.internal("an error cannot be sanitized", &cause),
+                Some(Err(cause)) => self.log_internal_error("an error cannot be sanitized", &cause),
                 _ => error,
             }
         })
@@ -141,18 +143,19 @@ impl Finish {
     fn write_tool(
         &self,
         result: &mut CallToolResult,
-        (tool, outputs): (&Tool, &Outputs),
+        (tool, outputs): (&Tool, &OutputChecker),
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
         let settings = &self.dispatcher.settings;
         if let Some(sanitizer) = &settings.sanitizer {
-            let cleaned = sanitizer.tool(result);
-            cleaned.map_err(|cause| self.internal("a result cannot be sanitized", &cause))?;
+            let cleaned = sanitizer.clean_tool_result(result);
+            cleaned
+                .map_err(|cause| self.log_internal_error("a result cannot be sanitized", &cause))?;
         }
         if tool.output_schema.is_some() && settings.check_outputs {
             self.check_output(result, tool, outputs)?;
         }
-        encode::tool_result(out, self.reply(), result, outputs.root);
+        encode::tool_result(out, self.response_context(), result, outputs.root);
         Ok(())
     }
 
@@ -161,7 +164,7 @@ impl Finish {
         &self,
         result: &CallToolResult,
         tool: &Tool,
-        outputs: &Outputs,
+        outputs: &OutputChecker,
     ) -> Result<(), ErrorObject> {
         let settings = &self.dispatcher.settings;
         let was_touched = settings.sanitizer.is_some() || !settings.around.is_handler();
@@ -169,7 +172,7 @@ impl Finish {
             None => Ok(()),
             Some(problem) => {
                 let what = "a result does not match the output schema of its tool";
-                Err(self.internal(what, &problem))
+                Err(self.log_internal_error(what, &problem))
             }
         }
     }
@@ -181,10 +184,16 @@ impl Finish {
     ) -> Result<(), ErrorObject> {
         let mut result = CallToolResult::error(text);
         if let Some(sanitizer) = self.sanitizer() {
-            let cleaned = sanitizer.tool(&mut result);
-            cleaned.map_err(|cause| self.internal("a result cannot be sanitized", &cause))?;
+            let cleaned = sanitizer.clean_tool_result(&mut result);
+            cleaned
+                .map_err(|cause| self.log_internal_error("a result cannot be sanitized", &cause))?;
         }
-        encode::tool_result(out, self.reply(), &mut result, OutputRoot::Objects);
+        encode::tool_result(
+            out,
+            self.response_context(),
+            &mut result,
+            OutputRoot::Objects,
+        );
         Ok(())
     }
 
@@ -198,8 +207,8 @@ impl Finish {
         match outcome {
             CallOutcome::Output(Ok(success)) => self.write_success(success, out),
             CallOutcome::Output(Err(error)) => self.write_failure(error, out),
-            CallOutcome::Panicked(panic) => Err(self.panicked(&panic)),
-            CallOutcome::Input(end) => self.write_input(&end, out),
+            CallOutcome::Panicked(panic) => Err(self.panic_error(&panic)),
+            CallOutcome::Input(end) => self.write_input_required(&end, out),
             CallOutcome::TimedOut(limit) => {
                 tracing::warn!(
                     called = self.target.name(),
@@ -217,7 +226,7 @@ impl Finish {
     }
 
     /// Writes the open questions, along with the sealed journal of the call.
-    fn write_input(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write_input_required(&self, end: &RoundEnd, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         let limits = self.dispatcher.limits();
         if end.journal.round > limits.elicitation.max_rounds {
             let max = limits.elicitation.max_rounds;
@@ -242,13 +251,13 @@ impl Finish {
         }
         let asked = end.open.iter();
         let asked = asked.map(|open| (open.identity.key.as_str(), open.method, &open.params));
-        encode::input_required(out, self.reply(), asked, &state);
+        encode::input_required(out, self.response_context(), asked, &state);
         Ok(())
     }
 
     /// Returns the binding for this call's state.
     pub(super) fn binding<'a>(&'a self, arguments: &'a str) -> Binding<'a> {
-        let (method, name) = match self.target.named() {
+        let (method, name) = match self.target.kind_and_name() {
             Some((Kind::Tool, name)) => ("tools/call", &**name),
             Some((Kind::Prompt, name)) => ("prompts/get", &**name),
             Some((Kind::Resource | Kind::ResourceTemplate, uri)) => ("resources/read", &**uri),
@@ -265,32 +274,34 @@ impl Finish {
 
     fn write_success(&self, success: CallOutput, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match (success, &self.target) {
-            (CallOutput::Prompt(mut result), Target::Named(callable))
+            (CallOutput::Prompt(mut result), CallTarget::Named(callable))
                 if let Details::Prompt(prompt) = &callable.details =>
             {
                 result.description = result.description.or_else(|| prompt.description.clone());
                 if let Some(sanitizer) = self.sanitizer() {
-                    sanitizer.prompt(&mut result);
+                    sanitizer.clean_prompt_result(&mut result);
                 }
-                encode::prompt_result(out, self.reply(), result);
+                encode::prompt_result(out, self.response_context(), result);
             }
-            (CallOutput::Resource(result), Target::Read(read)) => {
+            (CallOutput::Resource(result), CallTarget::Read(read)) => {
                 let callable = &read.callable;
-                let mut result = located(result, &read.uri, callable.mime_type());
+                let mut result = with_location(result, &read.uri, callable.mime_type());
                 if let Some(sanitizer) = self.sanitizer() {
-                    sanitizer.resource(&mut result);
+                    sanitizer.clean_resource_result(&mut result);
                 }
-                encode::resource_result(out, self.reply(), result, callable.cache);
+                encode::resource_result(out, self.response_context(), result, callable.cache);
             }
-            (CallOutput::Completion(candidates), Target::Completion(completion)) => {
+            (CallOutput::Completion(candidates), CallTarget::Completion(completion)) => {
                 let ranked = rank(&completion.partial, candidates);
-                encode::completion(out, self.reply(), &ranked);
+                encode::completion(out, self.response_context(), &ranked);
             }
-            (CallOutput::List(members), Target::List(list)) => {
-                encode::list(out, self.reply(), &members, list.cache);
+            (CallOutput::List(members), CallTarget::List(list)) => {
+                encode::list(out, self.response_context(), &members, list.cache);
             }
             _ => {
-                return Err(self.internal("a call failed", &"the result is of another kind"));
+                return Err(
+                    self.log_internal_error("a call failed", &"the result is of another kind")
+                );
             }
         }
         Ok(())

@@ -38,7 +38,7 @@ pub(super) struct Journal {
 struct RecordedAnswer(Option<String>, Box<RawValue>);
 
 /// The answers in a request, by key. Each can be any JSON value.
-pub(super) type Responses = BTreeMap<String, Box<RawValue>>;
+pub(super) type InputResponses = BTreeMap<String, Box<RawValue>>;
 
 impl Journal {
     /// Parses an unsealed journal.
@@ -52,22 +52,27 @@ impl Journal {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    pub(super) fn call(&self) -> Option<CallId> {
+    pub(super) fn call_id(&self) -> Option<CallId> {
         self.call.map(CallId)
     }
 
     /// Moves all answers to the questions of the last round into the journal, whether or not they are still needed.
     /// Leaves other answers in `responses`.
-    pub(super) fn enter(&mut self, responses: &mut Responses) {
+    pub(super) fn add_answers(&mut self, responses: &mut InputResponses) {
         for (key, digest) in std::mem::take(&mut self.open) {
             if let Some(response) = responses.remove(&key) {
-                self.take(key, digest, response);
+                self.add_answer(key, digest, response);
             }
         }
     }
 
     /// Adds one answer without checking it. The answer is validated when its question is asked.
-    pub(super) fn take(&mut self, key: String, digest: Option<String>, response: Box<RawValue>) {
+    pub(super) fn add_answer(
+        &mut self,
+        key: String,
+        digest: Option<String>,
+        response: Box<RawValue>,
+    ) {
         self.answers.insert(key, RecordedAnswer(digest, response));
     }
 
@@ -93,12 +98,12 @@ impl Journal {
     }
 
     /// Returns the result of the `once` call with this name.
-    pub(super) fn done(&self, name: &str) -> Option<&str> {
+    pub(super) fn once_result(&self, name: &str) -> Option<&str> {
         self.done.get(name).map(|result| result.get())
     }
 
     /// Stores the result of the `once` call with this name as JSON.
-    pub(super) fn set_done(&mut self, name: &str, result: &str) {
+    pub(super) fn set_once_result(&mut self, name: &str, result: &str) {
         if let Ok(result) = RawValue::from_string(result.to_owned()) {
             self.done.insert(name.to_owned(), result);
         }
@@ -132,7 +137,7 @@ mod tests {
         }
     }
 
-    fn responses(json: &str) -> Responses {
+    fn responses(json: &str) -> InputResponses {
         serde_json::from_str(json).unwrap()
     }
 
@@ -147,13 +152,16 @@ mod tests {
         journal.end_round(CallId([7; 16]), asked.iter());
         let mut journal = Journal::read(&journal.write()).unwrap();
         let mut given = responses(r#"{"a":{"x":1},"b":{"y":2},"c":12345,"other":{}}"#);
-        journal.enter(&mut given);
+        journal.add_answers(&mut given);
         assert_eq!(given.keys().collect::<Vec<_>>(), ["other"]);
         assert_eq!(journal.answer(&asked[0]), Some(r#"{"x":1}"#));
         assert_eq!(journal.answer(&asked[1]), Some(r#"{"y":2}"#));
         assert_eq!(journal.answer(&asked[2]), Some("12345"));
         assert_eq!(journal.answer(&identity("b", "changed", true)), None);
-        assert_eq!((journal.round, journal.call()), (1, Some(CallId([7; 16]))));
+        assert_eq!(
+            (journal.round, journal.call_id()),
+            (1, Some(CallId([7; 16])))
+        );
     }
 
     #[test]
@@ -163,7 +171,7 @@ mod tests {
         for again in [true, false] {
             journal.end_round(CallId([7; 16]), asked.iter());
             journal = Journal::read(&journal.write()).unwrap();
-            journal.enter(&mut responses(r#"{"a":{}}"#));
+            journal.add_answers(&mut responses(r#"{"a":{}}"#));
             assert_eq!(journal.reject("a", 2), again);
             assert_eq!(journal.answer(&asked[0]).is_none(), again);
         }
@@ -176,15 +184,15 @@ mod tests {
     #[test]
     fn what_is_remembered_survives_the_journey() {
         let mut journal = Journal::default();
-        journal.set_done("charge", "[1,2]");
-        journal.take(
+        journal.set_once_result("charge", "[1,2]");
+        journal.add_answer(
             "a".into(),
             None,
             RawValue::from_string("{}".into()).unwrap(),
         );
         journal.end_round(CallId([1; 16]), [].iter());
         let journal = Journal::read(&journal.write()).unwrap();
-        assert_eq!(journal.done("charge"), Some("[1,2]"));
+        assert_eq!(journal.once_result("charge"), Some("[1,2]"));
         assert_eq!(journal.answer(&identity("a", "", false)), Some("{}"));
         assert_eq!(Journal::read(b"{}x").map(|journal| journal.round), None);
     }

@@ -10,7 +10,7 @@ use crate::dispatch::channel::ChannelMemory;
 use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::request::Request;
 use crate::jsonrpc::{ErrorObject, Member, Params, RequestId};
-use crate::protocol::encode::{self, Filter, ResponseContext};
+use crate::protocol::encode::{self, ListenFilter, ResponseContext};
 use crate::protocol::negotiation::InitializeParams;
 use crate::protocol::{Method, ProtocolVersion, errors};
 use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, ServerCapabilities};
@@ -27,7 +27,7 @@ pub(super) fn initialize<'m>(
         return Err(errors::already_initialized());
     }
     let (params, offered) = dispatcher.shake_hands(id, params, true, out)?;
-    channel.begin(params, offered);
+    channel.store_handshake(params, offered);
     Ok(RequestOutcome::Written)
 }
 
@@ -43,7 +43,7 @@ impl Dispatcher {
         params: &Params<'_>,
         lasting: bool,
         out: &mut Vec<u8>,
-    ) -> Result<(InitializeParams, Filter), ErrorObject> {
+    ) -> Result<(InitializeParams, ListenFilter), ErrorObject> {
         let params = InitializeParams::read(params)?;
         let mut offered = self.capabilities(&self.registry.snapshot());
         if !lasting {
@@ -56,7 +56,7 @@ impl Dispatcher {
         };
         let instructions = self.settings.instructions.as_deref();
         encode::initialize(out, reply, &offered, instructions);
-        let lists = Filter {
+        let lists = ListenFilter {
             tools: offered.tools.is_some_and(|list| list.list_changed),
             prompts: offered.prompts.is_some_and(|list| list.list_changed),
             resources: offered.resources.is_some_and(|list| list.list_changed),
@@ -76,7 +76,7 @@ fn without_memory(mut offered: ServerCapabilities) -> ServerCapabilities {
 }
 
 /// Answers a ping, which may arrive at any time.
-pub(super) fn pong(
+pub(super) fn answer_ping(
     dispatcher: &Dispatcher,
     id: &RequestId,
     channel: &ChannelMemory,
@@ -101,7 +101,7 @@ pub(super) fn answer<'m>(
     out: &mut Vec<u8>,
 ) -> Result<RequestOutcome<'m>, ErrorObject> {
     let change = match request.method {
-        Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => follow,
+        Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => subscribe_or_unsubscribe,
         Method::LoggingSetLevel => set_level,
         _ => return dispatcher.answer_common(request, &channel.origin, out),
     };
@@ -111,11 +111,11 @@ pub(super) fn answer<'m>(
         return Err(errors::method_not_found(request.method.as_str()));
     }
     change(dispatcher, &request, channel)?;
-    encode::empty(out, dispatcher.reply(&request));
+    encode::empty(out, dispatcher.response_context(&request));
     Ok(RequestOutcome::Written)
 }
 
-fn follow(
+fn subscribe_or_unsubscribe(
     dispatcher: &Dispatcher,
     request: &Request<'_>,
     channel: &ChannelMemory,
@@ -126,7 +126,7 @@ fn follow(
         return Err(errors::not_initialized());
     };
     if request.method == Method::ResourcesUnsubscribe {
-        legacy.mailbox.unfollow(&uri);
+        legacy.mailbox.unsubscribe(&uri);
         return Ok(());
     }
     let snapshot = dispatcher.registry.snapshot();
@@ -134,7 +134,7 @@ fn follow(
     // nonexistent one.
     if snapshot.is_filtered(Capability::Resources) {
         let view = snapshot.seen_by(&request.caller);
-        view.read(&uri, request.version)?;
+        view.resource_at(&uri, request.version)?;
     }
     if !legacy
         .mailbox

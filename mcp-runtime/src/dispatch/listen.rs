@@ -10,7 +10,7 @@ use crate::protocol::encode::{self, Identity, ResponseContext};
 use crate::telemetry::GaugeGuard;
 
 /// An open `subscriptions/listen` request.
-pub(crate) struct Listen {
+pub(crate) struct ListenRequest {
     pub(super) id: RequestId,
     pub(super) mailbox: Arc<Mailbox>,
     /// Counts the subscription in telemetry while it exists.
@@ -20,11 +20,11 @@ pub(crate) struct Listen {
 /// The listen requests that are already open, and the function that creates the waker for a new one.
 #[derive(Clone, Copy)]
 pub(super) struct ListenScope<'c> {
-    pub(super) open: &'c [Listen],
+    pub(super) open: &'c [ListenRequest],
     pub(super) wake: &'c dyn Fn() -> Wake,
 }
 
-impl Listen {
+impl ListenRequest {
     /// Writes the changes that this caller may see, one per line, until `out` holds `room` bytes. Returns `true` if
     /// none are left.
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize, caller: &Caller) -> bool {

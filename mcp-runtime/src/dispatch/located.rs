@@ -6,7 +6,7 @@ use crate::types::ReadResourceResult;
 
 /// Fills in the URI and media type of contents that lack them. The definition's media type takes precedence over the
 /// result's.
-pub(super) fn located(
+pub(super) fn with_location(
     mut result: ReadResourceResult,
     uri: &str,
     mime_type: Option<&str>,
@@ -37,7 +37,7 @@ mod tests {
             ResourceContents::text("", "a"),
             ResourceContents::text("b://b", "b").with_mime_type("x/y"),
         ];
-        let result = located(result, "a://a", Some("text/plain"));
+        let result = with_location(result, "a://a", Some("text/plain"));
         let seen: Vec<_> = result
             .contents
             .iter()
@@ -56,7 +56,7 @@ mod tests {
             (Some("application/geo+json"), "application/geo+json"),
         ] {
             let result = Json([1]).into_resource_result().unwrap();
-            let result = located(result, "a://a", definition);
+            let result = with_location(result, "a://a", definition);
             assert_eq!(result.contents[0].mime_type.as_deref(), Some(expected));
         }
     }

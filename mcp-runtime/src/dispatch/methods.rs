@@ -11,16 +11,16 @@ use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
-use crate::dispatch::target::{CompletionTarget, ListTarget, ReadTarget, Target};
+use crate::dispatch::target::{CallTarget, CompletionTarget, ListTarget, ReadTarget};
 use crate::handler::definition::ClientFeature;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
 use crate::protocol::{Method, MethodCapability, errors, negotiation};
-use crate::registry::{ListPage, Snapshot, View};
+use crate::registry::{CallerView, ListPage, Snapshot};
 use crate::types::{CacheScope, CompletionReference};
 
 impl Dispatcher {
-    pub(super) fn reply<'a>(&'a self, request: &'a Request<'_>) -> ResponseContext<'a> {
+    pub(super) fn response_context<'a>(&'a self, request: &'a Request<'_>) -> ResponseContext<'a> {
         ResponseContext {
             id: &request.id,
             version: request.version,
@@ -48,36 +48,37 @@ impl Dispatcher {
                     _ => view.prompt(&name)?,
                 };
                 let arguments = request.arguments()?;
-                if let Some(refusal) = lacking(&request, &callable.requires) {
+                if let Some(refusal) = missing_capabilities(&request, &callable.requires) {
                     return refusal.answer(self, &request, out);
                 }
-                (Target::Named(Arc::clone(callable)), arguments.into())
+                (CallTarget::Named(Arc::clone(callable)), arguments.into())
             }
             Method::ResourcesRead => {
                 let uri = request.string(Member::Uri, self.limits().message.max_uri_bytes)?;
-                let (callable, arguments) = view.read(&uri, request.version)?;
+                let (callable, arguments) = view.resource_at(&uri, request.version)?;
                 let read = ReadTarget {
                     callable: Arc::clone(callable),
                     uri: uri.into(),
                 };
-                (Target::Read(Arc::new(read)), arguments)
+                (CallTarget::Read(Arc::new(read)), arguments)
             }
-            Method::CompletionComplete => self.completion(&request, view)?,
+            Method::CompletionComplete => self.completion_target(&request, view)?,
             method => {
                 let (list, mut cache) = self
-                    .list(method)
+                    .list_of_method(method)
                     .ok_or_else(|| errors::method_not_found(method.as_str()))?;
                 if snapshot.is_filtered(list) {
                     cache.scope = CacheScope::Private;
                 }
-                match self.page(&request, list, view)? {
+                match self.list_page(&request, list, view)? {
                     ListPage::Ready(members) => {
-                        let gap = encode::list_around(out, self.reply(&request), cache);
+                        let gap =
+                            encode::list_with_gap(out, self.response_context(&request), cache);
                         return Ok(RequestOutcome::Around(gap, members));
                     }
                     ListPage::Listing(page) => {
                         let list = ListTarget { page, cache };
-                        (Target::List(Arc::new(list)), "{}".into())
+                        (CallTarget::List(Arc::new(list)), "{}".into())
                     }
                 }
             }
@@ -107,7 +108,7 @@ impl Dispatcher {
         }
     }
 
-    fn list(&self, method: Method) -> Option<(Capability, CacheHint)> {
+    fn list_of_method(&self, method: Method) -> Option<(Capability, CacheHint)> {
         let cache = &self.settings.cache;
         match method {
             Method::ToolsList => Some((Capability::Tools, cache.tools)),
@@ -118,11 +119,11 @@ impl Dispatcher {
         }
     }
 
-    fn page(
+    fn list_page(
         &self,
         request: &Request<'_>,
         list: Capability,
-        view: View<'_>,
+        view: CallerView<'_>,
     ) -> Result<ListPage, ErrorObject> {
         let cursor = request
             .params
@@ -138,13 +139,13 @@ impl Dispatcher {
             .map_err(|_| errors::invalid_cursor())
     }
 
-    fn completion<'m>(
+    fn completion_target<'m>(
         &self,
         request: &Request<'m>,
-        view: View<'_>,
-    ) -> Result<(Target, Cow<'m, str>), ErrorObject> {
-        let reference = member::<CompletionReference>(request, Member::Ref)?;
-        let argument = member::<CompletionArgument>(request, Member::Argument)?;
+        view: CallerView<'_>,
+    ) -> Result<(CallTarget, Cow<'m, str>), ErrorObject> {
+        let reference = parse_member::<CompletionReference>(request, Member::Ref)?;
+        let argument = parse_member::<CompletionArgument>(request, Member::Argument)?;
         if argument.value.len() > self.limits().calls.max_completion_bytes {
             let max = self.limits().calls.max_completion_bytes;
             return Err(ErrorObject::invalid_params(format!(
@@ -154,7 +155,7 @@ impl Dispatcher {
         let completer = view.completer(&reference, &argument.name)?;
         let earlier = match request.params.get(Member::Context) {
             None => None,
-            Some(_) => member::<Earlier>(request, Member::Context)?.arguments,
+            Some(_) => parse_member::<CompletionContext>(request, Member::Context)?.arguments,
         };
         let target = CompletionTarget {
             completer,
@@ -163,23 +164,27 @@ impl Dispatcher {
             partial: argument.value,
         };
         let arguments = target.arguments(earlier.as_ref().map(|earlier| earlier.get()));
-        Ok((Target::Completion(Arc::new(target)), arguments.into()))
+        Ok((CallTarget::Completion(Arc::new(target)), arguments.into()))
     }
 }
 
 /// Returns the capabilities that a tool requires but the client lacks.
-fn lacking(request: &Request<'_>, requires: &[ClientFeature]) -> Option<Lacking> {
+fn missing_capabilities(
+    request: &Request<'_>,
+    requires: &[ClientFeature],
+) -> Option<MissingCapabilities> {
     if requires.is_empty() {
         return None;
     }
     let capabilities = request.sender.capabilities();
-    negotiation::missing_capabilities(&capabilities, requires, request.version).map(Lacking)
+    negotiation::missing_capabilities(&capabilities, requires, request.version)
+        .map(MissingCapabilities)
 }
 
 /// Capabilities that a client lacks, in the form of a JSON capabilities object.
-struct Lacking(serde_json::Value);
+struct MissingCapabilities(serde_json::Value);
 
-impl Lacking {
+impl MissingCapabilities {
     /// Answers with an error in modern protocol versions and with a message for the model in legacy ones.
     fn answer<'m>(
         self,
@@ -191,7 +196,7 @@ impl Lacking {
         if request.version.reports_missing_capabilities_as_errors() {
             return Err(error);
         }
-        encode::handler_error(out, dispatcher.reply(request), error.message);
+        encode::handler_error(out, dispatcher.response_context(request), error.message);
         Ok(RequestOutcome::Written)
     }
 }
@@ -203,13 +208,13 @@ struct CompletionArgument {
 }
 
 #[derive(Deserialize)]
-struct Earlier {
+struct CompletionContext {
     #[serde(default)]
     arguments: Option<Box<serde_json::value::RawValue>>,
 }
 
 /// Parses a member that must be a JSON object representing a `T`.
-fn member<T: serde::de::DeserializeOwned>(
+fn parse_member<T: serde::de::DeserializeOwned>(
     request: &Request<'_>,
     member: Member,
 ) -> Result<T, ErrorObject> {
@@ -219,5 +224,5 @@ fn member<T: serde::de::DeserializeOwned>(
         .get(member)
         .filter(|json| json.starts_with('{'));
     let json = json.ok_or_else(|| errors::invalid_member(name, "an object"))?;
-    serde_json::from_str(json).map_err(|error| errors::invalid(name, &error))
+    serde_json::from_str(json).map_err(|error| errors::unparsable_member(name, &error))
 }

@@ -35,20 +35,20 @@ mod target;
 mod wrapped;
 
 pub(crate) use admission::Admission;
-pub(crate) use call::{CallProgress, Finished, RunningCall};
+pub(crate) use call::{CallProgress, FinishedCall, RunningCall};
 pub(crate) use channel::ChannelMemory;
 pub(crate) use decide::Decision;
 #[cfg(feature = "http")]
 pub(crate) use decide::RequestOutcome;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, ServerShared, Settings};
 #[cfg(feature = "http")]
-pub(crate) use listen::Listen;
+pub(crate) use listen::ListenRequest;
 #[cfg(feature = "http")]
-pub(crate) use notifications::Version;
+pub(crate) use notifications::ListVersion;
 pub(crate) use notifications::Wake;
 #[cfg(feature = "http")]
 pub(crate) use origin::{ChannelId, RequestOrigin};
 pub(crate) use prepared::PreparedCall;
 #[cfg(feature = "http")]
-pub(crate) use resumed::{Agreed, SessionMemory};
+pub(crate) use resumed::{HandshakeOutcome, SessionMemory};
 pub(crate) use stream::Sink;

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use crate::context::Capability;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::RequestOutcome;
-use crate::dispatch::listen::{Listen, ListenScope};
+use crate::dispatch::listen::{ListenRequest, ListenScope};
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::request::Request;
 use crate::jsonrpc::{ErrorObject, Member};
-use crate::protocol::encode::{self, Filter};
+use crate::protocol::encode::{self, ListenFilter};
 use crate::protocol::{Method, errors};
 use crate::telemetry::GaugeGuard;
 
@@ -30,7 +30,7 @@ pub(super) fn answer<'m>(
             let cache = dispatcher.settings.cache.discover;
             encode::discover(
                 out,
-                dispatcher.reply(&request),
+                dispatcher.response_context(&request),
                 &offered,
                 instructions,
                 cache,
@@ -46,7 +46,7 @@ pub(super) fn answer<'m>(
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
-struct Wanted {
+struct RequestedNotifications {
     tools_list_changed: Option<bool>,
     prompts_list_changed: Option<bool>,
     resources_list_changed: Option<bool>,
@@ -72,8 +72,8 @@ fn listen<'m>(
         .filter(|text| text.starts_with('{'));
     let wanted =
         wanted.ok_or_else(|| ErrorObject::invalid_params("`notifications` must be an object"))?;
-    let wanted: Wanted =
-        serde_json::from_str(wanted).map_err(|error| errors::invalid("notifications", &error))?;
+    let wanted: RequestedNotifications = serde_json::from_str(wanted)
+        .map_err(|error| errors::unparsable_member("notifications", &error))?;
     let mut uris: BTreeSet<&str> = wanted
         .resource_subscriptions
         .iter()
@@ -83,7 +83,7 @@ fn listen<'m>(
     let followed: usize = listens
         .open
         .iter()
-        .map(|listen| listen.mailbox.followed())
+        .map(|listen| listen.mailbox.subscription_count())
         .sum();
     if followed.saturating_add(uris.len()) > limits.streams.max_subscriptions {
         let most = limits.streams.max_subscriptions;
@@ -109,9 +109,9 @@ fn listen<'m>(
     // If the visibility of resources depends on the caller, a caller can subscribe only to resources that it may read.
     if snapshot.is_filtered(Capability::Resources) {
         let view = snapshot.seen_by(&request.caller);
-        uris.retain(|uri| view.read(uri, request.version).is_ok());
+        uris.retain(|uri| view.resource_at(uri, request.version).is_ok());
     }
-    let filter = Filter {
+    let filter = ListenFilter {
         tools: wanted.tools_list_changed == Some(true) && offered.tools.is_some(),
         prompts: wanted.prompts_list_changed == Some(true) && offered.prompts.is_some(),
         resources: wanted.resources_list_changed == Some(true) && offered.resources.is_some(),
@@ -122,7 +122,7 @@ fn listen<'m>(
     };
     encode::acknowledged(out, &filter, &request.id);
     let notifications = dispatcher.notifications();
-    Ok(RequestOutcome::Listening(Listen {
+    Ok(RequestOutcome::Listening(ListenRequest {
         id: request.id.clone(),
         mailbox: notifications.listen(filter, (listens.wake)()),
         _open: GaugeGuard::subscription(),

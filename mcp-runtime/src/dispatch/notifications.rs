@@ -10,14 +10,14 @@ mod versions;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 #[cfg(feature = "http")]
-pub(crate) use versions::Version;
+pub(crate) use versions::ListVersion;
 #[cfg(feature = "http")]
-use versions::Versions;
+use versions::ListVersions;
 
 use crate::context::{Caller, ChangeNotification};
 use crate::handler::audience::Audience;
 use crate::jsonrpc::RequestId;
-use crate::protocol::encode::{self, Filter, ListKind};
+use crate::protocol::encode::{self, ListKind, ListenFilter};
 
 /// Called when a message other than a response is ready to be sent. It must not block, and may be called from any
 /// thread.
@@ -34,12 +34,12 @@ pub(crate) struct Notifications {
     mailboxes: Mutex<Vec<Weak<Mailbox>>>,
     /// The changes so far, used when sessions are resumed.
     #[cfg(feature = "http")]
-    versions: Mutex<Versions>,
+    versions: Mutex<ListVersions>,
 }
 
 impl Notifications {
     /// Adds a listener. It is notified of changes until it is dropped.
-    pub(crate) fn listen(&self, filter: Filter, wake: Wake) -> Arc<Mailbox> {
+    pub(crate) fn listen(&self, filter: ListenFilter, wake: Wake) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox {
             state: Mutex::new(MailboxState {
                 filter,
@@ -65,7 +65,12 @@ impl Notifications {
 
     /// Adds a listener that has seen all changes up to `seen`. It is notified of lists that have changed since then.
     #[cfg(feature = "http")]
-    pub(super) fn listen_again(&self, filter: Filter, wake: Wake, seen: Version) -> Arc<Mailbox> {
+    pub(super) fn listen_again(
+        &self,
+        filter: ListenFilter,
+        wake: Wake,
+        seen: ListVersion,
+    ) -> Arc<Mailbox> {
         let mailbox = self.listen(filter, wake);
         let audiences = self.versions().since(seen);
         for (list, audience) in LISTS.into_iter().zip(audiences) {
@@ -76,12 +81,12 @@ impl Notifications {
 
     /// Returns the current version of the lists, for a new listener.
     #[cfg(feature = "http")]
-    pub(super) fn version(&self) -> Version {
+    pub(super) fn list_version(&self) -> ListVersion {
         self.versions().now()
     }
 
     #[cfg(feature = "http")]
-    fn versions(&self) -> MutexGuard<'_, Versions> {
+    fn versions(&self) -> MutexGuard<'_, ListVersions> {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,7 +95,7 @@ impl Notifications {
         match change {
             ChangeNotification::List(list) => self.post_list(*list, &Audience::Everybody),
             ChangeNotification::Resource(uri) => {
-                for mailbox in self.listening() {
+                for mailbox in self.listeners() {
                     mailbox.post_resource(uri);
                 }
             }
@@ -102,12 +107,12 @@ impl Notifications {
         // Records the change first, so that a listener added in the meantime is notified in any case.
         #[cfg(feature = "http")]
         self.versions().note(list, audience);
-        for mailbox in self.listening() {
+        for mailbox in self.listeners() {
             mailbox.post_list(list, audience);
         }
     }
 
-    fn listening(&self) -> Vec<Arc<Mailbox>> {
+    fn listeners(&self) -> Vec<Arc<Mailbox>> {
         let mailboxes = self
             .mailboxes
             .lock()
@@ -129,7 +134,7 @@ pub(crate) struct Mailbox {
 }
 
 struct MailboxState {
-    filter: Filter,
+    filter: ListenFilter,
     pending: PendingNotifications,
 }
 
@@ -196,19 +201,19 @@ impl Mailbox {
 
     /// Replaces the listener's subscriptions with the given resources.
     #[cfg(feature = "http")]
-    pub(super) fn follow_only(&self, uris: &[Box<str>]) {
+    pub(super) fn replace_subscriptions(&self, uris: &[Box<str>]) {
         let MailboxState { filter, pending } = &mut *self.state();
         filter.uris = uris.to_vec();
         pending.uris.retain(|uri| uris.contains(uri));
     }
 
     /// Returns the number of resources that the listener is subscribed to.
-    pub(super) fn followed(&self) -> usize {
+    pub(super) fn subscription_count(&self) -> usize {
         self.state().filter.uris.len()
     }
 
     /// Ends the subscription to a resource.
-    pub(super) fn unfollow(&self, uri: &str) {
+    pub(super) fn unsubscribe(&self, uri: &str) {
         let MailboxState { filter, pending } = &mut *self.state();
         filter.uris.retain(|followed| **followed != *uri);
         pending.uris.retain(|followed| **followed != *uri);

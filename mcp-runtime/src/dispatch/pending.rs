@@ -66,7 +66,7 @@ impl PendingQuestions {
     /// Starts numbering questions at a random value, so that an answer that arrives late or at the wrong server
     /// instance does not match a different question.
     #[cfg(feature = "http")]
-    pub(super) fn somewhere(self) -> Self {
+    pub(super) fn numbered_from_random(self) -> Self {
         // The value stays far below the largest integer that a JSON number can represent exactly.
         self.table().last = u64::from_ne_bytes(crate::random::random()) >> 16;
         self
@@ -178,7 +178,7 @@ impl PendingQuestions {
         while out.len() < room
             && let Some(id) = table.withdrawn.pop()
         {
-            encode::cancelled(out, &id_of(id), "the answer is no longer needed");
+            encode::cancelled(out, &wire_id(id), "the answer is no longer needed");
             out.push(b'\n');
         }
         table.withdrawn.is_empty()
@@ -208,7 +208,7 @@ impl PendingQuestions {
 pub(super) struct SessionClosed;
 
 /// Returns the id as sent on the wire.
-pub(super) fn id_of(id: u64) -> RequestId {
+pub(super) fn wire_id(id: u64) -> RequestId {
     RequestId::from_valid(&id.to_string())
 }
 
@@ -260,7 +260,7 @@ mod tests {
         let (one, two) = (pending.open(&waker).unwrap(), pending.open(&waker).unwrap());
         assert!(!pending.release(one));
         // A question that has not been sent can be neither answered nor cancelled.
-        pending.answer(&id_of(one), Some("{}"), None);
+        pending.answer(&wire_id(one), Some("{}"), None);
         assert!(pending.poll(one, &waker).is_pending());
         pending.withdraw(two);
         assert!(pending.drain(&mut Vec::new(), 1));
@@ -280,8 +280,8 @@ mod tests {
             pending.answer(&RequestId::from_valid(foreign), Some("{}"), None);
         }
         assert!(pending.poll(id, waker).is_pending());
-        pending.answer(&id_of(id), Some("{\"a\":1}"), None);
-        pending.answer(&id_of(id), Some("{\"a\":2}"), None);
+        pending.answer(&wire_id(id), Some("{\"a\":1}"), None);
+        pending.answer(&wire_id(id), Some("{\"a\":2}"), None);
         assert_eq!(
             pending.poll(id, waker),
             Poll::Ready(Ok(Ok("{\"a\":1}".into())))
@@ -300,7 +300,7 @@ mod tests {
             ("null", (0, "")),
         ] {
             let id = ask(&pending);
-            pending.answer(&id_of(id), None, Some(error));
+            pending.answer(&wire_id(id), None, Some(error));
             let Poll::Ready(Ok(Err(error))) = pending.poll(id, waker) else {
                 panic!("no error")
             };
@@ -312,7 +312,7 @@ mod tests {
     fn what_is_withdrawn_is_told_once_unless_it_was_answered() {
         let pending = pending();
         let (one, two) = (ask(&pending), ask(&pending));
-        pending.answer(&id_of(two), Some("{}"), None);
+        pending.answer(&wire_id(two), Some("{}"), None);
         pending.withdraw(one);
         pending.withdraw(one);
         pending.withdraw(two);

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::blocking::{Waits, on_a_thread};
-use crate::dispatch::call::{CallProgress, RunningCall, Scope, run};
+use crate::dispatch::blocking::{PermitWaits, run_blocking};
+use crate::dispatch::call::{CallProgress, CallScope, RunningCall, run_user_code};
 use crate::dispatch::call_context::CallContext;
-use crate::dispatch::finish::{CallOutcome, Finish};
+use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::origin::ChannelId;
 use crate::dispatch::rates::Applicant;
@@ -17,14 +17,14 @@ use crate::dispatch::request::Request;
 use crate::dispatch::rounds::CallMemory;
 use crate::dispatch::seal::{self, SealError};
 use crate::dispatch::stream::{LogBudget, Sink};
-use crate::dispatch::target::Target;
-use crate::dispatch::wrapped::Innermost;
+use crate::dispatch::target::CallTarget;
+use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::decode::entries;
 use crate::handler::handler_error::HandlerError;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::{Era, errors};
-use crate::registry::{HandlerProgress, Pace};
-use crate::telemetry::Sight;
+use crate::registry::{FirstPollPace, HandlerProgress};
+use crate::telemetry::RequestRecording;
 
 /// A call that is ready to start. Its request is valid, except that the arguments have not been checked yet.
 pub(crate) struct PreparedCall<'m> {
@@ -33,7 +33,7 @@ pub(crate) struct PreparedCall<'m> {
     /// The session's log budget, if the session outlives this call.
     pub(super) logs: Option<Arc<LogBudget>>,
     pub(super) channel: ChannelId,
-    pub(super) target: Target,
+    pub(super) target: CallTarget,
     /// A JSON object.
     pub(super) arguments: Cow<'m, str>,
 }
@@ -47,7 +47,7 @@ impl PreparedCall<'_> {
 
     /// Returns the record of first-poll durations. If first polls have been slow, the task that serves a connection
     /// must not perform the next one.
-    pub(crate) fn pace(&self) -> Option<&Arc<Pace>> {
+    pub(crate) fn pace(&self) -> Option<&Arc<FirstPollPace>> {
         self.target.pace()
     }
 
@@ -70,28 +70,29 @@ impl PreparedCall<'_> {
         let limit = limit.unwrap_or(limits.calls.timeout);
         let max_output = guards.and_then(|guards| guards.max_output);
         let is_queued = guards.is_some_and(|guards| guards.permits.is_some());
-        let sight = Sight::begin(&dispatcher.settings.hooks, || {
-            request.asked(target.called())
+        let recording = RequestRecording::begin(&dispatcher.settings.hooks, || {
+            request.telemetry_attributes(target.telemetry_target())
         });
-        let finish = Finish {
+        let finish = CallFinisher {
             dispatcher: Arc::clone(&dispatcher),
             id: request.id.clone(),
             version: request.version,
             target,
-            sight,
+            recording,
             caller: request.caller.clone(),
             max_output: max_output.map_or(limits.calls.max_result_bytes, |max| {
                 max.min(limits.calls.max_result_bytes)
             }),
         };
-        let bound = finish.target.bound(&arguments);
-        let resumed = resume(&finish, &request, bound).map_err(HandlerError::protocol);
-        let admitted = resumed
-            .and_then(|resumed| admit(&finish, channel, resumed.as_deref()).map(|()| resumed));
+        let bound = finish.target.bound_arguments(&arguments);
+        let resumed = read_call_memory(&finish, &request, bound).map_err(HandlerError::protocol);
+        let admitted = resumed.and_then(|resumed| {
+            admit_by_rate(&finish, channel, resumed.as_deref()).map(|()| resumed)
+        });
         let resumed = match admitted {
             Ok(resumed) => resumed,
             Err(error) => {
-                return CallProgress::Done(finish.with(CallOutcome::Output(Err(error))));
+                return CallProgress::Done(finish.with_outcome(CallOutcome::Output(Err(error))));
             }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
@@ -107,10 +108,10 @@ impl PreparedCall<'_> {
             Context::new(Arc::<CallContext>::clone(made))
         };
         if !around.is_handler() || is_queued {
-            let innermost = Innermost {
+            let innermost = WrappedHandler {
                 dispatcher: Arc::clone(&dispatcher),
                 target: finish.target.clone(),
-                waits: Waits::default(),
+                waits: PermitWaits::default(),
             };
             let waits = innermost.waits.clone();
             let round = rounds.saturating_add(1);
@@ -118,7 +119,7 @@ impl PreparedCall<'_> {
                 let around = around.clone();
                 // Like the handler, middleware runs only when it is polled.
                 let future = Box::pin(async move { around.start(call).await });
-                let scope = Scope(made.into_inner());
+                let scope = CallScope(made.into_inner());
                 let call = RunningCall::new(future, finish, scope, limit);
                 return CallProgress::Running(call.with_waits(waits));
             }
@@ -127,15 +128,15 @@ impl PreparedCall<'_> {
             context();
         }
         let start = || finish.target.start(&arguments, &context);
-        let started = finish.sight.within(|| run(made.get(), start));
-        let mut scope = Scope(made.into_inner());
+        let started = finish.recording.within(|| run_user_code(made.get(), start));
+        let mut scope = CallScope(made.into_inner());
         let outcome = match started {
             Ok(Ok(HandlerProgress::Running(future))) => {
                 return CallProgress::Running(RunningCall::new(future, finish, scope, limit));
             }
             Ok(Ok(HandlerProgress::Blocking(work))) => {
-                let waits = Waits::default();
-                let future = Box::pin(on_a_thread(dispatcher, work, waits.clone(), None));
+                let waits = PermitWaits::default();
+                let future = Box::pin(run_blocking(dispatcher, work, waits.clone(), None));
                 let call = RunningCall::new(future, finish, scope, limit).with_waits(waits);
                 return CallProgress::Running(call);
             }
@@ -144,7 +145,7 @@ impl PreparedCall<'_> {
             Err(panic) => CallOutcome::Panicked(panic),
         };
         scope.close();
-        CallProgress::Done(finish.with(outcome))
+        CallProgress::Done(finish.with_outcome(outcome))
     }
 }
 
@@ -152,8 +153,8 @@ impl PreparedCall<'_> {
 /// does not need it.
 ///
 /// Returns `None` if the request has neither, which is the usual case.
-fn resume(
-    finish: &Finish,
+fn read_call_memory(
+    finish: &CallFinisher,
     request: &Request<'_>,
     bound: Option<&str>,
 ) -> Result<Option<Box<CallMemory>>, ErrorObject> {
@@ -196,14 +197,14 @@ fn resume(
         memory.journal = journal.ok_or_else(|| SealError::Malformed.into_error())?;
         let mut responses = std::mem::take(&mut memory.loose);
         // Only answers to open questions are used.
-        memory.journal.enter(&mut responses);
+        memory.journal.add_answers(&mut responses);
     }
     Ok(Some(memory))
 }
 
 /// Admits a call if the rate limits for its caller currently allow it.
-fn admit(
-    finish: &Finish,
+fn admit_by_rate(
+    finish: &CallFinisher,
     channel: ChannelId,
     resumed: Option<&CallMemory>,
 ) -> Result<(), HandlerError> {
@@ -211,8 +212,8 @@ fn admit(
     let applicant = Applicant {
         principal: finish.caller.principal(),
         channel,
-        earlier: resumed.and_then(|memory| Some((memory.journal.call()?, memory.journal.round))),
-        is_completion: matches!(finish.target, Target::Completion(_)),
+        earlier: resumed.and_then(|memory| Some((memory.journal.call_id()?, memory.journal.round))),
+        is_completion: matches!(finish.target, CallTarget::Completion(_)),
         rate: guards.and_then(|guards| guards.rate.as_ref()),
     };
     let rates = &finish.dispatcher.rates;

@@ -13,16 +13,16 @@ use crate::dispatch::origin::ChannelId;
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::limits::Limits;
 use crate::protocol::errors;
-use crate::rate::{Limiter, Rate};
+use crate::rate::{Rate, RateLimiter};
 
 /// A server's rate limits.
 #[derive(Debug)]
-pub(super) struct Rates {
+pub(super) struct RateLimits {
     /// The rate limit for all calls combined.
-    all: Option<Limiter>,
-    completions: Limiter,
+    all: Option<RateLimiter>,
+    completions: RateLimiter,
     /// Admits each round once while its state is valid.
-    rounds: Limiter,
+    rounds: RateLimiter,
     /// Hashes callers to distinguish them. Clients cannot predict the hashes.
     hashes: RandomState,
     most: usize,
@@ -36,17 +36,19 @@ pub(super) struct Applicant<'a> {
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,
     /// The called handler's rate limit.
-    pub(super) rate: Option<&'a Limiter>,
+    pub(super) rate: Option<&'a RateLimiter>,
 }
 
-impl Rates {
+impl RateLimits {
     pub(super) fn new(all: Option<Rate>, limits: &Limits) -> Self {
         let completions = limits.calls.max_completions_per_second;
         let completions = Rate::a_second(completions, completions.saturating_mul(2)).per_caller();
         Self {
-            all: all.map(Limiter::new),
-            completions: Limiter::new(completions),
-            rounds: Limiter::new(Rate::new(1, limits.elicitation.state_timeout, 1).per_caller()),
+            all: all.map(RateLimiter::new),
+            completions: RateLimiter::new(completions),
+            rounds: RateLimiter::new(
+                Rate::new(1, limits.elicitation.state_timeout, 1).per_caller(),
+            ),
             hashes: RandomState::new(),
             most: limits.calls.max_rate_callers,
         }

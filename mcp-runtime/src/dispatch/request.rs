@@ -6,9 +6,9 @@ use crate::context::{Caller, ClientIdentity};
 use crate::dispatch::channel::LegacyClient;
 use crate::dispatch::stream::LogLevel;
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
-use crate::protocol::negotiation::Modern;
+use crate::protocol::negotiation::ModernMeta;
 use crate::protocol::{Method, ProtocolVersion};
-use crate::telemetry::{Called, RequestAttributes};
+use crate::telemetry::{CalledItem, RequestAttributes};
 use crate::types::ClientCapabilities;
 
 /// A valid request.
@@ -17,20 +17,20 @@ pub(super) struct Request<'m> {
     pub(super) method: Method,
     pub(super) params: &'m Params<'m>,
     pub(super) version: ProtocolVersion,
-    pub(super) sender: Sender<'m>,
+    pub(super) sender: RequestSender<'m>,
     /// The caller and its scopes.
     pub(super) caller: Caller,
 }
 
 /// A request's sender.
-pub(super) enum Sender<'m> {
+pub(super) enum RequestSender<'m> {
     /// A client that completed a handshake.
     Legacy(Arc<LegacyClient>),
     /// A client whose request is self-contained.
-    Modern(Modern<'m>),
+    Modern(ModernMeta<'m>),
 }
 
-impl Sender<'_> {
+impl RequestSender<'_> {
     pub(super) fn capabilities(&self) -> Arc<ClientCapabilities> {
         match self {
             Self::Legacy(client) => Arc::clone(&client.capabilities),
@@ -59,7 +59,10 @@ impl Sender<'_> {
 
 impl<'m> Request<'m> {
     /// Returns the request's telemetry attributes.
-    pub(super) fn asked<'a>(&'a self, called: Called<'a>) -> RequestAttributes<'a> {
+    pub(super) fn telemetry_attributes<'a>(
+        &'a self,
+        called: CalledItem<'a>,
+    ) -> RequestAttributes<'a> {
         RequestAttributes {
             method: Some(self.method),
             id: &self.id,

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::dispatch::Dispatcher;
-use crate::dispatch::channel::{ChannelMemory, Legacy, LegacyClient};
-use crate::dispatch::notifications::{Version, Wake};
+use crate::dispatch::channel::{ChannelMemory, LegacyClient, LegacySession};
+use crate::dispatch::notifications::{ListVersion, Wake};
 use crate::dispatch::pending::PendingQuestions;
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::Filter;
+use crate::protocol::encode::ListenFilter;
 use crate::telemetry::GaugeGuard;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
@@ -16,14 +16,14 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 const SILENT: u8 = u8::MAX;
 
 /// The result of a handshake, which never changes.
-pub(crate) struct Agreed {
+pub(crate) struct HandshakeOutcome {
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) info: Option<Implementation>,
     /// The lists for which the client receives change notifications.
-    pub(crate) offered: Filter,
+    pub(crate) offered: ListenFilter,
     /// The client is notified of changes made after this version.
-    pub(crate) seen: Version,
+    pub(crate) seen: ListVersion,
 }
 
 /// The mutable part of a session's state.
@@ -42,7 +42,7 @@ impl ChannelMemory {
     pub(crate) fn resume(
         dispatcher: &Arc<Dispatcher>,
         wake: Wake,
-        agreed: Agreed,
+        agreed: HandshakeOutcome,
         memory: Option<&SessionMemory>,
     ) -> Self {
         let mut session = Self::new(dispatcher, wake);
@@ -52,20 +52,20 @@ impl ChannelMemory {
             capabilities: Arc::new(agreed.capabilities),
             info: agreed.info.map(Arc::new),
             level: Arc::new(AtomicU8::new(SILENT)),
-            pending: Arc::new(PendingQuestions::new(wake()).somewhere()),
+            pending: Arc::new(PendingQuestions::new(wake()).numbered_from_random()),
         };
         let notifications = dispatcher.notifications();
         let mailbox = notifications.listen_again(agreed.offered, wake(), agreed.seen);
         session.is_lasting = memory.is_some();
         session.is_legacy = true;
-        session.legacy = Some(Legacy {
+        session.legacy = Some(LegacySession {
             client: Arc::new(client),
             ready: false,
             mailbox,
             _open: GaugeGuard::session(),
         });
         if let Some(memory) = memory {
-            session.recall(memory);
+            session.restore(memory);
         }
         session
     }
@@ -82,13 +82,13 @@ impl ChannelMemory {
     }
 
     /// Replaces the session's state.
-    pub(crate) fn recall(&mut self, memory: &SessionMemory) {
+    pub(crate) fn restore(&mut self, memory: &SessionMemory) {
         let Some(legacy) = &mut self.legacy else {
             return;
         };
         let level = &legacy.client.level;
         level.store(memory.level as u8, Ordering::Relaxed);
-        legacy.mailbox.follow_only(&memory.uris);
+        legacy.mailbox.replace_subscriptions(&memory.uris);
         if memory.ready && !legacy.ready {
             legacy.ready = true;
             legacy.client.pending.set_ready();
@@ -97,16 +97,16 @@ impl ChannelMemory {
     }
 
     /// Returns `true` if the session is subscribed to any resources.
-    pub(crate) fn follows(&self) -> bool {
+    pub(crate) fn has_subscriptions(&self) -> bool {
         let legacy = self.legacy.as_ref();
-        legacy.is_some_and(|legacy| legacy.mailbox.followed() > 0)
+        legacy.is_some_and(|legacy| legacy.mailbox.subscription_count() > 0)
     }
 }
 
 impl Dispatcher {
     /// Returns the current version of the lists, for a new session.
-    pub(crate) fn version(&self) -> Version {
-        self.notifications().version()
+    pub(crate) fn list_version(&self) -> ListVersion {
+        self.notifications().list_version()
     }
 }
 

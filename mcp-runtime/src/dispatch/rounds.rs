@@ -11,7 +11,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use serde_json::Value;
 
 use crate::context::{AskError, CallId, CallQuestion, QuestionKey, QuestionProgress};
-use crate::dispatch::journal::{Journal, Responses};
+use crate::dispatch::journal::{InputResponses, Journal};
 use crate::protocol::{ProtocolVersion, input};
 
 /// A round in progress.
@@ -35,7 +35,7 @@ pub(super) struct CallMemory {
     /// Record of earlier rounds.
     pub(super) journal: Journal,
     /// Answers that arrived without a state. They are used if this run asks the matching questions.
-    pub(super) loose: Responses,
+    pub(super) loose: InputResponses,
 }
 
 /// A question without an answer.
@@ -59,7 +59,7 @@ pub(super) struct RoundEnd {
 }
 
 /// Indicates that the maximum number of open questions has been exceeded.
-pub(super) struct TooMany;
+pub(super) struct TooManyQuestions;
 
 impl RoundState {
     fn memory(&mut self) -> &mut CallMemory {
@@ -81,8 +81,8 @@ impl Round {
     }
 
     /// Returns the id of the call, or `None` in its first round.
-    pub(super) fn call(&self) -> Option<CallId> {
-        self.state().memory.as_ref()?.journal.call()
+    pub(super) fn call_id(&self) -> Option<CallId> {
+        self.state().memory.as_ref()?.journal.call_id()
     }
 
     /// Returns the answer to a question, or adds the question to the open questions.
@@ -92,7 +92,7 @@ impl Round {
         version: ProtocolVersion,
         most: usize,
         task: &TaskContext<'_>,
-    ) -> Poll<Result<Result<Box<str>, AskError>, TooMany>> {
+    ) -> Poll<Result<Result<Box<str>, AskError>, TooManyQuestions>> {
         let state = &mut *self.state();
         if state.over {
             return Poll::Ready(Ok(Err(AskError::Gone)));
@@ -103,7 +103,7 @@ impl Round {
             && let Some(answer) = loose.remove(&identity.key)
         {
             let digest = identity.named.then(|| identity.digest.clone());
-            journal.take(identity.key.clone(), digest, answer);
+            journal.add_answer(identity.key.clone(), digest, answer);
         }
         if let Some(answer) = journal.answer(identity) {
             question.progress = QuestionProgress::Over;
@@ -118,7 +118,7 @@ impl Round {
             }
             open.waker = waker;
         } else if state.open.len() >= most {
-            return Poll::Ready(Err(TooMany));
+            return Poll::Ready(Err(TooManyQuestions));
         } else {
             let asked = InputRequired {
                 identity: identity.clone(),
@@ -148,7 +148,7 @@ impl Round {
     /// Returns the result if the `once` block finished in an earlier round. Otherwise, marks the block as running.
     pub(super) fn begin_once(&self, name: &str) -> Option<Box<str>> {
         let mut state = self.state();
-        let done = state.memory().journal.done(name).map(Into::into);
+        let done = state.memory().journal.once_result(name).map(Into::into);
         if done.is_none() {
             state.once_under_way = state.once_under_way.saturating_add(1);
         }
@@ -159,12 +159,12 @@ impl Round {
         let mut state = self.state();
         state.once_under_way = state.once_under_way.saturating_sub(1);
         if let Some(result) = result {
-            state.memory().journal.set_done(name, result);
+            state.memory().journal.set_once_result(name, result);
         }
     }
 
     /// Ends the round if possible and returns its result.
-    pub(super) fn end(&self, call: impl FnOnce() -> CallId) -> Option<RoundEnd> {
+    pub(super) fn try_end(&self, call: impl FnOnce() -> CallId) -> Option<RoundEnd> {
         let state = &mut *self.state();
         if state.over || state.open.is_empty() || state.once_under_way > 0 {
             return None;

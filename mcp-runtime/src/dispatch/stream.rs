@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
 
-use crate::context::{Outbound, Progress};
+use crate::context::{NotificationSender, Progress};
 use crate::jsonrpc;
 use crate::protocol::{ProtocolVersion, encode};
-use crate::rate::{Bucket, Rate};
+use crate::rate::{Rate, TokenBucket};
 use crate::types::LoggingLevel;
 
 /// Accepts whole messages for one request's stream.
@@ -47,7 +47,7 @@ pub(super) struct Reports {
     /// The latest report, held back because reports arrived too fast.
     held: Option<Progress>,
     /// Created when the first report arrives.
-    bucket: Option<Bucket>,
+    bucket: Option<TokenBucket>,
 }
 
 /// The log messages that a client has requested.
@@ -73,17 +73,17 @@ impl LogLevel {
 
 /// The token bucket for a session's log messages, and the number of messages dropped since the last one was sent.
 #[derive(Debug)]
-pub(super) struct LogBudget(Mutex<(Bucket, u64)>);
+pub(super) struct LogBudget(Mutex<(TokenBucket, u64)>);
 
 impl LogBudget {
     pub(super) fn new(rate: u32) -> Self {
         let rate = Rate::a_second(rate, rate.saturating_mul(2));
-        Self(Mutex::new((Bucket::new(rate), 0)))
+        Self(Mutex::new((TokenBucket::new(rate), 0)))
     }
 
     /// Takes a token and returns the number of messages dropped since the last one was sent. Returns `None` if this
     /// message must be dropped.
-    fn take(&self) -> Option<u64> {
+    fn take_token(&self) -> Option<u64> {
         let (bucket, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if bucket.take(Instant::now()) {
             return Some(std::mem::take(dropped));
@@ -93,7 +93,7 @@ impl LogBudget {
     }
 
     /// Records that a message could not be sent.
-    fn lost(&self) {
+    fn count_dropped(&self) {
         let (_, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *dropped = dropped.saturating_add(1);
     }
@@ -132,7 +132,7 @@ impl CallStream {
     }
 }
 
-impl Outbound for CallStream {
+impl NotificationSender for CallStream {
     fn progress(&self, progress: &Progress) {
         let total_is_finite = progress.total.is_none_or(f64::is_finite);
         if self.token.is_none() || !progress.progress.is_finite() || !total_is_finite {
@@ -143,13 +143,13 @@ impl Outbound for CallStream {
             return;
         }
         reports.last = Some(progress.progress);
-        let new = || Bucket::new(Rate::a_second(self.rate, self.rate));
+        let new = || TokenBucket::new(Rate::a_second(self.rate, self.rate));
         let bucket = reports.bucket.get_or_insert_with(new);
         let sent = bucket.take(Instant::now()) && self.send_progress(progress);
         reports.held = (!sent).then(|| progress.clone());
     }
 
-    fn logs(&self, level: LoggingLevel) -> bool {
+    fn accepts_level(&self, level: LoggingLevel) -> bool {
         self.level.admits(level)
     }
 
@@ -160,14 +160,14 @@ impl Outbound for CallStream {
     }
 
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
-        if !self.logs(level) || self.reports().over {
+        if !self.accepts_level(level) || self.reports().over {
             return;
         }
-        let Some(dropped) = self.logs.take() else {
+        let Some(dropped) = self.logs.take_token() else {
             return;
         };
         let mut message = Vec::with_capacity(128);
-        if dropped > 0 && self.logs(LoggingLevel::Warning) {
+        if dropped > 0 && self.accepts_level(LoggingLevel::Warning) {
             let summary = format!("\"{dropped} log messages were dropped: too many at once\"");
             encode::log(&mut message, LoggingLevel::Warning, None, &summary);
             self.sink.send(&message);
@@ -175,7 +175,7 @@ impl Outbound for CallStream {
         }
         encode::log(&mut message, level, logger, &shortened(data, self.longest));
         if !self.sink.send(&message) {
-            self.logs.lost();
+            self.logs.count_dropped();
         }
     }
 }

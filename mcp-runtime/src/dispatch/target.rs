@@ -10,14 +10,15 @@ use crate::handler::definition::Kind;
 use crate::handler::refusal::CallRefusal;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
-    Callable, Completing, Details, Guards, HandlerProgress, Outputs, Pace, PartialPage,
+    Callable, Details, FirstPollPace, HandlerLimits, HandlerProgress, OutputChecker, PartialPage,
+    RequestedCompleter,
 };
-use crate::telemetry::Called;
+use crate::telemetry::CalledItem;
 use crate::types::Tool;
 
 /// A call's target. It is kept small because calls are moved frequently.
 #[derive(Clone)]
-pub(super) enum Target {
+pub(super) enum CallTarget {
     /// A tool or a prompt.
     Named(Arc<Callable>),
     /// A resource or a resource template.
@@ -36,7 +37,7 @@ pub(super) struct ReadTarget {
 
 /// An argument to complete.
 pub(super) struct CompletionTarget {
-    pub(super) completer: Completing,
+    pub(super) completer: RequestedCompleter,
     /// The prompt or template that the argument belongs to.
     pub(super) of: Arc<str>,
     pub(super) argument: String,
@@ -49,7 +50,7 @@ pub(super) struct ListTarget {
     pub(super) cache: CacheHint,
 }
 
-impl Target {
+impl CallTarget {
     /// Returns the callable, or `None` if the call has no options.
     fn callable(&self) -> Option<&Callable> {
         match self {
@@ -60,17 +61,17 @@ impl Target {
         }
     }
 
-    pub(super) fn guards(&self) -> Option<&Guards> {
+    pub(super) fn guards(&self) -> Option<&HandlerLimits> {
         self.callable().map(|callable| &callable.guards)
     }
 
-    pub(super) fn pace(&self) -> Option<&Arc<Pace>> {
+    pub(super) fn pace(&self) -> Option<&Arc<FirstPollPace>> {
         self.callable().map(|callable| &callable.pace)
     }
 
     /// If the target is a tool, returns its definition and the details of its structured output.
     #[inline]
-    pub(super) fn tool(&self) -> Option<(&Tool, &Outputs)> {
+    pub(super) fn tool(&self) -> Option<(&Tool, &OutputChecker)> {
         match self {
             Self::Named(callable) => match &callable.details {
                 Details::Tool { tool, outputs } => Some((tool, outputs)),
@@ -81,7 +82,7 @@ impl Target {
     }
 
     /// Returns the kind, and the name or URI in the request. Returns `None` for a list, since lists bypass middleware.
-    pub(super) fn named(&self) -> Option<(Kind, &Arc<str>)> {
+    pub(super) fn kind_and_name(&self) -> Option<(Kind, &Arc<str>)> {
         match self {
             Self::Named(callable) => Some((callable.kind(), &callable.name)),
             Self::Read(read) => Some((read.callable.kind(), &read.uri)),
@@ -101,18 +102,18 @@ impl Target {
     }
 
     /// Returns the target in the form recorded by telemetry.
-    pub(super) fn called(&self) -> Called<'_> {
-        match self.named() {
-            Some((Kind::Tool, name)) => Called::Tool(name),
-            Some((Kind::Prompt, name)) => Called::Prompt(name),
-            Some((Kind::Resource | Kind::ResourceTemplate, uri)) => Called::Resource(uri),
-            Some((Kind::Completer, _)) | None => Called::Other,
+    pub(super) fn telemetry_target(&self) -> CalledItem<'_> {
+        match self.kind_and_name() {
+            Some((Kind::Tool, name)) => CalledItem::Tool(name),
+            Some((Kind::Prompt, name)) => CalledItem::Prompt(name),
+            Some((Kind::Resource | Kind::ResourceTemplate, uri)) => CalledItem::Resource(uri),
+            Some((Kind::Completer, _)) | None => CalledItem::Other,
         }
     }
 
     /// Returns the part of the arguments to which the call's state is bound, or `None` if the called handler may not
     /// ask the client questions.
-    pub(super) fn bound<'a>(&self, arguments: &'a str) -> Option<&'a str> {
+    pub(super) fn bound_arguments<'a>(&self, arguments: &'a str) -> Option<&'a str> {
         match self {
             Self::Named(_) => Some(arguments),
             // The URI already contains the arguments.

@@ -4,24 +4,24 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::dispatch::Dispatcher;
-use crate::dispatch::blocking::{Waits, on_a_thread};
-use crate::dispatch::target::Target;
+use crate::dispatch::blocking::{PermitWaits, run_blocking};
+use crate::dispatch::target::CallTarget;
 use crate::handler::call::Running;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep};
 use crate::registry::{CallPermit, HandlerProgress};
 
 /// The handler, wrapped by all middleware.
-pub(super) struct Innermost {
+pub(super) struct WrappedHandler {
     pub(super) dispatcher: Arc<Dispatcher>,
-    pub(super) target: Target,
-    pub(super) waits: Waits,
+    pub(super) target: CallTarget,
+    pub(super) waits: PermitWaits,
 }
 
-impl Innermost {
+impl WrappedHandler {
     /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists bypass middleware.
     pub(super) fn into_call(self, arguments: &str, context: Context, round: u16) -> Option<Call> {
-        let (kind, name) = self.target.named()?;
+        let (kind, name) = self.target.kind_and_name()?;
         let call = (kind, Arc::clone(name));
         Some(Call::new(
             call,
@@ -33,21 +33,21 @@ impl Innermost {
     }
 
     /// Waits for a permit if the handler's concurrent calls are limited.
-    async fn permit(&self) -> Result<Option<CallPermit>, HandlerError> {
+    async fn acquire_permit(&self) -> Result<Option<CallPermit>, HandlerError> {
         let guards = self.target.guards();
         let Some(permits) = guards.and_then(|guards| guards.permits.as_ref()) else {
             return Ok(None);
         };
         let max = self.dispatcher.limits().calls.max_waiting;
-        let permit = self.waits.permit(permits, max, "of these calls");
+        let permit = self.waits.acquire(permits, max, "of these calls");
         permit.await.map(Some)
     }
 }
 
-impl InnermostStep for Innermost {
+impl InnermostStep for WrappedHandler {
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
         Box::pin(async move {
-            let permit = self.permit().await?;
+            let permit = self.acquire_permit().await?;
             let started = self.target.start(&arguments, &|| context.clone())?;
             let (dispatcher, waits) = (Arc::clone(&self.dispatcher), self.waits.clone());
             match started {
@@ -58,7 +58,7 @@ impl InnermostStep for Innermost {
                     output
                 }
                 HandlerProgress::Blocking(work) => {
-                    on_a_thread(dispatcher, work, waits, permit).await
+                    run_blocking(dispatcher, work, waits, permit).await
                 }
             }
         })

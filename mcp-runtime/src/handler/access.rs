@@ -59,7 +59,7 @@ impl Access {
 
     /// Returns `true` if both sets of rules treat every caller alike. Two `visible_if` functions are considered equal
     /// only if they are the same function.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
         let is_same = match (&self.visible_if, &other.visible_if) {
             (None, None) => true,
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -99,7 +99,7 @@ impl Access {
     }
 
     /// Returns `true` if the definition is visible to the caller and the caller has the required scopes.
-    pub(crate) fn is_open_to(&self, caller: &Caller) -> bool {
+    pub(crate) fn is_usable_by(&self, caller: &Caller) -> bool {
         self.has_scopes(caller) && self.is_visible_to(caller)
     }
 
@@ -149,16 +149,16 @@ mod tests {
         for caller in [alice(&["read"]), alice(&[]), Caller::anonymous()] {
             let error = access.check_scopes(&caller).unwrap_err();
             assert_eq!(errors::scopes_needed(&error), Some(vec!["read", "write"]));
-            assert!(!access.is_open_to(&caller) && access.is_visible_to(&caller));
+            assert!(!access.is_usable_by(&caller) && access.is_visible_to(&caller));
         }
     }
 
     #[test]
     fn what_cannot_be_decided_is_not_shown() {
         let access = Access::declared(&[], Some(Caller::is_trusted));
-        assert!(access.is_open_to(&Caller::trusted()));
-        assert!(!access.is_open_to(&Caller::anonymous()));
+        assert!(access.is_usable_by(&Caller::trusted()));
+        assert!(!access.is_usable_by(&Caller::anonymous()));
         let access = Access::declared(&[], Some(|_| panic!("nobody knows")));
-        assert!(!access.is_open_to(&Caller::trusted()));
+        assert!(!access.is_usable_by(&Caller::trusted()));
     }
 }

@@ -21,7 +21,7 @@ impl Audience {
     const MOST: usize = 16;
 
     /// Adds the callers with access to a changed definition.
-    pub(crate) fn add_users(&mut self, access: &Access) {
+    pub(crate) fn add_callers_with_access(&mut self, access: &Access) {
         if access.is_restricted() {
             self.add(&Self::Users(vec![Arc::new(access.clone())]));
         } else {
@@ -37,7 +37,7 @@ impl Audience {
             (Self::Users(known), Self::Users(others)) => {
                 let before = known.len();
                 for access in others {
-                    if !known.iter().any(|known| known.is_same(access)) {
+                    if !known.iter().any(|known| known.is_equivalent(access)) {
                         known.push(Arc::clone(access));
                     }
                 }
@@ -56,7 +56,7 @@ impl Audience {
     pub(crate) fn includes(&self, caller: &Caller) -> bool {
         match self {
             Self::Nobody => false,
-            Self::Users(rules) => rules.iter().any(|access| access.is_open_to(caller)),
+            Self::Users(rules) => rules.iter().any(|access| access.is_usable_by(caller)),
             Self::Everybody => true,
         }
     }
@@ -78,7 +78,7 @@ mod tests {
 
     fn users(scope: &str) -> Audience {
         let mut audience = Audience::default();
-        audience.add_users(&Access::declared(&[scope], None));
+        audience.add_callers_with_access(&Access::declared(&[scope], None));
         audience
     }
 
@@ -89,7 +89,7 @@ mod tests {
         assert!(audience.add(&users("b")));
         assert!(!audience.add(&users("b")) && !audience.add(&Audience::Nobody));
         assert!(audience.includes(&caller("b")) && !audience.includes(&Caller::anonymous()));
-        audience.add_users(&Access::default());
+        audience.add_callers_with_access(&Access::default());
         assert!(audience.includes(&Caller::anonymous()));
         assert!(!audience.add(&users("c")) && !Audience::Nobody.includes(&Caller::trusted()));
     }

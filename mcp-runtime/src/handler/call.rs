@@ -104,14 +104,16 @@ impl<'a> HandlerCall<'a> {
     pub fn receiver<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, CallRefusal> {
         self.receiver
             .and_then(|receiver| Arc::clone(receiver).downcast().ok())
-            .ok_or_else(|| HandlerError::bug("a method was called without its receiver").into())
+            .ok_or_else(|| {
+                HandlerError::framework_bug("a method was called without its receiver").into()
+            })
     }
 
     /// Returns the error for a slot that is empty although [`decode`](Self::decode) succeeded, which indicates a bug in
     /// the framework.
     #[must_use]
     pub fn lost(&self) -> CallRefusal {
-        HandlerError::bug("a decoded argument was lost").into()
+        HandlerError::framework_bug("a decoded argument was lost").into()
     }
 }
 

@@ -127,7 +127,7 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
         ranked,
         total,
     } = candidates;
-    let typed: Vec<char> = fold(partial).take(LONGEST + 1).collect();
+    let typed: Vec<char> = fold_case(partial).take(LONGEST + 1).collect();
     if !ranked && !typed.is_empty() {
         let mut tolerated = TOLERATED;
         let classes = values.into_iter().filter_map(|value| {
@@ -149,7 +149,7 @@ pub(crate) fn rank(partial: &str, candidates: Candidates) -> Completion {
     completion
 }
 
-fn fold(text: &str) -> impl Iterator<Item = char> + '_ {
+fn fold_case(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().flat_map(char::to_lowercase)
 }
 
@@ -157,7 +157,7 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class>
     if typed.len() > LONGEST {
         return None;
     }
-    let folded: Vec<char> = fold(value).take(LOOKED_AT).collect();
+    let folded: Vec<char> = fold_case(value).take(LOOKED_AT).collect();
     if folded == typed {
         return Some(Class::Exact);
     }
@@ -197,7 +197,7 @@ fn classify(typed: &[char], value: &str, tolerated: &mut usize) -> Option<Class>
             return Some(Class::Mistyped);
         }
     }
-    scattered(typed, &folded).map(Class::Scattered)
+    count_gaps(typed, &folded).map(Class::Scattered)
 }
 
 /// Returns the character before the next window. Only ASCII text is guaranteed to keep its character positions when
@@ -211,7 +211,7 @@ fn value_char(value: &str, index: usize) -> Option<char> {
 }
 
 /// Counts the gaps between the characters of the partial text; `None` if they do not all occur in order.
-fn scattered(typed: &[char], folded: &[char]) -> Option<usize> {
+fn count_gaps(typed: &[char], folded: &[char]) -> Option<usize> {
     let mut gaps = 0_usize;
     let mut rest = typed.iter().peekable();
     let mut together = true;

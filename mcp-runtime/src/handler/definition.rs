@@ -275,7 +275,7 @@ impl Kind {
     }
 
     /// Returns `true` if clients can request completions for the arguments.
-    pub(crate) fn is_completed(self) -> bool {
+    pub(crate) fn has_completions(self) -> bool {
         matches!(self, Self::Prompt | Self::ResourceTemplate)
     }
 }

@@ -94,7 +94,7 @@ impl HandlerError {
     }
 
     /// Creates an error for a bug in the framework.
-    pub(crate) fn bug(what: &'static str) -> Self {
+    pub(crate) fn framework_bug(what: &'static str) -> Self {
         Self::opaque(format!("{what}; this is a bug in mcp-runtime"))
     }
 }
@@ -137,7 +137,7 @@ where
             return Self::exposed(text);
         }
         if let Some(error) = any.downcast_ref::<AskError>() {
-            return match error.protocol() {
+            return match error.protocol_error() {
                 Some(error) => Self::protocol(error.clone()),
                 None => Self::exposed(error),
             };

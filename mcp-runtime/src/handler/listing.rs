@@ -100,7 +100,7 @@ impl<T: FromContext + Send + 'static> ListParameter<FromTheContext> for T {
     }
 
     fn give(taken: &mut Option<T>) -> Result<T, HandlerError> {
-        taken.take().ok_or_else(given_away)
+        taken.take().ok_or_else(already_passed_error)
     }
 }
 
@@ -113,7 +113,7 @@ impl ListParameter<FromTheRequest> for ListCursor {
     }
 
     fn give(taken: &mut Option<Self>) -> Result<Self, HandlerError> {
-        taken.take().ok_or_else(given_away)
+        taken.take().ok_or_else(already_passed_error)
     }
 }
 
@@ -129,12 +129,12 @@ where
     }
 
     fn give(taken: &mut Option<T>) -> Result<&T, HandlerError> {
-        taken.as_ref().ok_or_else(given_away)
+        taken.as_ref().ok_or_else(already_passed_error)
     }
 }
 
-fn given_away() -> HandlerError {
-    HandlerError::bug("a value for a listing function was already passed")
+fn already_passed_error() -> HandlerError {
+    HandlerError::framework_bug("a value for a listing function was already passed")
 }
 
 /// A type that a listing function may return.
@@ -274,18 +274,18 @@ functions! {
 
 /// Creates a lister from a function; `list = function` expands to a call to this function.
 pub fn lister<F: ListFunction<Kind>, Kind: 'static>(function: F) -> Box<dyn Lister> {
-    Box::new(Function(function, PhantomData::<fn() -> Kind>))
+    Box::new(FunctionLister(function, PhantomData::<fn() -> Kind>))
 }
 
-struct Function<F, Kind>(F, PhantomData<fn() -> Kind>);
+struct FunctionLister<F, Kind>(F, PhantomData<fn() -> Kind>);
 
-impl<F, Kind> fmt::Debug for Function<F, Kind> {
+impl<F, Kind> fmt::Debug for FunctionLister<F, Kind> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::any::type_name::<F>())
     }
 }
 
-impl<F: ListFunction<Kind>, Kind> Lister for Function<F, Kind> {
+impl<F: ListFunction<Kind>, Kind> Lister for FunctionLister<F, Kind> {
     fn list(&self, context: Context, cursor: Option<String>) -> ListerFuture {
         self.0.call(&context, cursor)
     }

@@ -73,14 +73,16 @@ impl Call {
     /// completer, these are the arguments filled in so far and the argument being typed.
     #[must_use]
     pub fn arguments(&self) -> &Arguments {
-        let read = || self.read.get_or_init(|| read(&self.raw));
+        let read = || self.read.get_or_init(|| parse_arguments(&self.raw));
         self.changed.as_ref().unwrap_or_else(read)
     }
 
     /// Returns the arguments as a mutable map, so that they can be changed before the handler runs. They are validated
     /// after the change.
     pub fn arguments_mut(&mut self) -> &mut Map<String, Value> {
-        let Arguments(arguments) = self.changed.get_or_insert_with(|| read(&self.raw));
+        let Arguments(arguments) = self
+            .changed
+            .get_or_insert_with(|| parse_arguments(&self.raw));
         arguments
     }
 
@@ -108,7 +110,7 @@ impl Call {
     }
 
     /// Runs the handler.
-    fn handle(self) -> Running {
+    fn run_handler(self) -> Running {
         let arguments = match self.changed {
             Some(Arguments(changed)) => Value::Object(changed).to_string().into(),
             None => self.raw,
@@ -117,7 +119,7 @@ impl Call {
     }
 }
 
-fn read(raw: &str) -> Arguments {
+fn parse_arguments(raw: &str) -> Arguments {
     serde_json::from_str(raw).map(Arguments).unwrap_or_default()
 }
 
@@ -150,7 +152,7 @@ impl Next {
 
     pub(crate) fn start(&self, call: Call) -> Running {
         match &self.0 {
-            None => call.handle(),
+            None => call.run_handler(),
             Some(link) => link(call),
         }
     }
@@ -172,16 +174,16 @@ impl fmt::Debug for Next {
 }
 
 /// A middleware that has not received its [`Next`] yet.
-pub(crate) type Around = Box<dyn FnOnce(Next) -> Next + Send + Sync>;
+pub(crate) type UnlinkedMiddleware = Box<dyn FnOnce(Next) -> Next + Send + Sync>;
 
 /// Combines middleware into a chain. The first one is the outermost.
-pub(crate) fn chain(around: Vec<Around>) -> Next {
+pub(crate) fn chain(around: Vec<UnlinkedMiddleware>) -> Next {
     let around = around.into_iter().rev();
     around.fold(Next::default(), |next, around| around(next))
 }
 
 /// Creates middleware from a function.
-pub(crate) fn function<F, A>(function: F) -> Around
+pub(crate) fn function<F, A>(function: F) -> UnlinkedMiddleware
 where
     F: Fn(Call, Next) -> A + Send + Sync + 'static,
     A: Future<Output = Result<CallOutput>> + Send + 'static,

@@ -67,7 +67,7 @@ pub trait Parameter<Kind>: Sized {
 
     /// Takes the value from the context.
     fn inject(_: &Context) -> Result<Self, HandlerError> {
-        Err(HandlerError::bug(
+        Err(HandlerError::framework_bug(
             "an argument cannot be taken from the context",
         ))
     }

@@ -16,14 +16,14 @@ use crate::jsonrpc::ErrorObject;
 use crate::types::{
     CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
 };
-pub(crate) use json::Unclean;
+pub(crate) use json::CleanError;
 
 /// A function that cleans a string.
-type Clean = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
+type TextCleaner = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
 
 /// The functions applied to all text that a model reads, in order.
 #[derive(Clone, Default)]
-pub(crate) struct Sanitizer(Vec<Arc<Clean>>);
+pub(crate) struct Sanitizer(Vec<Arc<TextCleaner>>);
 
 impl Sanitizer {
     /// Adds a function.
@@ -35,54 +35,54 @@ impl Sanitizer {
     }
 
     /// Cleans a tool result's blocks and structured content.
-    pub(crate) fn tool(&self, result: &mut CallToolResult) -> Result<(), Unclean> {
+    pub(crate) fn clean_tool_result(&self, result: &mut CallToolResult) -> Result<(), CleanError> {
         for block in &mut result.content {
-            self.block(block);
+            self.clean_block(block);
         }
         if let Some(structured) = &mut result.structured_content {
-            let cleaned = json::clean(structured.get(), |text| self.text(text))?;
-            *structured = RawValue::from_string(cleaned).map_err(|_| Unclean::Unreadable)?;
+            let cleaned = json::clean(structured.get(), |text| self.clean_text(text))?;
+            *structured = RawValue::from_string(cleaned).map_err(|_| CleanError::Unreadable)?;
         }
         Ok(())
     }
 
-    pub(crate) fn prompt(&self, result: &mut GetPromptResult) {
-        self.optional(&mut result.description);
+    pub(crate) fn clean_prompt_result(&self, result: &mut GetPromptResult) {
+        self.clean_optional(&mut result.description);
         for message in &mut result.messages {
-            self.block(&mut message.content);
+            self.clean_block(&mut message.content);
         }
     }
 
-    pub(crate) fn resource(&self, result: &mut ReadResourceResult) {
+    pub(crate) fn clean_resource_result(&self, result: &mut ReadResourceResult) {
         for contents in &mut result.contents {
-            self.contents(contents);
+            self.clean_contents(contents);
         }
     }
 
-    pub(crate) fn error(&self, error: &mut ErrorObject) -> Result<(), Unclean> {
-        self.text(&mut error.message);
+    pub(crate) fn clean_error(&self, error: &mut ErrorObject) -> Result<(), CleanError> {
+        self.clean_text(&mut error.message);
         if let Some(data) = &mut error.data {
-            let cleaned = json::clean(&data.to_string(), |text| self.text(text))?;
-            *data = serde_json::from_str(&cleaned).map_err(|_| Unclean::Unreadable)?;
+            let cleaned = json::clean(&data.to_string(), |text| self.clean_text(text))?;
+            *data = serde_json::from_str(&cleaned).map_err(|_| CleanError::Unreadable)?;
         }
         Ok(())
     }
 
-    fn block(&self, block: &mut ContentBlock) {
-        block.each_text(&mut |text| self.text(text));
+    fn clean_block(&self, block: &mut ContentBlock) {
+        block.each_text(&mut |text| self.clean_text(text));
     }
 
-    fn contents(&self, contents: &mut ResourceContents) {
-        self.optional(&mut contents.text);
+    fn clean_contents(&self, contents: &mut ResourceContents) {
+        self.clean_optional(&mut contents.text);
     }
 
-    fn optional(&self, text: &mut Option<String>) {
+    fn clean_optional(&self, text: &mut Option<String>) {
         if let Some(text) = text {
-            self.text(text);
+            self.clean_text(text);
         }
     }
 
-    fn text(&self, text: &mut String) {
+    fn clean_text(&self, text: &mut String) {
         for clean in &self.0 {
             let cleaned = match clean(text) {
                 // The address shows that the string is unchanged; a different string can have the same length.
@@ -221,7 +221,7 @@ mod tests {
         let mut sanitizer = Sanitizer::default();
         sanitizer.push(|text| Cow::Borrowed(if text == "secret" { "hidden" } else { text }));
         let mut text = "secret".to_owned();
-        sanitizer.text(&mut text);
+        sanitizer.clean_text(&mut text);
         assert_eq!(text, "hidden");
     }
 
@@ -248,7 +248,7 @@ mod tests {
             "structuredContent": {"secret": ["secret", 1, {"deep": "a secret"}]},
         }))
         .unwrap();
-        sanitizer.tool(&mut result).unwrap();
+        sanitizer.clean_tool_result(&mut result).unwrap();
         assert_eq!(
             serde_json::to_value(&result).unwrap(),
             json!({
@@ -263,7 +263,7 @@ mod tests {
         );
         let data = json!({"faults": [{"message": "secret"}]});
         let mut error = ErrorObject::internal("secret").with_data(data);
-        sanitizer.error(&mut error).unwrap();
+        sanitizer.clean_error(&mut error).unwrap();
         assert_eq!(error.message, "***");
         assert_eq!(error.data, Some(json!({"faults": [{"message": "***"}]})));
     }

@@ -12,10 +12,13 @@ use tower_service::Service;
 
 use crate::handler::call::{CallOutput, Output, Running};
 use crate::handler::handler_error::{HandlerError, Result};
-use crate::handler::middleware::{Around, Call, Next};
+use crate::handler::middleware::{Call, Next, UnlinkedMiddleware};
 
 /// Creates middleware from a tower layer. The layer wraps only the calls for which `applies` returns `true`.
-pub(crate) fn layer<L>(layer: L, applies: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Around
+pub(crate) fn layer<L>(
+    layer: L,
+    applies: impl Fn(&Call) -> bool + Send + Sync + 'static,
+) -> UnlinkedMiddleware
 where
     L: Layer<Next, Service: CallService> + Send + Sync + 'static,
 {

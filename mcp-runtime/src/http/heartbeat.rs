@@ -13,14 +13,14 @@ use crate::transport::{Beat, Watchdog, Watched};
 /// Reports running handlers to a watchdog, which starts when the first handler runs.
 #[derive(Default)]
 pub(in crate::http) struct Heartbeat {
-    beat: Arc<Beats>,
+    beat: Arc<WatchedBeat>,
     watchdog: OnceLock<Option<Watchdog>>,
 }
 
 #[derive(Default)]
-struct Beats(Beat);
+struct WatchedBeat(Beat);
 
-impl Watched for Beats {
+impl Watched for WatchedBeat {
     fn beat(&self) -> &Beat {
         &self.0
     }
@@ -41,7 +41,7 @@ impl Heartbeat {
     pub(in crate::http) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         let watchdog = self.watchdog.get_or_init(|| {
             let watchdog = Watchdog::start(Handle::try_current().ok()?, None).ok()?;
-            let watched: Arc<dyn Watched> = Arc::<Beats>::clone(&self.beat);
+            let watched: Arc<dyn Watched> = Arc::<WatchedBeat>::clone(&self.beat);
             watchdog.waking().watch(Arc::downgrade(&watched));
             Some(watchdog)
         });

@@ -18,12 +18,12 @@ use crate::handler::listing::Lister;
 use crate::handler::refusal::CallRefusal;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
-use crate::registry::complete::Completions;
-use crate::registry::guards::Guards;
+use crate::registry::complete::ArgumentCompleters;
+use crate::registry::guards::HandlerLimits;
 use crate::registry::handler::{Handler, HandlerProgress};
 use crate::registry::items::append;
-use crate::registry::outputs::Outputs;
-use crate::registry::pace::Pace;
+use crate::registry::outputs::OutputChecker;
+use crate::registry::pace::FirstPollPace;
 use crate::types::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_schema::explain::{Fault, missing};
 use mcp_schema::template::UriTemplate;
@@ -35,15 +35,15 @@ pub(crate) struct Callable {
     pub(crate) name: Arc<str>,
     pub(crate) details: Details,
     pub(crate) handler: Handler,
-    pub(crate) guards: Guards,
+    pub(crate) guards: HandlerLimits,
     pub(crate) access: Access,
     /// The client capabilities that calls require.
     pub(crate) requires: Box<[ClientFeature]>,
     /// The completers for the arguments.
-    pub(crate) completions: Completions,
+    pub(crate) completions: ArgumentCompleters,
     /// The cache hint for resource contents.
     pub(crate) cache: CacheHint,
-    pub(crate) pace: Arc<Pace>,
+    pub(crate) pace: Arc<FirstPollPace>,
 }
 
 /// The definition as it appears in lists, and the data specific to its kind.
@@ -51,7 +51,7 @@ pub(crate) struct Callable {
 pub(crate) enum Details {
     Tool {
         tool: Tool,
-        outputs: Outputs,
+        outputs: OutputChecker,
     },
     Prompt(Prompt),
     Resource(Resource),
@@ -100,7 +100,7 @@ impl Callable {
             return Err(faults);
         }
         let given = given.iter().map(|(name, text)| (&**name, &**text));
-        Ok(object(given))
+        Ok(object_of_strings(given))
     }
 
     /// Returns the variables of a URI as arguments for the resource template that it matches.
@@ -110,7 +110,7 @@ impl Callable {
     ) -> String {
         match self.handler.decoder() {
             Some(decoder) => decoder.from_pairs(variables),
-            None => object(variables),
+            None => object_of_strings(variables),
         }
     }
 
@@ -134,10 +134,10 @@ impl Callable {
         let decoder = self.handler.decoder();
         let Some(arguments) = decoder.and_then(|decoder| decoder.from_decodable_pairs(pairs))
         else {
-            return Ok(candidates(Vec::new()));
+            return Ok(finished_completion(Vec::new()));
         };
         match self.handler.start(&arguments, context) {
-            Err(CallRefusal::Arguments(_)) => Ok(candidates(Vec::new())),
+            Err(CallRefusal::Arguments(_)) => Ok(finished_completion(Vec::new())),
             started => started,
         }
     }
@@ -174,7 +174,7 @@ impl Callable {
 }
 
 /// Returns a completion that has already finished with these candidates.
-pub(super) fn candidates(values: Vec<String>) -> HandlerProgress {
+pub(super) fn finished_completion(values: Vec<String>) -> HandlerProgress {
     HandlerProgress::Done(Ok(CallOutput::Completion(Candidates {
         values,
         ranked: false,
@@ -183,7 +183,7 @@ pub(super) fn candidates(values: Vec<String>) -> HandlerProgress {
 }
 
 /// Returns a JSON object of strings.
-fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+fn object_of_strings<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let members = members.into_iter();
     let members: Map<String, Value> = members
         .map(|(name, text)| (name.to_owned(), text.into()))

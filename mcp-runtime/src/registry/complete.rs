@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::handler::refusal::CallRefusal;
-use crate::registry::callable::{Callable, candidates};
+use crate::registry::callable::{Callable, finished_completion};
 use crate::registry::handler::HandlerProgress;
 
 /// The source of candidates for one argument. Cheap to clone.
@@ -24,13 +24,13 @@ pub(crate) enum Completer {
 
 /// The completer for a requested argument, along with the values that the request's URI contains for other arguments.
 #[derive(Clone, Debug)]
-pub(crate) struct Completing {
+pub(crate) struct RequestedCompleter {
     pub(super) completer: Completer,
     /// The variables of the URI, if the client referred to a template by a URI that matches it.
     pub(super) known: Vec<(String, String)>,
 }
 
-impl Completing {
+impl RequestedCompleter {
     /// Requests candidates for the partial text. `earlier` arguments that are not strings are ignored. If there are no
     /// others, the variables of the URI are used instead.
     ///
@@ -44,8 +44,8 @@ impl Completing {
         context: &dyn Fn() -> Context,
     ) -> Result<HandlerProgress, CallRefusal> {
         match &self.completer {
-            Completer::Nothing => Ok(candidates(Vec::new())),
-            Completer::Fixed(values) => Ok(candidates(values.to_vec())),
+            Completer::Nothing => Ok(finished_completion(Vec::new())),
+            Completer::Fixed(values) => Ok(finished_completion(values.to_vec())),
             Completer::Function(callable) => {
                 let mut earlier: Vec<(&str, &str)> = earlier
                     .iter()
@@ -70,9 +70,9 @@ impl Completing {
 
 /// The completers for the arguments of one prompt or template.
 #[derive(Debug, Default)]
-pub(crate) struct Completions(Vec<(Box<str>, Completer)>);
+pub(crate) struct ArgumentCompleters(Vec<(Box<str>, Completer)>);
 
-impl Completions {
+impl ArgumentCompleters {
     pub(crate) fn push(&mut self, argument: &str, completer: Completer) {
         self.0.push((argument.into(), completer));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_schema::check::Validator;
 use mcp_schema::generate::output_schema;
-use mcp_schema::query::{allows, hard_for_models};
+use mcp_schema::query::{allows, rejected_by_model_apis};
 use mcp_schema::template::{ExplodedList, UriTemplate};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -15,18 +15,18 @@ use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
 use crate::handler::rules;
 use crate::registry::callable::{Callable, Details};
-use crate::registry::complete::{Completer, Completions};
-use crate::registry::guards::{Guards, cache_hint};
+use crate::registry::complete::{ArgumentCompleters, Completer};
+use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::Handler;
 use crate::registry::meta;
-use crate::registry::outputs::Outputs;
+use crate::registry::outputs::OutputChecker;
 use crate::types::{
     Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
     ToolAnnotations,
 };
 
 /// The additional data that the server supplies for a definition.
-pub(super) struct Given {
+pub(super) struct ServerAdditions {
     /// The value that a method is called on. `None` for functions.
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
     /// The scopes required in addition to the definition's own scopes.
@@ -34,7 +34,7 @@ pub(super) struct Given {
 }
 
 /// Finds the completer that a parameter names.
-pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
+pub(super) type FindCompleter<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
 
 /// Converts a definition of any kind.
 ///
@@ -43,13 +43,13 @@ pub(super) type Find<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer,
 /// Returns all problems with the definition.
 pub(super) fn callable(
     definition: &Definition,
-    given: Given,
-    find: Find<'_>,
+    given: ServerAdditions,
+    find: FindCompleter<'_>,
 ) -> Result<Callable, Vec<String>> {
     let options = definition.options;
     let mut problems = Vec::new();
     let meta = meta(definition, &mut problems);
-    let guards = Guards::new(&options.guards, &mut problems);
+    let guards = HandlerLimits::new(&options.guards, &mut problems);
     let raw_schema = raw_schema(definition, &mut problems);
     let is_generated = raw_schema.is_none();
     if definition.kind == Kind::Resource {
@@ -70,10 +70,10 @@ pub(super) fn callable(
             return Err(problems);
         }
     };
-    let completions = if definition.kind.is_completed() {
+    let completions = if definition.kind.has_completions() {
         completions(&decoder, find, &mut problems)
     } else {
-        Completions::default()
+        ArgumentCompleters::default()
     };
     let details = match (definition.kind, pattern) {
         (Kind::Tool, _) => {
@@ -129,7 +129,7 @@ fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<sch
 
 /// Warns about arguments whose generated schemas are not accepted by model APIs.
 fn warn_of_hard_schemas(definition: &Definition, decoder: &Decoder) {
-    for (argument, what) in hard_for_models(decoder.schema()) {
+    for (argument, what) in rejected_by_model_apis(decoder.schema()) {
         tracing::warn!(
             tool = definition.name,
             at = %definition.location,
@@ -161,7 +161,7 @@ fn tool(
     tool.output_schema = output_schema;
     tool.annotations = (annotations != ToolAnnotations::default()).then_some(annotations);
     tool.meta = meta;
-    let outputs = Outputs::derived(tool.output_schema.as_deref(), definition.conforms);
+    let outputs = OutputChecker::derived(tool.output_schema.as_deref(), definition.conforms);
     Some(Details::Tool { tool, outputs })
 }
 
@@ -267,8 +267,12 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
 }
 
 /// Determines the completer for each argument: the completer that it names, one derived from its type, or none.
-fn completions(decoder: &Decoder, find: Find<'_>, problems: &mut Vec<String>) -> Completions {
-    let mut completions = Completions::default();
+fn completions(
+    decoder: &Decoder,
+    find: FindCompleter<'_>,
+    problems: &mut Vec<String>,
+) -> ArgumentCompleters {
+    let mut completions = ArgumentCompleters::default();
     for argument in decoder.arguments() {
         let completer = if argument.completer.is_some() {
             find(argument).unwrap_or_else(|problem| {

@@ -12,12 +12,12 @@ use crate::handler::dynamic::{
 };
 use crate::handler::rules;
 use crate::registry::callable::{Callable, Details};
-use crate::registry::complete::{Completer, Completions};
+use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::declared::raw;
-use crate::registry::guards::{Guards, cache_hint};
+use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::{ArgumentRules, Handler};
 use crate::registry::meta;
-use crate::registry::outputs::Outputs;
+use crate::registry::outputs::OutputChecker;
 use crate::types::{Icon, Meta};
 
 /// Converts a definition of any kind.
@@ -64,7 +64,7 @@ fn tool(name: &str, definition: DynamicTool) -> Result<Callable, Vec<String>> {
             .map_err(|error| problems.push(format!("output schema: {error}")))
             .ok()
     });
-    let outputs = Outputs::written(tool.output_schema.as_deref(), outputs);
+    let outputs = OutputChecker::written(tool.output_schema.as_deref(), outputs);
     draft.finish(name, Some(Details::Tool { tool, outputs }))
 }
 
@@ -133,9 +133,9 @@ fn template(name: &str, definition: DynamicTemplate) -> Result<Callable, Vec<Str
 /// A callable under construction.
 struct Draft {
     handler: DynamicHandler,
-    guards: Guards,
+    guards: HandlerLimits,
     input: Option<ArgumentRules>,
-    completions: Completions,
+    completions: ArgumentCompleters,
     problems: Vec<String>,
 }
 
@@ -144,13 +144,13 @@ impl Draft {
     fn new(handler: DynamicHandler, meta: Option<&Meta>, icons: &[Icon]) -> Self {
         let mut problems = meta::problems(meta);
         problems.extend(rules::icon_problems(icons));
-        let guards = Guards::new(&handler.guards, &mut problems);
+        let guards = HandlerLimits::new(&handler.guards, &mut problems);
         problems.extend(handler.access.problems());
         Self {
             handler,
             guards,
             input: None,
-            completions: Completions::default(),
+            completions: ArgumentCompleters::default(),
             problems,
         }
     }

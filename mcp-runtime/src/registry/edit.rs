@@ -34,18 +34,18 @@ enum PreparedStep {
 
 /// The result of an edit.
 #[derive(Debug, Default)]
-pub(crate) struct Edited {
+pub(crate) struct EditOutcome {
     /// `true` if anything changed.
     pub(crate) changed: bool,
     /// The callers whose list has changed.
     pub(crate) audience: Audience,
 }
 
-impl Edited {
+impl EditOutcome {
     /// Records that a slot has been changed or is about to be.
-    fn touch(&mut self, slot: &TableSlot) {
+    fn add_audience_of(&mut self, slot: &TableSlot) {
         if slot.enabled {
-            self.audience.add_users(&slot.callable.access);
+            self.audience.add_callers_with_access(&slot.callable.access);
         }
     }
 }
@@ -142,13 +142,16 @@ pub(super) fn prepare(edit: Edit) -> Result<PreparedEdit, Vec<String>> {
 pub(super) fn apply(
     snapshot: &Snapshot,
     prepared: PreparedEdit,
-) -> Result<(Snapshot, Edited), NameTaken> {
+) -> Result<(Snapshot, EditOutcome), NameTaken> {
     let mut next = snapshot.clone();
     let edited = edit(next.table_mut(prepared.list), prepared.steps)?;
     Ok((next, edited))
 }
 
-fn edit(table: &mut Arc<CallableTable>, steps: Vec<PreparedStep>) -> Result<Edited, NameTaken> {
+fn edit(
+    table: &mut Arc<CallableTable>,
+    steps: Vec<PreparedStep>,
+) -> Result<EditOutcome, NameTaken> {
     let mut slots: Vec<Option<TableSlot>> = table.slots().iter().cloned().map(Some).collect();
     // Searching the list for each name would make large edits slow.
     let mut positions: HashMap<Arc<str>, usize> = table
@@ -157,11 +160,11 @@ fn edit(table: &mut Arc<CallableTable>, steps: Vec<PreparedStep>) -> Result<Edit
         .enumerate()
         .map(|(index, slot)| (Arc::clone(&slot.callable.name), index))
         .collect();
-    let mut edited = Edited::default();
+    let mut edited = EditOutcome::default();
     for step in steps {
         match step {
             PreparedStep::Put { callable, replace } => {
-                edited.audience.add_users(&callable.access);
+                edited.audience.add_callers_with_access(&callable.access);
                 let name = Arc::clone(&callable.name);
                 let held = positions.get(&name).and_then(|index| slots.get_mut(*index));
                 match held {
@@ -172,7 +175,7 @@ fn edit(table: &mut Arc<CallableTable>, steps: Vec<PreparedStep>) -> Result<Edit
                         });
                     }
                     Some(Some(slot)) => {
-                        edited.touch(slot);
+                        edited.add_audience_of(slot);
                         slot.callable = callable;
                         slot.enabled = true;
                     }
@@ -193,7 +196,7 @@ fn edit(table: &mut Arc<CallableTable>, steps: Vec<PreparedStep>) -> Result<Edit
                     .and_then(|index| slots.get_mut(index)?.take());
                 if let Some(slot) = held {
                     edited.changed = true;
-                    edited.touch(&slot);
+                    edited.add_audience_of(&slot);
                 }
             }
             PreparedStep::Show(name, enabled) => {
@@ -202,9 +205,9 @@ fn edit(table: &mut Arc<CallableTable>, steps: Vec<PreparedStep>) -> Result<Edit
                 if let Some(Some(slot)) = held
                     && slot.enabled != enabled
                 {
-                    edited.touch(slot);
+                    edited.add_audience_of(slot);
                     slot.enabled = enabled;
-                    edited.touch(slot);
+                    edited.add_audience_of(slot);
                     edited.changed = true;
                 }
             }
@@ -212,7 +215,7 @@ fn edit(table: &mut Arc<CallableTable>, steps: Vec<PreparedStep>) -> Result<Edit
     }
     if edited.changed {
         let slots = slots.into_iter().flatten().collect();
-        *table = Arc::new(table.with(slots));
+        *table = Arc::new(table.with_slots(slots));
     }
     Ok(edited)
 }

@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context as Task, Poll};
 
 use crate::context::{
-    AskError, Asking, CallHandle, CallId, CallQuestion, Caller, Capability, ChangeNotification,
-    ClientIdentity, Context, Control, Edit, EditStep, OnceStore, Outbound, Progress, QuestionKey,
-    RequestContext, ServerHandle, States,
+    AskError, CallHandle, CallId, CallQuestion, Caller, Capability, ChangeNotification,
+    ClientIdentity, Context, Control, Edit, EditStep, NotificationSender, OnceStore, Progress,
+    QuestionKey, QuestionTransport, RequestContext, ServerHandle, States,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
@@ -22,9 +22,9 @@ pub(super) const MODERN: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
 struct Nobody;
 
-impl Outbound for Nobody {
+impl NotificationSender for Nobody {
     fn progress(&self, _: &Progress) {}
-    fn logs(&self, _: LoggingLevel) -> bool {
+    fn accepts_level(&self, _: LoggingLevel) -> bool {
         false
     }
     fn log(&self, _: LoggingLevel, _: Option<&str>, _: &str) {}
@@ -42,8 +42,8 @@ impl Control for Nobody {
 }
 
 /// Handlers in these tests do not ask the client any questions.
-impl Asking for Nobody {
-    fn can(&self, _: ClientFeature) -> bool {
+impl QuestionTransport for Nobody {
+    fn can_ask(&self, _: ClientFeature) -> bool {
         false
     }
     fn check(&self, _: &InputRequest) -> Result<(), AskError> {
@@ -81,10 +81,10 @@ impl CallHandle for Unasked {
     fn request(&self) -> &RequestContext {
         &self.0
     }
-    fn outbound(&self) -> &dyn Outbound {
+    fn outbound(&self) -> &dyn NotificationSender {
         &Nobody
     }
-    fn asking(&self) -> &dyn Asking {
+    fn asking(&self) -> &dyn QuestionTransport {
         &Nobody
     }
 }

@@ -10,20 +10,20 @@ use crate::handler::access::Access;
 use crate::handler::definition::GuardOptions;
 use crate::handler::rules;
 use crate::protocol::encode::CacheHint;
-use crate::rate::Limiter;
+use crate::rate::RateLimiter;
 use crate::types::CacheScope;
 
 /// The limits for one handler. The server's limits apply as well.
 #[derive(Debug, Default)]
-pub(crate) struct Guards {
+pub(crate) struct HandlerLimits {
     pub(crate) timeout: Option<Duration>,
-    pub(crate) rate: Option<Limiter>,
+    pub(crate) rate: Option<RateLimiter>,
     pub(crate) permits: Option<CallPermits>,
     /// Maximum size of a result, in bytes.
     pub(crate) max_output: Option<usize>,
 }
 
-impl Guards {
+impl HandlerLimits {
     /// Creates the limits that a definition specifies. Invalid values are reported in `problems`.
     pub(super) fn new(options: &GuardOptions<impl AsRef<str>>, problems: &mut Vec<String>) -> Self {
         let rate = options
@@ -41,7 +41,7 @@ impl Guards {
         }
         Self {
             timeout: options.timeout,
-            rate: rate.ok().flatten().map(Limiter::new),
+            rate: rate.ok().flatten().map(RateLimiter::new),
             permits: options.concurrency.map(CallPermits::new),
             max_output: options.max_output,
         }
@@ -92,7 +92,7 @@ impl CallPermits {
 
     /// Waits for a permit. Returns `None` if `max_waiting` calls are already waiting. Dropping the future cancels the
     /// wait.
-    pub(crate) async fn enter(&self, max_waiting: usize) -> Option<CallPermit> {
+    pub(crate) async fn acquire(&self, max_waiting: usize) -> Option<CallPermit> {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Some(permit);
         }

@@ -2,10 +2,10 @@
 
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::one_line;
-use crate::protocol::shape::Shape;
+use crate::protocol::shape::ShapeForVersion;
 
 /// Appends an item to a JSON array under construction, in the shape of `version`.
-pub(crate) fn append<T: Shape + serde::Serialize>(
+pub(crate) fn append<T: ShapeForVersion + serde::Serialize>(
     text: &mut String,
     mut item: T,
     version: ProtocolVersion,

@@ -5,7 +5,7 @@ use crate::handler::definition::Kind;
 
 impl Capability {
     /// Returns the list in which definitions of this kind appear, or `None` for completers.
-    pub(super) fn of(kind: Kind) -> Option<Self> {
+    pub(super) fn of_kind(kind: Kind) -> Option<Self> {
         match kind {
             Kind::Tool => Some(Self::Tools),
             Kind::Prompt => Some(Self::Prompts),

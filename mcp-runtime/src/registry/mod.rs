@@ -28,16 +28,16 @@ mod table;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-pub(crate) use build::{Receiver, Sources};
+pub(crate) use build::{MethodReceiver, Sources};
 pub(crate) use callable::{Callable, Details};
-pub(crate) use complete::Completing;
-pub(crate) use edit::Edited;
-pub(crate) use guards::{CallPermit, CallPermits, Guards};
+pub(crate) use complete::RequestedCompleter;
+pub(crate) use edit::EditOutcome;
+pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
 pub(crate) use handler::HandlerProgress;
-pub(crate) use outputs::Outputs;
-pub(crate) use pace::Pace;
+pub(crate) use outputs::OutputChecker;
+pub(crate) use pace::FirstPollPace;
 pub(crate) use page::{ListPage, PartialPage};
-pub(crate) use snapshot::{Snapshot, View};
+pub(crate) use snapshot::{CallerView, Snapshot};
 
 use crate::context::Edit;
 use crate::error::{Error, ErrorKind};
@@ -79,7 +79,7 @@ impl Registry {
     ///
     /// Returns an error if a definition cannot be inserted because its name is in use or it is invalid. The error
     /// describes the first such definition.
-    pub(crate) fn edit(&self, edit: Edit) -> Result<Edited, Error> {
+    pub(crate) fn edit(&self, edit: Edit) -> Result<EditOutcome, Error> {
         let prepared = edit::prepare(edit)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
         let _editing = self.editing.lock().unwrap_or_else(PoisonError::into_inner);

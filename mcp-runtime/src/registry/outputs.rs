@@ -19,7 +19,7 @@ use crate::types::{CallToolResult, Tool};
 
 /// Details of a tool's structured output, besides the text of its output schema.
 #[derive(Debug)]
-pub(crate) struct Outputs {
+pub(crate) struct OutputChecker {
     /// The value that the output schema describes.
     pub(crate) root: OutputRoot,
     /// `true` if every value of the tool's return type matches the schema, which is derived from that type.
@@ -30,7 +30,7 @@ pub(crate) struct Outputs {
     validator: OnceLock<Option<Box<Validator>>>,
 }
 
-impl Outputs {
+impl OutputChecker {
     /// Creates the value for a function. The schema is derived from the function's return type.
     pub(crate) fn derived(schema: Option<&RawValue>, conforms: bool) -> Self {
         let finds = |schema: &RawValue| memmem::find(schema.get().as_bytes(), b"\"number\"");

@@ -7,9 +7,9 @@ use std::time::Duration;
 ///
 /// The task that serves a connection must not poll such a handler, because this would delay further messages.
 #[derive(Debug, Default)]
-pub(crate) struct Pace(AtomicU32);
+pub(crate) struct FirstPollPace(AtomicU32);
 
-impl Pace {
+impl FirstPollPace {
     /// A handler is slow if its first poll takes longer than this.
     const SLOW: Duration = Duration::from_micros(200);
     /// After a slow first poll, this many calls are spawned before they are polled. After that, the handler is polled
@@ -29,7 +29,7 @@ impl Pace {
     }
 
     /// Records the duration of a first poll.
-    pub(crate) fn observed(&self, first_poll: Duration) {
+    pub(crate) fn record_first_poll(&self, first_poll: Duration) {
         if first_poll > Self::SLOW {
             self.0.store(Self::CALLS, Ordering::Relaxed);
         }
@@ -42,11 +42,11 @@ mod tests {
 
     #[test]
     fn after_a_slow_first_poll_32_calls_are_spawned_first() {
-        let pace = Pace::default();
+        let pace = FirstPollPace::default();
         assert!(!pace.spawn_first());
-        pace.observed(Duration::from_micros(200));
+        pace.record_first_poll(Duration::from_micros(200));
         assert!(!pace.spawn_first());
-        pace.observed(Duration::from_micros(201));
+        pace.record_first_poll(Duration::from_micros(201));
         for _ in 0..32 {
             assert!(pace.spawn_first());
         }

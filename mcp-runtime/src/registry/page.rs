@@ -60,7 +60,7 @@ impl ListingTemplate {
                 HandlerErrorRepr::Shown(format!("{listing}: there is no such resource"))
             }
             HandlerErrorRepr::Opaque(source) => {
-                HandlerErrorRepr::Opaque(Box::new(Failed { listing, source }))
+                HandlerErrorRepr::Opaque(Box::new(ListerFailure { listing, source }))
             }
             other @ (HandlerErrorRepr::Protocol(_)
             | HandlerErrorRepr::Busy(_)
@@ -72,18 +72,18 @@ impl ListingTemplate {
 
 /// An error from a lister, for the log.
 #[derive(Debug)]
-struct Failed {
+struct ListerFailure {
     listing: String,
     source: Box<dyn StdError + Send + Sync>,
 }
 
-impl fmt::Display for Failed {
+impl fmt::Display for ListerFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.listing)
     }
 }
 
-impl StdError for Failed {
+impl StdError for ListerFailure {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         Some(&*self.source)
     }

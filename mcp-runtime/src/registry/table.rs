@@ -89,7 +89,7 @@ impl CallableTable {
     }
 
     /// Creates the table that replaces this one. The list and its completions stay declared even if none are left.
-    pub(crate) fn with(&self, slots: Vec<TableSlot>) -> Self {
+    pub(crate) fn with_slots(&self, slots: Vec<TableSlot>) -> Self {
         let mut next = Self::new(self.list, slots, self.offered);
         next.completed |= self.completed;
         next
@@ -128,7 +128,7 @@ impl CallableTable {
     }
 
     /// Returns `true` if completions for arguments are declared.
-    pub(crate) fn is_completed(&self) -> bool {
+    pub(crate) fn has_completions(&self) -> bool {
         self.completed
     }
 
@@ -139,7 +139,7 @@ impl CallableTable {
 
     /// Returns the number of enabled callables up to and including the marked one, or up to its former position if it
     /// has been removed.
-    pub(crate) fn after(&self, mark: &ItemMark) -> usize {
+    pub(crate) fn count_through(&self, mark: &ItemMark) -> usize {
         let held = self
             .slots
             .iter()
@@ -162,7 +162,7 @@ impl CallableTable {
         version: ProtocolVersion,
         cursor: impl Fn(&TableSlot) -> String,
     ) -> Bytes {
-        let render = || self.members(&self.part(start, size, |_| true), version, cursor);
+        let render = || self.members(&self.select_range(start, size, |_| true), version, cursor);
         let Some(number) = start
             .checked_div(size)
             .filter(|number| number.saturating_mul(size) == start)
@@ -193,7 +193,7 @@ impl CallableTable {
     }
 
     /// Returns up to `size` enabled callables from `start` on for which `shows` returns `true`.
-    pub(crate) fn part(
+    pub(crate) fn select_range(
         &self,
         start: usize,
         size: usize,
@@ -201,7 +201,7 @@ impl CallableTable {
     ) -> TableRange {
         let positions = start..self.visible.len();
         let mut positions = positions.filter(|position| {
-            let slot = self.at(*position);
+            let slot = self.enabled_slot(*position);
             slot.is_some_and(|slot| shows(&slot.callable))
         });
         TableRange {
@@ -224,7 +224,7 @@ impl CallableTable {
         let last = part
             .positions
             .last()
-            .and_then(|position| self.at(*position));
+            .and_then(|position| self.enabled_slot(*position));
         if let Some(last) = last.filter(|_| part.more) {
             text.push_str(",\"nextCursor\":\"");
             text.push_str(&cursor(last));
@@ -242,7 +242,7 @@ impl CallableTable {
             match rendered.and_then(|items| items.get(*position)) {
                 Some(item) => push(&mut text, item),
                 None => {
-                    if let Some(slot) = self.at(*position) {
+                    if let Some(slot) = self.enabled_slot(*position) {
                         slot.callable.append(&mut text, version);
                     }
                 }
@@ -267,7 +267,7 @@ impl CallableTable {
     }
 
     /// Returns the slot at this position among the enabled slots.
-    fn at(&self, position: usize) -> Option<&TableSlot> {
+    fn enabled_slot(&self, position: usize) -> Option<&TableSlot> {
         self.slots.get(*self.visible.get(position)?)
     }
 }

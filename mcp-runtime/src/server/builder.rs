@@ -14,8 +14,8 @@ use crate::handler::definition::Selected;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
-use crate::registry::{Receiver, Registry, Sources};
-use crate::server::middleware::Surroundings;
+use crate::registry::{MethodReceiver, Registry, Sources};
+use crate::server::middleware::WrappingSettings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
@@ -45,7 +45,7 @@ pub struct Server {
     instructions: Option<String>,
     limits: Limits,
     states: States,
-    receivers: Vec<Receiver>,
+    receivers: Vec<MethodReceiver>,
     selected: Option<Vec<Selected>>,
     tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
@@ -58,7 +58,7 @@ pub struct Server {
     pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
     sealing_keys: Vec<SealingKey>,
-    pub(super) surroundings: Surroundings,
+    pub(super) wrapping: WrappingSettings,
     /// Mistakes found in the settings so far, to be reported at start-up.
     pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
@@ -125,7 +125,7 @@ impl Server {
             admission: Admission::default(),
             #[cfg(feature = "sealing")]
             sealing_keys: Vec::new(),
-            surroundings: Surroundings::default(),
+            wrapping: WrappingSettings::default(),
             faults: Vec::new(),
             once_store: None,
             hooks: Hooks::default(),
@@ -193,7 +193,7 @@ impl Server {
     /// Serves the methods of a value that is already in an [`Arc`], for example because the routes of an axum program
     /// share it. Otherwise works like [`handlers`](Self::handlers).
     pub fn shared_handlers<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        self.receivers.push(Receiver::new(value));
+        self.receivers.push(MethodReceiver::new(value));
         self
     }
 
@@ -410,8 +410,8 @@ impl Server {
             page_size: self.page_size,
         })?);
         self.shared.attach(&registry)?;
-        let surroundings = self.surroundings;
-        surroundings.check(&registry.snapshot().names(Capability::Tools))?;
+        let wrapping = self.wrapping;
+        wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
         let seal = Seal::new(&self.sealing_keys, self.limits.elicitation.state_timeout);
         #[cfg(not(feature = "sealing"))]
@@ -427,13 +427,13 @@ impl Server {
             argument_errors: self.argument_errors,
             check_outputs: self.check_outputs,
             cache: self.cache,
-            rate: surroundings.rate,
-            around: middleware::chain(surroundings.around),
-            sanitizer: surroundings.sanitizer,
+            rate: wrapping.rate,
+            around: middleware::chain(wrapping.around),
+            sanitizer: wrapping.sanitizer,
             hooks: self.hooks,
             admission: self.admission,
         };
-        crate::telemetry::describe();
+        crate::telemetry::describe_metrics();
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));
         Ok((dispatcher, self.shared))
     }

@@ -51,7 +51,7 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for LogWriter<W> {
 
     fn event(&self, event: &Event<'_>) {
         let metadata = event.metadata();
-        let mut line = EscapedLine(date(SystemTime::now()));
+        let mut line = EscapedLine(format_date(SystemTime::now()));
         let (level, target) = (metadata.level(), metadata.target());
         // Writing to a string never fails.
         let _ = write!(line, " {level:>5} {target}:");
@@ -97,7 +97,7 @@ impl Visit for EscapedLine {
 }
 
 /// Formats a time as in RFC 3339, in UTC, with milliseconds.
-fn date(time: SystemTime) -> String {
+fn format_date(time: SystemTime) -> String {
     let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH);
     let since_1970 = since_1970.unwrap_or_default();
     let seconds = since_1970.as_secs() % 86_400;
@@ -179,7 +179,7 @@ mod tests {
         ];
         for (seconds, expected) in cases {
             let since_1970 = Duration::from_secs(seconds) + Duration::from_millis(7);
-            assert_eq!(date(SystemTime::UNIX_EPOCH + since_1970), expected);
+            assert_eq!(format_date(SystemTime::UNIX_EPOCH + since_1970), expected);
         }
     }
 }

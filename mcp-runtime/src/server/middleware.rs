@@ -8,7 +8,7 @@ use crate::handler::call::CallOutput;
 #[cfg(feature = "tower")]
 use crate::handler::definition::Kind;
 use crate::handler::handler_error::Result;
-use crate::handler::middleware::{self, Around, Call, Next};
+use crate::handler::middleware::{self, Call, Next, UnlinkedMiddleware};
 use crate::handler::rules;
 use crate::handler::sanitize::Sanitizer;
 #[cfg(feature = "tower")]
@@ -18,18 +18,18 @@ use crate::server::Server;
 
 /// The rate limit, middleware and sanitizer of a server.
 #[derive(Default)]
-pub(super) struct Surroundings {
+pub(super) struct WrappingSettings {
     pub(super) rate: Option<Rate>,
     /// Middleware, outermost first.
-    pub(super) around: Vec<Around>,
+    pub(super) around: Vec<UnlinkedMiddleware>,
     /// The names of tools that have their own layers.
     pub(super) layered: Vec<String>,
     pub(super) sanitizer: Option<Sanitizer>,
 }
 
-impl Surroundings {
+impl WrappingSettings {
     /// Checks that every tool with its own layer exists.
-    pub(super) fn check(&self, tools: &[String]) -> std::result::Result<(), Error> {
+    pub(super) fn check_layered_tools(&self, tools: &[String]) -> std::result::Result<(), Error> {
         let missing = self.layered.iter().filter(|name| !tools.contains(name));
         let missing: Vec<_> = missing
             .map(|name| format!("there is no tool `{name}` to apply a layer to"))
@@ -52,7 +52,7 @@ impl Server {
     /// invalid.
     pub fn rate(mut self, rate: &str) -> Self {
         match rules::read_rate(rate) {
-            Ok(rate) => self.surroundings.rate = Some(rate),
+            Ok(rate) => self.wrapping.rate = Some(rate),
             Err(problem) => self.faults.push(problem),
         }
         self
@@ -77,7 +77,7 @@ impl Server {
         mut self,
         clean: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
     ) -> Self {
-        let sanitizer = self.surroundings.sanitizer.get_or_insert_default();
+        let sanitizer = self.wrapping.sanitizer.get_or_insert_default();
         sanitizer.push(clean);
         self
     }
@@ -109,9 +109,7 @@ impl Server {
         F: Fn(Call, Next) -> A + Send + Sync + 'static,
         A: Future<Output = Result<CallOutput>> + Send + 'static,
     {
-        self.surroundings
-            .around
-            .push(middleware::function(function));
+        self.wrapping.around.push(middleware::function(function));
         self
     }
 }
@@ -128,7 +126,7 @@ impl Server {
         L: Layer<Next, Service: CallService> + Send + Sync + 'static,
     {
         let layer = tower::layer(layer, |_| true);
-        self.surroundings.around.push(layer);
+        self.wrapping.around.push(layer);
         self
     }
 
@@ -138,10 +136,10 @@ impl Server {
         L: Layer<Next, Service: CallService> + Send + Sync + 'static,
     {
         let name = name.into();
-        self.surroundings.layered.push(name.clone());
+        self.wrapping.layered.push(name.clone());
         let applies = move |call: &Call| call.kind() == Kind::Tool && call.name() == name;
         let layer = tower::layer(layer, applies);
-        self.surroundings.around.push(layer);
+        self.wrapping.around.push(layer);
         self
     }
 }

@@ -57,7 +57,7 @@ impl Server {
         #[cfg(feature = "cli")]
         let invocation = super::command_line::read(self.identity());
         let lines = LogLines::start(std::io::stderr())?;
-        lines.log();
+        lines.install_subscriber();
         lines.log_panics();
         #[cfg(feature = "cli")]
         let options = match invocation {
@@ -76,11 +76,11 @@ impl Server {
             if options.legacy_sse {
                 server.http = server.http.legacy_sse(true);
             }
-            return finish(server.run_http(&address).await, &lines);
+            return exit_if_stuck(server.run_http(&address).await, &lines);
         }
         #[cfg(all(feature = "cli", not(feature = "http")))]
         let _ = options;
-        finish(self.run_over_stdio().await, &lines)
+        exit_if_stuck(self.run_over_stdio().await, &lines)
     }
 
     /// Runs the command given on the process's command line, if any. This can be `tools`, `call`, `shell`, `check`,
@@ -111,7 +111,7 @@ impl Server {
             return Ok(Some(self));
         };
         let lines = LogLines::start(std::io::stderr())?;
-        lines.log();
+        lines.install_subscriber();
         self.run_command(&matches, &lines).await.map(|()| None)
     }
 
@@ -175,7 +175,10 @@ impl Server {
 }
 
 /// Exits the process if handlers are still blocking threads, because dropping the runtime would wait for them.
-fn finish((served, is_stuck): (Result<(), Error>, bool), lines: &LogLines) -> Result<(), Error> {
+fn exit_if_stuck(
+    (served, is_stuck): (Result<(), Error>, bool),
+    lines: &LogLines,
+) -> Result<(), Error> {
     if is_stuck {
         tracing::warn!("handlers are still blocking threads; exiting without waiting for them");
         if let Err(error) = &served {

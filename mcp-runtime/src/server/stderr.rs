@@ -21,11 +21,11 @@ const LAST_LINES: Duration = Duration::from_millis(200);
 
 /// The queue of lines for the writer thread. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct LogLines(Arc<Users>);
+pub(super) struct LogLines(Arc<WriterThreadGuard>);
 
 /// Ends the writer thread when the last handle is dropped.
 #[derive(Debug)]
-struct Users(Arc<LogQueue>);
+struct WriterThreadGuard(Arc<LogQueue>);
 
 #[derive(Debug, Default)]
 struct LogQueue {
@@ -49,18 +49,18 @@ impl LogLines {
     /// Starts the writer thread, which ends with the process or when the last handle is dropped.
     pub(super) fn start(stream: impl Write + Send + 'static) -> io::Result<Self> {
         let queue = Arc::<LogQueue>::default();
-        let lines = Self(Arc::new(Users(Arc::clone(&queue))));
+        let lines = Self(Arc::new(WriterThreadGuard(Arc::clone(&queue))));
         thread::Builder::new()
             .name("mcp-stderr".into())
-            .spawn(move || queue.write(stream))?;
+            .spawn(move || queue.write_lines(stream))?;
         Ok(lines)
     }
 
     /// Logs warnings and errors, unless the program has a subscriber. Each event is logged at most ten times per
     /// second.
-    pub(super) fn log(&self) {
+    pub(super) fn install_subscriber(&self) {
         let lines = self.clone();
-        let log = LogWriter::new(move |line| lines.leave(line.as_bytes()));
+        let log = LogWriter::new(move |line| lines.enqueue(line.as_bytes()));
         // Fails if the program has set a subscriber, which then takes precedence.
         let _ = tracing::subscriber::set_global_default(log);
     }
@@ -72,10 +72,10 @@ impl LogLines {
             let lines = self.clone();
             let hook = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                if has_room() {
+                if stderr_has_room() {
                     hook(panic);
                 } else {
-                    lines.leave(format!("{panic}\n").as_bytes());
+                    lines.enqueue(format!("{panic}\n").as_bytes());
                 }
             }));
         });
@@ -92,7 +92,7 @@ impl LogLines {
             .wait_timeout_while(state, LAST_LINES, |state| state.written < left);
     }
 
-    fn leave(&self, line: &[u8]) {
+    fn enqueue(&self, line: &[u8]) {
         let start = line.get(..LINE).unwrap_or(line);
         let queue = &self.0.0;
         let mut state = queue.lock();
@@ -106,7 +106,7 @@ impl LogLines {
     }
 }
 
-impl Drop for Users {
+impl Drop for WriterThreadGuard {
     fn drop(&mut self) {
         self.0.lock().closed = true;
         self.0.changed.notify_all();
@@ -118,7 +118,7 @@ impl LogQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, mut stream: impl Write) {
+    fn write_lines(&self, mut stream: impl Write) {
         let mut state = self.lock();
         loop {
             if let Some(line) = state.waiting.pop_front() {
@@ -144,7 +144,7 @@ impl LogQueue {
 
 /// Returns `true` if standard error can currently accept at least one page of data. A hook may still block if it writes
 /// more than that or if other code writes at the same time.
-fn has_room() -> bool {
+fn stderr_has_room() -> bool {
     #[cfg(unix)]
     {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -189,7 +189,7 @@ mod tests {
         let lines = LogLines::start(Unread(may_write, sender)).unwrap();
         let began = Instant::now();
         for _ in 0..10_000 {
-            lines.leave("x".repeat(1_000).as_bytes());
+            lines.enqueue("x".repeat(1_000).as_bytes());
         }
         assert!(began.elapsed() < Duration::from_secs(5));
         drop(read);

@@ -25,7 +25,7 @@ use crate::types::LoggingLevel;
 /// ```
 #[must_use]
 pub fn client_logs() -> ClientLogs {
-    current::forward();
+    current::enable_forwarding();
     ClientLogs(())
 }
 
@@ -39,12 +39,12 @@ impl<S: Subscriber> Layer<S> for ClientLogs {
         if event.metadata().target().starts_with("mcp_runtime") {
             return;
         }
-        let Some(call) = current::current() else {
+        let Some(call) = current::current_call() else {
             return;
         };
-        let level = level(*event.metadata().level());
+        let level = logging_level(*event.metadata().level());
         let outbound = call.outbound();
-        if !outbound.logs(level) {
+        if !outbound.accepts_level(level) {
             return;
         }
         let mut fields = EventFields::default();
@@ -53,7 +53,7 @@ impl<S: Subscriber> Layer<S> for ClientLogs {
     }
 }
 
-fn level(level: Level) -> LoggingLevel {
+fn logging_level(level: Level) -> LoggingLevel {
     match level {
         Level::ERROR => LoggingLevel::Error,
         Level::WARN => LoggingLevel::Warning,

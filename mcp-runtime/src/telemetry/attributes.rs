@@ -16,7 +16,7 @@ pub(crate) struct RequestAttributes<'a> {
     pub(crate) version: Option<ProtocolVersion>,
     /// The raw JSON of `params._meta`.
     pub(crate) meta: Option<&'a str>,
-    pub(crate) called: Called<'a>,
+    pub(crate) called: CalledItem<'a>,
 }
 
 /// A call's target, identified by the name under which it is registered.
@@ -25,7 +25,7 @@ pub(crate) struct RequestAttributes<'a> {
     not(feature = "telemetry"),
     allow(dead_code, reason = "only read with the feature")
 )]
-pub(crate) enum Called<'a> {
+pub(crate) enum CalledItem<'a> {
     Tool(&'a str),
     Prompt(&'a str),
     /// The URI of a resource, which a client may have made up.
@@ -39,7 +39,7 @@ pub(crate) enum Called<'a> {
     not(feature = "telemetry"),
     allow(dead_code, reason = "only read with the feature")
 )]
-pub(crate) enum Ended {
+pub(crate) enum RecordedOutcome {
     Answered,
     /// Answered with a tool result that has `isError`.
     ToolError,
@@ -53,7 +53,7 @@ pub(crate) enum Ended {
     Cancelled,
 }
 
-impl Ended {
+impl RecordedOutcome {
     /// Returns the outcome after the answer was replaced by an error with this code.
     pub(crate) fn with_error(self, code: i32) -> Self {
         match self {

@@ -13,7 +13,7 @@ pub(crate) fn current_span() -> Span {
 }
 
 /// Wraps work so that it runs in this thread's current span, on any thread.
-pub(crate) fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+pub(crate) fn in_current_span<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let span = current_span();
     move || span.in_scope(work)
 }

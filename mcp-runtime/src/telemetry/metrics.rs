@@ -8,7 +8,7 @@ use ::metrics::{
 };
 
 use crate::protocol::ProtocolVersion;
-use crate::telemetry::{Called, Ended};
+use crate::telemetry::{CalledItem, RecordedOutcome};
 
 const REQUESTS: &str = "mcp.server.requests";
 const DURATION: &str = "mcp.server.operation.duration";
@@ -18,7 +18,7 @@ const ACTIVE_SUBSCRIPTIONS: &str = "mcp.server.active_subscriptions";
 const REFUSALS: &str = "mcp.server.refusals";
 
 /// Describes each metric to the recorder when a server starts.
-pub(crate) fn describe() {
+pub(crate) fn describe_metrics() {
     describe_counter!(REQUESTS, Unit::Count, "Finished requests");
     describe_histogram!(
         DURATION,
@@ -48,7 +48,7 @@ pub(crate) fn describe() {
 }
 
 /// Metrics for one request.
-pub(super) struct Counted {
+pub(super) struct RequestMetrics {
     labels: Vec<Label>,
     is_tool: bool,
     version: Option<ProtocolVersion>,
@@ -56,10 +56,10 @@ pub(super) struct Counted {
     active: Option<GaugeGuard>,
 }
 
-impl Counted {
+impl RequestMetrics {
     pub(super) fn begin(
         method: &'static str,
-        called: Called<'_>,
+        called: CalledItem<'_>,
         version: Option<ProtocolVersion>,
         transport: Option<&'static str>,
         is_active: bool,
@@ -67,13 +67,15 @@ impl Counted {
         let mut labels = Vec::with_capacity(8);
         labels.push(Label::from_static_parts("mcp.method.name", method));
         match called {
-            Called::Tool(name) => labels.push(Label::new("gen_ai.tool.name", name.to_owned())),
-            Called::Prompt(name) => labels.push(Label::new("gen_ai.prompt.name", name.to_owned())),
-            Called::Resource(_) | Called::Other => {}
+            CalledItem::Tool(name) => labels.push(Label::new("gen_ai.tool.name", name.to_owned())),
+            CalledItem::Prompt(name) => {
+                labels.push(Label::new("gen_ai.prompt.name", name.to_owned()));
+            }
+            CalledItem::Resource(_) | CalledItem::Other => {}
         }
         Self {
             labels,
-            is_tool: matches!(called, Called::Tool(_)),
+            is_tool: matches!(called, CalledItem::Tool(_)),
             version,
             transport,
             active: is_active.then(|| GaugeGuard::new(ACTIVE_REQUESTS)),
@@ -83,7 +85,7 @@ impl Counted {
     /// Records the end of a request. `error` and `code` are the same as in the span.
     pub(super) fn end(
         &mut self,
-        ended: Ended,
+        ended: RecordedOutcome,
         took: Duration,
         error: Option<&str>,
         code: Option<&str>,
@@ -114,15 +116,15 @@ impl Counted {
     }
 }
 
-fn outcome(ended: Ended) -> &'static str {
+fn outcome(ended: RecordedOutcome) -> &'static str {
     match ended {
-        Ended::Answered => "ok",
-        Ended::ToolError => "tool_error",
-        Ended::InputRequired => "input_required",
-        Ended::Error(_) => "error",
-        Ended::TimedOut => "timed_out",
-        Ended::Panicked => "panicked",
-        Ended::Cancelled => "cancelled",
+        RecordedOutcome::Answered => "ok",
+        RecordedOutcome::ToolError => "tool_error",
+        RecordedOutcome::InputRequired => "input_required",
+        RecordedOutcome::Error(_) => "error",
+        RecordedOutcome::TimedOut => "timed_out",
+        RecordedOutcome::Panicked => "panicked",
+        RecordedOutcome::Cancelled => "cancelled",
     }
 }
 

@@ -1,9 +1,9 @@
 //! Telemetry for operators: a span for each request, metrics, and a log of refusals.
 //!
-//! With the `telemetry` feature, a [`Sight`] accompanies each request. Without it, [`Sight`] only keeps the span in
-//! which the request arrived, and only the log of refusals remains. Payloads are never recorded. The only recorded
-//! parts of a request are its method, its id, the registered name that it calls, the URI that it reads, and its parent
-//! span.
+//! With the `telemetry` feature, a [`RequestRecording`] accompanies each request. Without it, [`RequestRecording`] only
+//! keeps the span in which the request arrived, and only the log of refusals remains. Payloads are never recorded. The
+//! only recorded parts of a request are its method, its id, the registered name that it calls, the URI that it reads,
+//! and its parent span.
 //!
 //! Names follow OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and "Metric:
 //! `mcp.server.operation.duration`" (status: development).
@@ -21,15 +21,15 @@ mod sight;
 #[cfg(feature = "telemetry")]
 mod trace_context;
 
-pub(crate) use attributes::{Called, Ended, RequestAttributes};
-pub(crate) use caller_span::{carried, current_span};
+pub(crate) use attributes::{CalledItem, RecordedOutcome, RequestAttributes};
+pub(crate) use caller_span::{current_span, in_current_span};
 #[cfg(feature = "telemetry")]
-pub(crate) use metrics::{GaugeGuard, describe};
+pub(crate) use metrics::{GaugeGuard, describe_metrics};
 #[cfg(not(feature = "telemetry"))]
-pub(crate) use off::{GaugeGuard, Hooks, Sight, Timer, describe};
+pub(crate) use off::{GaugeGuard, Hooks, RequestRecording, RequestTimer, describe_metrics};
 pub(crate) use origin::Origin;
 pub(crate) use refused::{RefusalKind, refused};
 #[cfg(feature = "telemetry")]
-pub(crate) use sight::{Hooks, Sight, Timer, trace_of};
+pub(crate) use sight::{Hooks, RequestRecording, RequestTimer, caller_trace};
 #[cfg(feature = "telemetry")]
 pub use trace_context::TraceContext;

@@ -1,17 +1,17 @@
-//! [`Sight`] without the `telemetry` feature. It keeps only the span in which the request arrived.
+//! [`RequestRecording`] without the `telemetry` feature. It keeps only the span in which the request arrived.
 
 use tracing::Span;
 
-use crate::telemetry::{Ended, RequestAttributes, current_span};
+use crate::telemetry::{RecordedOutcome, RequestAttributes, current_span};
 
 /// Hooks for spans.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks(());
 
 /// A request that is not recorded but runs in the span in which it arrived.
-pub(crate) struct Sight(Option<Box<Span>>);
+pub(crate) struct RequestRecording(Option<Box<Span>>);
 
-impl Sight {
+impl RequestRecording {
     #[inline]
     pub(crate) fn begin<'a>(_: &Hooks, _: impl FnOnce() -> RequestAttributes<'a>) -> Self {
         let span = current_span();
@@ -26,14 +26,14 @@ impl Sight {
 
     #[inline]
     #[allow(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn end(&mut self, _: Ended) {}
+    pub(crate) fn end(&mut self, _: RecordedOutcome) {}
 }
 
 /// A stopped clock.
 #[derive(Clone, Copy)]
-pub(crate) struct Timer;
+pub(crate) struct RequestTimer;
 
-impl Timer {
+impl RequestTimer {
     #[inline]
     pub(crate) fn start() -> Self {
         Self
@@ -66,4 +66,4 @@ impl GaugeGuard {
 }
 
 #[inline]
-pub(crate) fn describe() {}
+pub(crate) fn describe_metrics() {}

@@ -29,25 +29,25 @@ pub(super) struct OriginAttributes {
 impl Origin {
     /// Standard input.
     pub(crate) fn pipe() -> Self {
-        Self::of("pipe", None)
+        Self::over_transport("pipe", None)
     }
 
     /// A TCP connection.
     pub(crate) fn tcp(peer: Option<SocketAddr>) -> Self {
-        Self::of("tcp", peer)
+        Self::over_transport("tcp", peer)
     }
 
     /// A local socket.
     #[cfg(unix)]
     pub(crate) fn unix() -> Self {
-        Self::of("unix", None)
+        Self::over_transport("unix", None)
     }
 
     #[cfg_attr(
         not(feature = "telemetry"),
         expect(unused_variables, reason = "only spans record it")
     )]
-    fn of(transport: &'static str, peer: Option<SocketAddr>) -> Self {
+    fn over_transport(transport: &'static str, peer: Option<SocketAddr>) -> Self {
         Self {
             peer,
             #[cfg(feature = "telemetry")]
@@ -109,15 +109,15 @@ impl Origin {
         not(feature = "telemetry"),
         expect(clippy::unused_self, reason = "only spans record it")
     )]
-    pub(crate) fn cover<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn run_as_current<T>(&self, work: impl FnOnce() -> T) -> T {
         #[cfg(feature = "telemetry")]
-        let _restore = current::Covering::begin(self);
+        let _restore = current::CurrentOriginGuard::begin(self);
         work()
     }
 }
 
 #[cfg(feature = "telemetry")]
-pub(super) use current::with_current;
+pub(super) use current::with_current_origin;
 
 #[cfg(feature = "telemetry")]
 mod current {
@@ -131,15 +131,15 @@ mod current {
     }
 
     /// Restores the previous origin when dropped.
-    pub(super) struct Covering(Option<Origin>);
+    pub(super) struct CurrentOriginGuard(Option<Origin>);
 
-    impl Covering {
+    impl CurrentOriginGuard {
         pub(super) fn begin(origin: &Origin) -> Self {
             Self(CURRENT.with(|current| current.replace(Some(origin.clone()))))
         }
     }
 
-    impl Drop for Covering {
+    impl Drop for CurrentOriginGuard {
         fn drop(&mut self) {
             let before = self.0.take();
             // If the thread is ending, nothing needs to be restored.
@@ -148,7 +148,7 @@ mod current {
     }
 
     /// Calls `look` with the origin of the message that this thread is processing.
-    pub(in crate::telemetry) fn with_current<T>(look: impl FnOnce(&Origin) -> T) -> T {
+    pub(in crate::telemetry) fn with_current_origin<T>(look: impl FnOnce(&Origin) -> T) -> T {
         let unknown = Origin::default();
         CURRENT.with(|current| match &*current.borrow() {
             Some(origin) => look(origin),

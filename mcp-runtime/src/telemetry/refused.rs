@@ -73,12 +73,12 @@ impl RefusalKind {
 
 /// Counts a refusal, and logs it unless too many of its kind were logged within the last second.
 pub(crate) fn refused(kind: RefusalKind, peer: Option<SocketAddr>) {
-    static WINDOWS: [Mutex<Window>; RefusalKind::ALL] =
-        [const { Mutex::new(Window::new()) }; RefusalKind::ALL];
+    static WINDOWS: [Mutex<RefusalLogWindow>; RefusalKind::ALL] =
+        [const { Mutex::new(RefusalLogWindow::new()) }; RefusalKind::ALL];
     #[cfg(feature = "telemetry")]
     super::metrics::count_refusal(kind.as_str());
     #[cfg(feature = "telemetry")]
-    let peer = peer.or_else(|| super::origin::with_current(super::Origin::peer));
+    let peer = peer.or_else(|| super::origin::with_current_origin(super::Origin::peer));
     let window = WINDOWS.get(kind as usize);
     let admitted = window.and_then(|window| {
         let mut window = window.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,13 +94,13 @@ pub(crate) fn refused(kind: RefusalKind, peer: Option<SocketAddr>) {
 }
 
 /// Log entries for one kind of refusal in the current second.
-struct Window {
+struct RefusalLogWindow {
     began: Option<Instant>,
     logged: u32,
     left_out: u64,
 }
 
-impl Window {
+impl RefusalLogWindow {
     const fn new() -> Self {
         Self {
             began: None,
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn ten_a_second_are_logged_and_the_rest_is_counted() {
-        let (mut window, start) = (Window::new(), Instant::now());
+        let (mut window, start) = (RefusalLogWindow::new(), Instant::now());
         let logged = (0..25).filter_map(|_| window.admit(start)).count();
         assert_eq!(logged, 10);
         let later = start + Duration::from_secs(1);

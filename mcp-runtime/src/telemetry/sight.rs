@@ -9,17 +9,19 @@ use tracing::field::Empty;
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::panics;
 use crate::protocol::{Method, ProtocolVersion, errors};
-use crate::telemetry::metrics::Counted;
-use crate::telemetry::origin::{Origin, with_current};
-use crate::telemetry::{Called, Ended, RequestAttributes, TraceContext, current_span};
+use crate::telemetry::metrics::RequestMetrics;
+use crate::telemetry::origin::{Origin, with_current_origin};
+use crate::telemetry::{
+    CalledItem, RecordedOutcome, RequestAttributes, TraceContext, current_span,
+};
 
 /// A hook called with each new span and with the parent that the caller specified.
-type OnSpan = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
+type SpanHook = dyn Fn(&Span, Option<&TraceContext>) + Send + Sync;
 
 /// Hooks for spans.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks {
-    pub(crate) on_span: Option<Arc<OnSpan>>,
+    pub(crate) on_span: Option<Arc<SpanHook>>,
 }
 
 impl Hooks {
@@ -32,31 +34,31 @@ impl Hooks {
 }
 
 /// A request in progress. If dropped without having ended, it counts as cancelled.
-pub(crate) struct Sight {
+pub(crate) struct RequestRecording {
     span: Span,
     /// The span in which the request arrived, if a filter disables `span`.
     around: Option<Span>,
     began: Instant,
-    counted: Counted,
+    counted: RequestMetrics,
     is_over: bool,
 }
 
-impl Sight {
+impl RequestRecording {
     /// Starts recording a request whose handler is about to run.
     pub(crate) fn begin<'a>(
         hooks: &Hooks,
         attributes: impl FnOnce() -> RequestAttributes<'a>,
     ) -> Self {
-        Self::begun(hooks, &attributes(), Instant::now(), true)
+        Self::begin_at(hooks, &attributes(), Instant::now(), true)
     }
 
-    fn begun(
+    fn begin_at(
         hooks: &Hooks,
         attributes: &RequestAttributes<'_>,
         began: Instant,
         is_active: bool,
     ) -> Self {
-        with_current(|origin| {
+        with_current_origin(|origin| {
             let RequestAttributes {
                 called, version, ..
             } = *attributes;
@@ -66,7 +68,13 @@ impl Sight {
                 around: span.is_disabled().then(current_span),
                 span,
                 began,
-                counted: Counted::begin(name(attributes), called, version, transport, is_active),
+                counted: RequestMetrics::begin(
+                    method_name(attributes),
+                    called,
+                    version,
+                    transport,
+                    is_active,
+                ),
                 is_over: false,
             }
         })
@@ -78,23 +86,23 @@ impl Sight {
     }
 
     /// Records the end of the request.
-    pub(crate) fn end(&mut self, ended: Ended) {
+    pub(crate) fn end(&mut self, ended: RecordedOutcome) {
         if std::mem::replace(&mut self.is_over, true) {
             return;
         }
         let code = match ended {
-            Ended::Error(code) => Some(code),
-            Ended::Panicked => Some(ErrorObject::INTERNAL_ERROR),
+            RecordedOutcome::Error(code) => Some(code),
+            RecordedOutcome::Panicked => Some(ErrorObject::INTERNAL_ERROR),
             _ => None,
         };
         let code = code.map(|code| code.to_string());
         let error = match ended {
-            Ended::Answered | Ended::InputRequired => None,
-            Ended::ToolError => Some("tool_error"),
-            Ended::TimedOut => Some("timeout"),
-            Ended::Cancelled => Some("cancelled"),
-            Ended::Error(code) if is_of_the_caller(code) => None,
-            Ended::Error(_) | Ended::Panicked => code.as_deref(),
+            RecordedOutcome::Answered | RecordedOutcome::InputRequired => None,
+            RecordedOutcome::ToolError => Some("tool_error"),
+            RecordedOutcome::TimedOut => Some("timeout"),
+            RecordedOutcome::Cancelled => Some("cancelled"),
+            RecordedOutcome::Error(code) if is_caller_error(code) => None,
+            RecordedOutcome::Error(_) | RecordedOutcome::Panicked => code.as_deref(),
         };
         if let Some(code) = &code {
             self.span.record("rpc.response.status_code", &**code);
@@ -108,17 +116,17 @@ impl Sight {
     }
 }
 
-impl Drop for Sight {
+impl Drop for RequestRecording {
     fn drop(&mut self) {
-        self.end(Ended::Cancelled);
+        self.end(RecordedOutcome::Cancelled);
     }
 }
 
 /// Start time of a request that may be answered without a handler.
 #[derive(Clone, Copy)]
-pub(crate) struct Timer(Instant);
+pub(crate) struct RequestTimer(Instant);
 
-impl Timer {
+impl RequestTimer {
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
@@ -130,13 +138,13 @@ impl Timer {
         code: Option<i32>,
         attributes: impl FnOnce() -> RequestAttributes<'a>,
     ) {
-        let mut sight = Sight::begun(hooks, &attributes(), self.0, false);
-        sight.end(code.map_or(Ended::Answered, Ended::Error));
+        let mut recording = RequestRecording::begin_at(hooks, &attributes(), self.0, false);
+        recording.end(code.map_or(RecordedOutcome::Answered, RecordedOutcome::Error));
     }
 }
 
 /// Returns `true` if the error is the caller's fault and therefore not a server failure.
-fn is_of_the_caller(code: i32) -> bool {
+fn is_caller_error(code: i32) -> bool {
     matches!(
         code,
         ErrorObject::PARSE_ERROR
@@ -147,17 +155,17 @@ fn is_of_the_caller(code: i32) -> bool {
     )
 }
 
-fn name(attributes: &RequestAttributes<'_>) -> &'static str {
+fn method_name(attributes: &RequestAttributes<'_>) -> &'static str {
     attributes.method.map_or("_OTHER", Method::as_str)
 }
 
 fn span(hooks: &Hooks, attributes: &RequestAttributes<'_>, origin: &Origin) -> Span {
-    let method = name(attributes);
+    let method = method_name(attributes);
     let (tool, prompt, uri) = match attributes.called {
-        Called::Tool(name) => (Some(name), None, None),
-        Called::Prompt(name) => (None, Some(name), None),
-        Called::Resource(uri) => (None, None, Some(uri)),
-        Called::Other => (None, None, None),
+        CalledItem::Tool(name) => (Some(name), None, None),
+        CalledItem::Prompt(name) => (None, Some(name), None),
+        CalledItem::Resource(uri) => (None, None, Some(uri)),
+        CalledItem::Other => (None, None, None),
     };
     let seen = &origin.seen;
     let span = tracing::info_span!(
@@ -201,8 +209,8 @@ fn remote_parent(meta: Option<&str>, origin: &Origin) -> Option<TraceContext> {
 }
 
 /// Returns the trace context that the caller specified for the request that this thread is processing.
-pub(crate) fn trace_of(meta: Option<&str>) -> Option<TraceContext> {
-    with_current(|origin| remote_parent(meta, origin))
+pub(crate) fn caller_trace(meta: Option<&str>) -> Option<TraceContext> {
+    with_current_origin(|origin| remote_parent(meta, origin))
 }
 
 /// Returns an id as text, without any quotes that it has on the wire.

@@ -4,17 +4,17 @@ use serde_json::Value;
 
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::shape::structured::MEMBER;
-use crate::testing::script::Side;
+use crate::testing::script::ScriptedClient;
 
 /// The results of one request on the sides compared so far.
-pub(super) struct Settled<'t> {
+pub(super) struct OutcomeComparison<'t> {
     what: &'t str,
     /// The first side's protocol version, and its result in a form that does not depend on the version.
     first: Option<(&'static str, String)>,
     last: Result<Value, ErrorObject>,
 }
 
-impl<'t> Settled<'t> {
+impl<'t> OutcomeComparison<'t> {
     pub(super) fn new(what: &'t str) -> Self {
         Self {
             what,
@@ -26,8 +26,8 @@ impl<'t> Settled<'t> {
     /// # Panics
     ///
     /// Panics if the result differs from the previous side's result.
-    pub(super) fn add(&mut self, side: &Side, outcome: Result<Value, ErrorObject>) {
-        let neutral = neutral(&outcome);
+    pub(super) fn add(&mut self, side: &ScriptedClient, outcome: Result<Value, ErrorObject>) {
+        let neutral = version_independent_text(&outcome);
         match &self.first {
             Some((revision, other)) => assert!(
                 *other == neutral,
@@ -48,7 +48,7 @@ impl<'t> Settled<'t> {
 
 /// Returns the part of a result that must be the same in every protocol version. Error codes, members that only some
 /// versions have, and references to the log are left out.
-fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
+fn version_independent_text(outcome: &Result<Value, ErrorObject>) -> String {
     let text = match outcome {
         Err(error) => format!("error: {}", error.message),
         // A missing client capability is a protocol error in one era and a tool error in the other.
@@ -77,10 +77,10 @@ fn neutral(outcome: &Result<Value, ErrorObject>) -> String {
             None => value.to_string(),
         },
     };
-    without_references(&text)
+    without_log_references(&text)
 }
 
-fn without_references(text: &str) -> String {
+fn without_log_references(text: &str) -> String {
     let mut parts = text.split("(reference ");
     let mut kept = parts.next().unwrap_or_default().to_owned();
     for part in parts {

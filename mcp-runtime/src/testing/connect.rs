@@ -11,7 +11,7 @@ use crate::client::{ClientHost, InProcessClient};
 use crate::context::{Caller, Principal};
 use crate::protocol::ProtocolVersion;
 use crate::testing::TestClient;
-use crate::testing::script::{ScriptedHost, Side};
+use crate::testing::script::{ScriptedClient, ScriptedHost};
 
 /// Clients that have not connected yet. Configure them, then await this value to connect them.
 #[must_use = "clients connect when this is awaited"]
@@ -84,7 +84,7 @@ impl Connect {
             match InProcessClient::connect(connection, version, self.capabilities.clone(), host)
                 .await
             {
-                Ok(client) => sides.push(Side::new(client, script)),
+                Ok(client) => sides.push(ScriptedClient::new(client, script)),
                 Err(failure) => panic!(
                     "the client for {} cannot connect: {failure}",
                     version.as_str()

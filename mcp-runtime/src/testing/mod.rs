@@ -36,11 +36,11 @@ use crate::types::{
     Completion, CompletionReference, GetPromptResult, Prompt, ReadResourceResult, Resource,
     ResourceTemplate, Tool,
 };
-use agree::Settled;
+use agree::OutcomeComparison;
 pub use answer::Response;
 pub use connect::Connect;
 pub use results::{CallResult, PromptResult, ReadResult};
-use script::Side;
+use script::ScriptedClient;
 
 /// A client that talks to a server in this process over the full protocol.
 ///
@@ -60,7 +60,7 @@ use script::Side;
 #[derive(Debug)]
 pub struct TestClient {
     /// One side for each era under test, with the modern era last.
-    sides: Vec<Side>,
+    sides: Vec<ScriptedClient>,
 }
 
 /// The newest protocol version of each era.
@@ -105,8 +105,8 @@ impl TestClient {
     /// protocol versions.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ErrorObject> {
         let params = json!({"name": tool, "arguments": arguments});
-        let result = self.settle("tools/call", params).await?;
-        let result = read("tools/call", result);
+        let result = self.call_and_compare("tools/call", params).await?;
+        let result = parse_result("tools/call", result);
         let version = self.sides.last().map(|side| side.client.version());
         Ok(CallResult::new(
             tool,
@@ -122,8 +122,11 @@ impl TestClient {
     /// Returns the error sent by the server.
     pub async fn prompt(&self, name: &str, arguments: Value) -> Result<PromptResult, ErrorObject> {
         let params = json!({"name": name, "arguments": arguments});
-        let result = self.settle("prompts/get", params).await?;
-        Ok(PromptResult(read::<GetPromptResult>("prompts/get", result)))
+        let result = self.call_and_compare("prompts/get", params).await?;
+        Ok(PromptResult(parse_result::<GetPromptResult>(
+            "prompts/get",
+            result,
+        )))
     }
 
     /// Reads a resource.
@@ -132,8 +135,10 @@ impl TestClient {
     ///
     /// Returns the error sent by the server.
     pub async fn read(&self, uri: &str) -> Result<ReadResult, ErrorObject> {
-        let result = self.settle("resources/read", json!({"uri": uri})).await?;
-        Ok(ReadResult(read::<ReadResourceResult>(
+        let result = self
+            .call_and_compare("resources/read", json!({"uri": uri}))
+            .await?;
+        Ok(ReadResult(parse_result::<ReadResourceResult>(
             "resources/read",
             result,
         )))
@@ -182,15 +187,18 @@ impl TestClient {
         partial: &str,
         earlier: &Value,
     ) -> Result<Completion, ErrorObject> {
-        let mut settled = Settled::new("completion/complete");
+        let mut settled = OutcomeComparison::new("completion/complete");
         for side in &self.sides {
             let completed =
                 side.client
                     .complete(json!(reference), argument, partial, earlier.clone());
-            settled.add(side, refused(side, completed.await));
+            settled.add(side, expect_server_outcome(side, completed.await));
         }
         let mut result = settled.outcome()?;
-        Ok(read("completion/complete", result["completion"].take()))
+        Ok(parse_result(
+            "completion/complete",
+            result["completion"].take(),
+        ))
     }
 
     /// Lists all tools.
@@ -216,7 +224,7 @@ impl TestClient {
     /// Fetches all pages of a list. Only the names must match across the clients, because other members depend on the
     /// protocol version.
     async fn list<T: DeserializeOwned>(&self, list: ListRequest) -> Vec<T> {
-        let mut settled = Settled::new(list.member());
+        let mut settled = OutcomeComparison::new(list.member());
         let mut all = Vec::new();
         for side in &self.sides {
             all = match side.client.list(list).await {
@@ -229,7 +237,9 @@ impl TestClient {
         // The outcome cannot be an error, because listing always succeeds here.
         drop(settled.outcome());
         let items = all.into_iter();
-        items.map(|item| read(list.member(), item)).collect()
+        items
+            .map(|item| parse_result(list.member(), item))
+            .collect()
     }
 
     /// Subscribes to changes to the resource with this URI, which are reported as [`Notification::ResourceUpdated`].
@@ -238,10 +248,10 @@ impl TestClient {
     ///
     /// Returns the error sent by the server.
     pub async fn subscribe(&self, uri: &str) -> Result<(), ErrorObject> {
-        let mut settled = Settled::new("the subscription");
+        let mut settled = OutcomeComparison::new("the subscription");
         for side in &self.sides {
             let followed = side.client.subscribe(uri).await.map(|()| Value::Null);
-            settled.add(side, refused(side, followed));
+            settled.add(side, expect_server_outcome(side, followed));
         }
         settled.outcome().map(drop)
     }
@@ -259,12 +269,12 @@ impl TestClient {
     /// Every progress report is included. Outside of tests, a client does not receive every report in a burst
     /// ([`limits.calls.max_progress_per_second`](crate::Limits)).
     pub async fn notifications(&self) -> Vec<Notification> {
-        let mut settled = Settled::new("notifications");
+        let mut settled = OutcomeComparison::new("notifications");
         let mut last = Vec::new();
         for side in &self.sides {
             // Once this request is answered, everything sent before the response has arrived.
             let passed = side.client.request(side.harmless_method(), json!({}));
-            drop(refused(side, passed.await));
+            drop(expect_server_outcome(side, passed.await));
             last = side.script.take_notifications();
             settled.add(side, Ok(json!(format!("{last:#?}"))));
         }
@@ -278,7 +288,7 @@ impl TestClient {
     ///
     /// Panics if the clients for the two eras receive different notifications.
     pub async fn notification(&self) -> Notification {
-        let mut settled = Settled::new("the next notification");
+        let mut settled = OutcomeComparison::new("the next notification");
         let mut last = None;
         for side in &self.sides {
             let notification = side.script.next_notification().await;
@@ -295,22 +305,25 @@ impl TestClient {
     ///
     /// Returns the error sent by the server.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
-        self.settle(method, params).await
+        self.call_and_compare(method, params).await
     }
 
-    async fn settle(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
-        let mut settled = Settled::new(method);
+    async fn call_and_compare(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
+        let mut settled = OutcomeComparison::new(method);
         for side in &self.sides {
             side.script.begin_call();
             let outcome = side.client.call(method, params.clone()).await;
-            settled.add(side, refused(side, outcome));
+            settled.add(side, expect_server_outcome(side, outcome));
         }
         settled.outcome()
     }
 }
 
 /// Returns the server's errors so that the test can check them. Panics on any other failure.
-fn refused(side: &Side, outcome: Result<Value, Failure>) -> Result<Value, ErrorObject> {
+fn expect_server_outcome(
+    side: &ScriptedClient,
+    outcome: Result<Value, Failure>,
+) -> Result<Value, ErrorObject> {
     match outcome {
         Ok(result) => Ok(result),
         Err(Failure::Refused(error)) => Err(error),
@@ -318,7 +331,7 @@ fn refused(side: &Side, outcome: Result<Value, Failure>) -> Result<Value, ErrorO
     }
 }
 
-fn read<T: DeserializeOwned>(what: &str, value: Value) -> T {
+fn parse_result<T: DeserializeOwned>(what: &str, value: Value) -> T {
     match serde_json::from_value(value) {
         Ok(value) => value,
         Err(error) => panic!("the result of {what} cannot be read: {error}"),

@@ -37,7 +37,7 @@ impl CallResult {
     /// Panics if the tool reports a failure.
     #[must_use]
     pub fn text(&self) -> String {
-        self.check();
+        self.assert_success();
         text(&self.result.content)
     }
 
@@ -64,12 +64,12 @@ impl CallResult {
     /// Panics if the tool reports a failure, or if the structured content is missing or cannot be deserialized.
     #[must_use]
     pub fn structured<T: DeserializeOwned>(&self) -> T {
-        self.check();
+        self.assert_success();
         let Some(content) = &self.result.structured_content else {
             panic!("`{}` returned no structured content", self.tool);
         };
         let read = |content: &RawValue| serde_json::from_str(content.get());
-        let inside = self.wrapped().and_then(|inside| read(&inside).ok());
+        let inside = self.unwrapped_value().and_then(|inside| read(&inside).ok());
         match inside.map_or_else(|| read(content), Ok) {
             Ok(value) => value,
             Err(error) => panic!("`{}` returned {content}: {error}", self.tool),
@@ -87,7 +87,7 @@ impl CallResult {
     }
 
     /// Unwraps the value from the object that contains it in protocol versions that support only objects.
-    fn wrapped(&self) -> Option<Box<RawValue>> {
+    fn unwrapped_value(&self) -> Option<Box<RawValue>> {
         let content = self.result.structured_content.as_ref()?.get();
         let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(content).ok()?;
         let is_alone = members.len() == 1 && !self.version.has_structured_values();
@@ -97,7 +97,7 @@ impl CallResult {
             .map(|(_, inside)| inside)
     }
 
-    fn check(&self) {
+    fn assert_success(&self) {
         let text = text(&self.result.content);
         assert!(!self.result.is_error, "`{}` failed: {text}", self.tool);
     }

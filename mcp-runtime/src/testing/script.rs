@@ -12,12 +12,12 @@ use crate::protocol::Era;
 use crate::testing::{Response, TestClient};
 
 /// A client and its script.
-pub(super) struct Side {
+pub(super) struct ScriptedClient {
     pub(super) client: InProcessClient,
     pub(super) script: Arc<ScriptedHost>,
 }
 
-impl Side {
+impl ScriptedClient {
     pub(super) fn new(client: InProcessClient, script: Arc<ScriptedHost>) -> Self {
         Self { client, script }
     }
@@ -35,7 +35,7 @@ impl Side {
     }
 }
 
-impl fmt::Debug for Side {
+impl fmt::Debug for ScriptedClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.version())
     }
@@ -117,7 +117,7 @@ impl ClientHost for ScriptedHost {
         self.notified.notify_one();
     }
 
-    fn round(&self) {
+    fn begin_round(&self) {
         self.state().rounds += 1;
     }
 }

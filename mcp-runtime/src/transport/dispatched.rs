@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use crate::context::Caller;
 use crate::dispatch::{
-    CallProgress, ChannelMemory, Decision, Dispatcher, Finished, PreparedCall, RunningCall, Sink,
-    Wake,
+    CallProgress, ChannelMemory, Decision, Dispatcher, FinishedCall, PreparedCall, RunningCall,
+    Sink, Wake,
 };
 use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, MetaMember, RequestId};
 use crate::limits::Limits;
 use crate::protocol::encode;
-use crate::registry::Pace;
+use crate::registry::FirstPollPace;
 use crate::telemetry::{RefusalKind, refused};
 use crate::transport::peer::{MessageVerdict, Peer};
 
 impl Peer for Dispatcher {
     type Session = ChannelMemory;
     type Message<'m> = Message<'m>;
-    type Known = KnownMeta;
+    type ParseCache = KnownMeta;
     type Call<'m> = PreparedCall<'m>;
     type Running = RunningCall;
-    type Finished = Finished;
-    type Pace = Option<Arc<Pace>>;
+    type Finished = FinishedCall;
+    type Pace = Option<Arc<FirstPollPace>>;
 
     fn limits(&self) -> &Limits {
         Dispatcher::limits(self)
@@ -91,9 +91,9 @@ impl Peer for Dispatcher {
         call.pace().cloned()
     }
 
-    fn observed(pace: &Self::Pace, first_poll: Duration) {
+    fn record_first_poll(pace: &Self::Pace, first_poll: Duration) {
         if let Some(pace) = pace {
-            pace.observed(first_poll);
+            pace.record_first_poll(first_poll);
         }
     }
 
@@ -101,11 +101,11 @@ impl Peer for Dispatcher {
         call.start(sink)
     }
 
-    fn first_poll(running: &mut RunningCall) -> Poll<Finished> {
+    fn first_poll(running: &mut RunningCall) -> Poll<FinishedCall> {
         running.first_poll()
     }
 
-    fn encode(finished: Finished, out: &mut Vec<u8>) {
+    fn encode(finished: FinishedCall, out: &mut Vec<u8>) {
         finished.encode(out);
     }
 
@@ -118,10 +118,10 @@ impl Peer for Dispatcher {
     }
 
     fn cancel(session: &mut ChannelMemory, id: &RequestId) -> bool {
-        session.cancel(id)
+        session.cancel_listen(id)
     }
 
     fn end(session: &mut ChannelMemory, out: &mut Vec<u8>) {
-        session.end(out);
+        session.end_requests(out);
     }
 }

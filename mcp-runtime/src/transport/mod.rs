@@ -26,9 +26,9 @@ pub(crate) use duplex::fuzzing;
 pub(crate) use memory::memories;
 pub use memory::{Memory, memory};
 #[cfg(all(feature = "cli", feature = "http"))]
-pub(crate) use process::{Process, is_stuck};
+pub(crate) use process::{ProcessGuard, is_stuck};
 #[cfg(feature = "http")]
-pub(crate) use serve::{OUT_OF_RESOURCES, is_passing};
+pub(crate) use serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
 pub(crate) use serve::{serve, serve_process};
 pub use signals::shutdown_signal;
 pub use stdio::Stdio;

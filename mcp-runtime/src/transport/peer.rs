@@ -33,7 +33,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
     type Session: Send + 'static;
     type Message<'m>;
     /// An initially empty cache that speeds up parsing the messages of one channel.
-    type Known: Default + Send;
+    type ParseCache: Default + Send;
     /// A call that can be started.
     type Call<'m>;
     /// A call in progress. Polling it runs user code.
@@ -51,7 +51,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
     fn parse<'m>(
         &self,
         text: &'m [u8],
-        known: &mut Self::Known,
+        known: &mut Self::ParseCache,
     ) -> Result<Incoming<'m, Self::Message<'m>>, (Option<RequestId>, ErrorObject)>;
     /// Returns the id of the message if it is a request.
     fn request_id<'c>(message: &'c Self::Message<'_>) -> Option<&'c RequestId>;
@@ -70,7 +70,7 @@ pub(crate) trait Peer: Send + Sync + 'static {
     /// slow in the past.
     fn spawn_first(call: &Self::Call<'_>) -> bool;
     fn pace(call: &Self::Call<'_>) -> Self::Pace;
-    fn observed(pace: &Self::Pace, first_poll: Duration);
+    fn record_first_poll(pace: &Self::Pace, first_poll: Duration);
     /// Runs user code.
     fn start(
         call: Self::Call<'_>,

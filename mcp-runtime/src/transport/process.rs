@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use crate::cancellation::CancellationToken;
 use crate::limits::Limits;
 use crate::transport::signals;
-use crate::transport::watchdog::{Last, Watchdog};
+use crate::transport::watchdog::{LastResort, Watchdog};
 
 /// Time that a process may take to end in addition to `limits.calls.drain_timeout`. This is longer than the time
 /// allowed for writing the last bytes.
@@ -19,25 +19,25 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Ends the process gracefully after the first signal and immediately after the second. Also ends it if a drain takes
 /// too long because handlers block all of the runtime's workers. Has no further effect once dropped.
-pub(crate) struct Process {
+pub(crate) struct ProcessGuard {
     pub(super) watchdog: Watchdog,
     _signals: signals::SignalListener,
 }
 
-impl Process {
+impl ProcessGuard {
     /// Takes control of the process. `hung_up` returns `true` if the only client has disconnected; it is needed when no
     /// thread is free to read the end of input.
     ///
     /// # Errors
     ///
     /// Fails if listening for signals fails or if a thread cannot be started.
-    pub(crate) fn own(
+    pub(crate) fn take_control(
         limits: &Limits,
         shutdown: &CancellationToken,
         hung_up: Box<dyn Fn() -> bool + Send + Sync>,
     ) -> io::Result<Self> {
         let within = limits.calls.drain_timeout.checked_add(OVERTIME);
-        let last = Last { within, hung_up };
+        let last = LastResort { within, hung_up };
         let watchdog = Watchdog::start(Handle::current(), Some(last))?;
         let signals = signals::SignalListener::start(shutdown, watchdog.waking())?;
         Ok(Self {

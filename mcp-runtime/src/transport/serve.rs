@@ -11,7 +11,7 @@ use tracing::Instrument as _;
 use crate::cancellation::CancellationToken;
 use crate::error::Error;
 use crate::transport::peer::Peer;
-use crate::transport::process::{Process, is_stuck};
+use crate::transport::process::{ProcessGuard, is_stuck};
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Transport, duplex};
 
@@ -51,7 +51,7 @@ async fn serve_watched<P: Peer, T: Transport>(
         tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
-            Some(ended) = connections.join_next() => failure = note(ended).or(failure),
+            Some(ended) = connections.join_next() => failure = log_failure(ended).or(failure),
             connection = transport.accept(), if connections.len() < max => match connection {
                 None => {
                     ended_by_itself = true;
@@ -63,7 +63,7 @@ async fn serve_watched<P: Peer, T: Transport>(
                     let serving = duplex::serve(peer, connection, waking, shutdown.clone());
                     connections.spawn(serving.in_current_span());
                 }
-                Some(Err(error)) if is_passing(&error) => {
+                Some(Err(error)) if is_temporary_accept_error(&error) => {
                     tracing::warn!(%error, "a client could not be accepted");
                     tokio::time::sleep(OUT_OF_RESOURCES).await;
                 }
@@ -76,7 +76,7 @@ async fn serve_watched<P: Peer, T: Transport>(
     }
     drop(transport);
     while let Some(ended) = connections.join_next().await {
-        failure = note(ended).or(failure);
+        failure = log_failure(ended).or(failure);
     }
     // A failed connection fails the server only if the transport had no other client.
     match failure {
@@ -96,7 +96,7 @@ pub(crate) async fn serve_process<P: Peer, T: Transport>(
     shutdown: CancellationToken,
     hung_up: Box<dyn Fn() -> bool + Send + Sync>,
 ) -> (Result<(), Error>, bool) {
-    let process = match Process::own(dispatcher.limits(), &shutdown, hung_up) {
+    let process = match ProcessGuard::take_control(dispatcher.limits(), &shutdown, hung_up) {
         Ok(process) => process,
         Err(error) => return (Err(error.into()), false),
     };
@@ -112,7 +112,7 @@ pub(crate) async fn serve_process<P: Peer, T: Transport>(
 }
 
 /// Logs a failed connection and returns its error.
-fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Error> {
+fn log_failure(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Error> {
     match ended {
         Ok(Ok(())) => None,
         Ok(Err(error)) => {
@@ -127,7 +127,7 @@ fn note(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Option<io::Err
 }
 
 /// Returns `true` if further clients can be accepted despite this error.
-pub(crate) fn is_passing(error: &io::Error) -> bool {
+pub(crate) fn is_temporary_accept_error(error: &io::Error) -> bool {
     use io::ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, OutOfMemory,
     };

@@ -7,7 +7,7 @@ use std::thread;
 use tokio::runtime::Builder;
 
 use crate::cancellation::{CancellationToken, DropGuard};
-use crate::transport::watchdog::Waking;
+use crate::transport::watchdog::WatchdogWaker;
 
 /// Completes when the process is asked to stop: on Unix by SIGTERM or SIGINT (Ctrl-C), on Windows by Ctrl-C.
 ///
@@ -49,7 +49,10 @@ impl SignalListener {
     /// # Errors
     ///
     /// Fails if listening for signals fails or if a thread cannot be started.
-    pub(super) fn start(shutdown: &CancellationToken, waking: &Arc<Waking>) -> io::Result<Self> {
+    pub(super) fn start(
+        shutdown: &CancellationToken,
+        waking: &Arc<WatchdogWaker>,
+    ) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let signals = {
             let _inside = runtime.enter();
@@ -77,7 +80,7 @@ impl SignalListener {
                     tokio::select! {
                         () = until.cancelled() => {}
                         () = telling => {}
-                        error = heed(signals, &shutdown) => {
+                        error = handle_signals(signals, &shutdown) => {
                             tracing::error!(%error, "can no longer listen for signals");
                         }
                     }
@@ -88,7 +91,7 @@ impl SignalListener {
 }
 
 /// Handles the signals. Returns only if it can no longer listen for them.
-async fn heed(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
+async fn handle_signals(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
     match signals.next().await {
         Ok(_) => shutdown.cancel(),
         Err(error) => return error,

@@ -7,7 +7,7 @@
 //! process makes progress until one of them wakes. Spawning an empty task wakes one of them.
 //!
 //! While all workers are blocked, none of the runtime's timers fire either. For a server that owns its process, the
-//! last resort ([`Last`]) is to end the process.
+//! last resort ([`LastResort`]) is to end the process.
 //!
 //! Limits: a current-thread runtime has no second thread that could take the lead, and a runtime with N workers can
 //! cope with N - 1 blocked ones.
@@ -37,15 +37,15 @@ pub(crate) struct Beat {
 }
 
 impl Beat {
-    /// Records that the leader enters user code. Afterwards it must call [`led`](Self::led) or, if it was replaced,
-    /// [`came_late`](Self::came_late).
-    pub(super) fn lead(&self, watchdog: &Waking) {
+    /// Records that the leader enters user code. Afterwards it must call [`leader_returns`](Self::leader_returns) or,
+    /// if it was replaced, [`old_leader_returns`](Self::old_leader_returns).
+    pub(super) fn leader_enters(&self, watchdog: &WatchdogWaker) {
         self.leader.fetch_add(1, SeqCst);
         watchdog.wake();
     }
 
     /// Records that the leader returned and still leads.
-    pub(super) fn led(&self) {
+    pub(super) fn leader_returns(&self) {
         self.leader.fetch_add(1, SeqCst);
     }
 
@@ -56,21 +56,21 @@ impl Beat {
     }
 
     /// Records that the old leader returned.
-    pub(super) fn came_late(&self) {
+    pub(super) fn old_leader_returns(&self) {
         self.inside.fetch_sub(1, SeqCst);
     }
 
     /// Runs user code in a task.
-    pub(crate) fn run<T>(&self, watchdog: &Waking, run: impl FnOnce() -> T) -> T {
+    pub(crate) fn run<T>(&self, watchdog: &WatchdogWaker, run: impl FnOnce() -> T) -> T {
         /// Decrements the count, even during a panic.
-        struct Inside<'a>(&'a AtomicUsize);
-        impl Drop for Inside<'_> {
+        struct InsideGuard<'a>(&'a AtomicUsize);
+        impl Drop for InsideGuard<'_> {
             fn drop(&mut self) {
                 self.0.fetch_sub(1, SeqCst);
             }
         }
         self.inside.fetch_add(1, SeqCst);
-        let _inside = Inside(&self.inside);
+        let _inside = InsideGuard(&self.inside);
         self.entered.fetch_add(1, SeqCst);
         watchdog.wake();
         run()
@@ -98,7 +98,7 @@ pub(crate) trait Watched: Send + Sync {
 }
 
 /// The last resort: ends the process when the runtime cannot.
-pub(crate) struct Last {
+pub(crate) struct LastResort {
     /// Time that the process may take to end. `None` for no limit.
     pub(super) within: Option<Duration>,
     /// Returns `true` if the client has disconnected. Used when no thread is free to read the end of input.
@@ -108,17 +108,17 @@ pub(crate) struct Last {
 /// The thread that supervises all channels of one server. Ends when dropped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    waking: Arc<Waking>,
+    waking: Arc<WatchdogWaker>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Wakes the watchdog.
-pub(crate) struct Waking {
+pub(crate) struct WatchdogWaker {
     asleep: AtomicBool,
     stop: AtomicBool,
     thread: Mutex<Option<Thread>>,
     channels: Mutex<Vec<WatchedChannel>>,
-    last: Option<Last>,
+    last: Option<LastResort>,
     /// Time at which the process was asked to end.
     ending: Mutex<Option<Instant>>,
 }
@@ -128,9 +128,9 @@ struct WatchedChannel {
     last: u64,
 }
 
-impl std::fmt::Debug for Waking {
+impl std::fmt::Debug for WatchdogWaker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Waking").finish_non_exhaustive()
+        f.debug_struct("WatchdogWaker").finish_non_exhaustive()
     }
 }
 
@@ -140,8 +140,8 @@ impl Watchdog {
     /// # Errors
     ///
     /// Fails if a thread cannot be started.
-    pub(crate) fn start(runtime: Handle, last: Option<Last>) -> io::Result<Self> {
-        let waking = Arc::new(Waking {
+    pub(crate) fn start(runtime: Handle, last: Option<LastResort>) -> io::Result<Self> {
+        let waking = Arc::new(WatchdogWaker {
             asleep: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             thread: Mutex::new(None),
@@ -152,7 +152,7 @@ impl Watchdog {
         let shared = Arc::clone(&waking);
         let thread = thread::Builder::new()
             .name("mcp-watchdog".into())
-            .spawn(move || shared.look(&runtime))?;
+            .spawn(move || shared.supervise(&runtime))?;
         *lock(&waking.thread) = Some(thread.thread().clone());
         Ok(Self {
             waking,
@@ -160,7 +160,7 @@ impl Watchdog {
         })
     }
 
-    pub(crate) fn waking(&self) -> &Arc<Waking> {
+    pub(crate) fn waking(&self) -> &Arc<WatchdogWaker> {
         &self.waking
     }
 
@@ -184,7 +184,7 @@ impl Drop for Watchdog {
     }
 }
 
-impl Waking {
+impl WatchdogWaker {
     /// Supervises this channel until it is dropped.
     pub(crate) fn watch(&self, watched: Weak<dyn Watched>) {
         let mut channels = lock(&self.channels);
@@ -223,14 +223,14 @@ impl Waking {
         }
     }
 
-    fn look(&self, runtime: &Handle) {
+    fn supervise(&self, runtime: &Handle) {
         let mut silent = 0;
         let mut last = self.count();
         let mut ran = Instant::now();
         let has_run = Arc::new(AtomicBool::new(true));
         while !self.stop.load(SeqCst) {
             thread::park_timeout(TICK);
-            let inside = self.tick();
+            let inside = self.check_channels();
             // One pending probe is enough, because all workers are busy until it runs.
             if has_run.load(SeqCst) {
                 ran = Instant::now();
@@ -265,7 +265,7 @@ impl Waking {
     }
 
     /// Checks all channels once. Returns `true` if user code is running in any of them.
-    fn tick(&self) -> bool {
+    fn check_channels(&self) -> bool {
         let mut stuck = Vec::new();
         let mut inside = false;
         for channel in lock(&self.channels).iter_mut() {

@@ -9,9 +9,11 @@ use serde_json::{Map, Value};
 
 use super::equality::{equal, is_of_type};
 use super::examined::ExaminedSchema;
-use super::found::{Cause, RawFault, ValuePath, explain_choice, other, property, push};
+use super::found::{
+    FaultCause, RawFault, ValuePath, explain_choice, push_fault, push_message, push_property_fault,
+};
 use super::values::numbers;
-use crate::explain::{About, quote, unknown};
+use crate::explain::{FaultSubject, quote, unknown};
 
 /// The properties and items that have been evaluated so far, for the `unevaluated…` keywords.
 #[derive(Default)]
@@ -60,7 +62,7 @@ impl<'s> Check<'s> {
         }
         let Value::Object(keywords) = schema else {
             if schema == &Value::Bool(false) {
-                other(found, path, "is not allowed here".to_owned());
+                push_message(found, path, "is not allowed here".to_owned());
             }
             return Evaluated::default();
         };
@@ -110,7 +112,7 @@ impl<'s> Check<'s> {
                 .and_then(|pointer| examined.schema.pointer(pointer));
             match target {
                 Some(target) => seen.add(self.schema(target, value, path, found)),
-                None => other(found, path, "cannot be checked".to_owned()),
+                None => push_message(found, path, "cannot be checked".to_owned()),
             }
         }
         if let Some(expected) = keywords.get("type")
@@ -124,28 +126,28 @@ impl<'s> Check<'s> {
                     .collect(),
                 name => name.as_str().map(str::to_owned).into_iter().collect(),
             };
-            push(found, path, Cause::Type(names), value);
+            push_fault(found, path, FaultCause::Type(names), value);
             // Further messages about a value of the wrong type would not help.
             return seen;
         }
         if let Some(Value::Array(allowed)) = keywords.get("enum") {
             self.spend(allowed.len());
             if !allowed.iter().any(|candidate| equal(candidate, value)) {
-                let cause = Cause::Value {
+                let cause = FaultCause::Value {
                     allowed: allowed.clone(),
                     text: value.as_str().map(str::to_owned),
                 };
-                push(found, path, cause, value);
+                push_fault(found, path, cause, value);
             }
         }
         if let Some(allowed) = keywords.get("const")
             && !equal(allowed, value)
         {
-            let cause = Cause::Value {
+            let cause = FaultCause::Value {
                 allowed: vec![allowed.clone()],
                 text: value.as_str().map(str::to_owned),
             };
-            push(found, path, cause, value);
+            push_fault(found, path, cause, value);
         }
         match value {
             Value::Number(number) => numbers(keywords, number, path, found),
@@ -187,7 +189,7 @@ impl<'s> Check<'s> {
         if let Some(schema) = keywords.get("not")
             && self.fits(schema, value, path).is_some()
         {
-            other(
+            push_message(
                 found,
                 path,
                 format!("{} is of a kind that is not allowed", quote(value)),
@@ -246,7 +248,7 @@ impl<'s> Check<'s> {
         match matching {
             0 => explain_choice(failed, path, value, found),
             1 => {}
-            _ if exactly_one => other(
+            _ if exactly_one => push_message(
                 found,
                 path,
                 format!(
@@ -273,7 +275,7 @@ impl<'s> Check<'s> {
                 if !seen.all_properties && !seen.properties.contains(name.as_str()) {
                     if schema == &Value::Bool(false) {
                         let message = unknown(path.noun(), name, &[]);
-                        property(found, path, message, About::Unknown);
+                        push_property_fault(found, path, message, FaultSubject::Unknown);
                     } else {
                         self.schema(schema, member, &ValuePath::Key(path, name), found);
                     }

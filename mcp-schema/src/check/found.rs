@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::bounds::FAULTS;
-use crate::explain::{About, Fault, either, push_token, quote, unknown_value};
+use crate::explain::{Fault, FaultSubject, join_with_or, push_token, quote, unknown_value};
 
 /// The position of a value, as a linked list on the stack. It is converted to a JSON pointer only if there is a fault.
 pub(super) enum ValuePath<'a> {
@@ -49,11 +49,11 @@ impl ValuePath<'_> {
 /// A fault without its message, so that the branches of a choice can be compared and merged.
 pub(super) struct RawFault {
     pointer: String,
-    cause: Cause,
+    cause: FaultCause,
     received: String,
 }
 
-pub(super) enum Cause {
+pub(super) enum FaultCause {
     /// The value does not have any of these types.
     Type(Vec<String>),
     /// The value is not one of `allowed`; `text` is the received value if it is a string.
@@ -62,21 +62,25 @@ pub(super) enum Cause {
         text: Option<String>,
     },
     /// Any other fault, with its message.
-    Other(String, About),
+    Other(String, FaultSubject),
 }
 
 impl RawFault {
     pub(super) fn into_fault(self) -> Fault {
-        let mut about = About::Value;
+        let mut about = FaultSubject::Value;
         let message = match self.cause {
-            Cause::Other(message, what) => {
+            FaultCause::Other(message, what) => {
                 about = what;
                 message
             }
-            Cause::Type(expected) => {
-                format!("expected {}, received {}", either(&expected), self.received)
+            FaultCause::Type(expected) => {
+                format!(
+                    "expected {}, received {}",
+                    join_with_or(&expected),
+                    self.received
+                )
             }
-            Cause::Value { allowed, text } => {
+            FaultCause::Value { allowed, text } => {
                 unknown_value(&allowed, text.as_deref(), &self.received)
             }
         };
@@ -99,13 +103,13 @@ pub(super) fn explain_choice(
     let pointer = path.pointer();
     // A null branch only means that the value is optional.
     if failed.len() > 1 {
-        failed.retain(|wrong| !matches!(wrong.as_slice(), [RawFault { cause: Cause::Type(names), .. }] if names.iter().all(|name| name == "null")));
+        failed.retain(|wrong| !matches!(wrong.as_slice(), [RawFault { cause: FaultCause::Type(names), .. }] if names.iter().all(|name| name == "null")));
     }
-    let wrong_type = |wrong: &[RawFault]| matches!(wrong, [RawFault { cause: Cause::Type(_), pointer: at, .. }] if *at == pointer);
+    let wrong_type = |wrong: &[RawFault]| matches!(wrong, [RawFault { cause: FaultCause::Type(_), pointer: at, .. }] if *at == pointer);
     if failed.iter().all(|wrong| wrong_type(wrong)) {
         let mut names: Vec<String> = Vec::new();
         for cause in failed.into_iter().flatten().map(|found| found.cause) {
-            if let Cause::Type(more) = cause {
+            if let FaultCause::Type(more) = cause {
                 for name in more {
                     if !names.contains(&name) {
                         names.push(name);
@@ -113,7 +117,7 @@ pub(super) fn explain_choice(
                 }
             }
         }
-        push(found, path, Cause::Type(names), value);
+        push_fault(found, path, FaultCause::Type(names), value);
         return;
     }
     failed.retain(|wrong| !wrong_type(wrong));
@@ -121,7 +125,7 @@ pub(super) fn explain_choice(
     // are listed.
     let tag = |wrong: &[RawFault]| {
         wrong.iter().find_map(|found| {
-            matches!(found.cause, Cause::Value { .. }).then(|| found.pointer.clone())
+            matches!(found.cause, FaultCause::Value { .. }).then(|| found.pointer.clone())
         })
     };
     let first_tag = failed.first().and_then(|wrong| tag(wrong));
@@ -135,18 +139,18 @@ pub(super) fn explain_choice(
             match (&mut merged, item) {
                 (
                     Some(RawFault {
-                        cause: Cause::Value { allowed, .. },
+                        cause: FaultCause::Value { allowed, .. },
                         ..
                     }),
                     RawFault {
-                        cause: Cause::Value { allowed: more, .. },
+                        cause: FaultCause::Value { allowed: more, .. },
                         ..
                     },
                 ) => allowed.extend(more),
                 (
                     none @ None,
                     item @ RawFault {
-                        cause: Cause::Value { .. },
+                        cause: FaultCause::Value { .. },
                         ..
                     },
                 ) => *none = Some(item),
@@ -164,7 +168,7 @@ pub(super) fn explain_choice(
     for mut item in best.into_iter().flatten() {
         if forms > 1
             && item.pointer == pointer
-            && let Cause::Other(message, _) = &mut item.cause
+            && let FaultCause::Other(message, _) = &mut item.cause
         {
             let _ = write!(message, " (in the closest of {forms} allowed forms)");
         }
@@ -174,7 +178,12 @@ pub(super) fn explain_choice(
     }
 }
 
-pub(super) fn push(found: &mut Vec<RawFault>, path: &ValuePath<'_>, cause: Cause, value: &Value) {
+pub(super) fn push_fault(
+    found: &mut Vec<RawFault>,
+    path: &ValuePath<'_>,
+    cause: FaultCause,
+    value: &Value,
+) {
     if found.len() < FAULTS {
         found.push(RawFault {
             pointer: path.pointer(),
@@ -184,21 +193,21 @@ pub(super) fn push(found: &mut Vec<RawFault>, path: &ValuePath<'_>, cause: Cause
     }
 }
 
-pub(super) fn other(found: &mut Vec<RawFault>, path: &ValuePath<'_>, message: String) {
-    push(
+pub(super) fn push_message(found: &mut Vec<RawFault>, path: &ValuePath<'_>, message: String) {
+    push_fault(
         found,
         path,
-        Cause::Other(message, About::Value),
+        FaultCause::Other(message, FaultSubject::Value),
         &Value::Null,
     );
 }
 
 /// Adds a fault about a missing or unknown property.
-pub(super) fn property(
+pub(super) fn push_property_fault(
     found: &mut Vec<RawFault>,
     path: &ValuePath<'_>,
     message: String,
-    about: About,
+    about: FaultSubject,
 ) {
-    push(found, path, Cause::Other(message, about), &Value::Null);
+    push_fault(found, path, FaultCause::Other(message, about), &Value::Null);
 }

@@ -27,7 +27,7 @@ use bounds::{DEPTH, STEPS};
 use evaluate::Check;
 use examined::ExaminedSchema;
 use found::{RawFault, ValuePath};
-use survey::Survey;
+use survey::SchemaExamination;
 
 /// A schema that has been examined and can be used to check values.
 #[derive(Debug)]
@@ -42,13 +42,13 @@ impl Validator {
     /// reference that leaves the document or has no target, a pattern that does not compile, or a keyword whose value
     /// has the wrong type.
     pub fn new(schema: Value) -> Result<Self, String> {
-        let mut survey = Survey::default();
-        survey.schema(&schema, &mut String::new(), 0)?;
-        let references = survey.resolve()?;
+        let mut examination = SchemaExamination::default();
+        examination.examine_schema(&schema, &mut String::new(), 0)?;
+        let references = examination.resolve_references()?;
         Ok(Self(ExaminedSchema {
-            patterns: survey.patterns,
+            patterns: examination.patterns,
             references,
-            tracks: survey.tracks,
+            tracks: examination.tracks,
             schema,
         }))
     }

@@ -22,7 +22,7 @@ pub(super) const TYPES: [&str; 7] = [
 
 /// The results of examining a schema.
 #[derive(Default)]
-pub(super) struct Survey {
+pub(super) struct SchemaExamination {
     pub(super) patterns: HashMap<String, Regex>,
     anchors: HashMap<String, String>,
     /// Each reference, and the JSON pointer to the `$ref` that contains it.
@@ -33,8 +33,8 @@ pub(super) struct Survey {
     pointers: HashSet<String>,
 }
 
-impl Survey {
-    pub(super) fn schema(
+impl SchemaExamination {
+    pub(super) fn examine_schema(
         &mut self,
         schema: &Value,
         at: &mut String,
@@ -58,13 +58,13 @@ impl Survey {
         for (keyword, value) in object {
             let length = at.len();
             push_token(at, keyword);
-            self.keyword(keyword, value, at, depth)?;
+            self.examine_keyword(keyword, value, at, depth)?;
             at.truncate(length);
         }
         Ok(())
     }
 
-    fn keyword(
+    fn examine_keyword(
         &mut self,
         keyword: &str,
         value: &Value,
@@ -111,7 +111,7 @@ impl Survey {
                 problem(at, "dynamic references are not supported; use `$ref`"),
             ),
             "pattern" => match value.as_str() {
-                Some(pattern) => self.pattern(pattern, at),
+                Some(pattern) => self.compile_pattern(pattern, at),
                 None => wrong("a regular expression"),
             },
             "not"
@@ -121,39 +121,44 @@ impl Survey {
             | "items"
             | "contains"
             | "additionalProperties"
-            | "propertyNames" => self.schema(value, at, depth.saturating_add(1)),
+            | "propertyNames" => self.examine_schema(value, at, depth.saturating_add(1)),
             "unevaluatedProperties" | "unevaluatedItems" => {
                 self.tracks = true;
-                self.schema(value, at, depth.saturating_add(1))
+                self.examine_schema(value, at, depth.saturating_add(1))
             }
             "allOf" | "anyOf" | "oneOf" | "prefixItems" => match value.as_array() {
-                Some(schemas) if !schemas.is_empty() => self.listed(schemas, at, depth),
+                Some(schemas) if !schemas.is_empty() => self.examine_list(schemas, at, depth),
                 _ => wrong("a non-empty list of schemas"),
             },
             "$defs" | "definitions" | "properties" | "patternProperties" | "dependentSchemas" => {
                 match value.as_object() {
-                    Some(schemas) => self.named(keyword, schemas, at, depth),
+                    Some(schemas) => self.examine_members(keyword, schemas, at, depth),
                     None => wrong("an object of schemas"),
                 }
             }
-            _ => match assertion(keyword, value) {
+            _ => match check_assertion(keyword, value) {
                 Ok(()) => Ok(()),
                 Err(expected) => wrong(expected),
             },
         }
     }
 
-    fn listed(&mut self, schemas: &[Value], at: &mut String, depth: u32) -> Result<(), String> {
+    fn examine_list(
+        &mut self,
+        schemas: &[Value],
+        at: &mut String,
+        depth: u32,
+    ) -> Result<(), String> {
         for (index, schema) in schemas.iter().enumerate() {
             let length = at.len();
             let _ = write!(at, "/{index}");
-            self.schema(schema, at, depth.saturating_add(1))?;
+            self.examine_schema(schema, at, depth.saturating_add(1))?;
             at.truncate(length);
         }
         Ok(())
     }
 
-    fn named(
+    fn examine_members(
         &mut self,
         keyword: &str,
         schemas: &Map<String, Value>,
@@ -164,15 +169,15 @@ impl Survey {
             let length = at.len();
             push_token(at, name);
             if keyword == "patternProperties" {
-                self.pattern(name, at)?;
+                self.compile_pattern(name, at)?;
             }
-            self.schema(schema, at, depth.saturating_add(1))?;
+            self.examine_schema(schema, at, depth.saturating_add(1))?;
             at.truncate(length);
         }
         Ok(())
     }
 
-    fn pattern(&mut self, pattern: &str, at: &str) -> Result<(), String> {
+    fn compile_pattern(&mut self, pattern: &str, at: &str) -> Result<(), String> {
         if !self.patterns.contains_key(pattern) {
             let regex = compile(pattern).map_err(|error| problem(at, &error))?;
             self.patterns.insert(pattern.to_owned(), regex);
@@ -180,7 +185,7 @@ impl Survey {
         Ok(())
     }
 
-    pub(super) fn resolve(&self) -> Result<HashMap<String, String>, String> {
+    pub(super) fn resolve_references(&self) -> Result<HashMap<String, String>, String> {
         let mut resolved = HashMap::new();
         for (reference, at) in &self.references {
             if resolved.contains_key(reference) {
@@ -225,7 +230,7 @@ impl Survey {
 }
 
 /// Checks the value of a keyword that does not contain schemas. The error describes the allowed values.
-fn assertion(keyword: &str, value: &Value) -> Result<(), &'static str> {
+fn check_assertion(keyword: &str, value: &Value) -> Result<(), &'static str> {
     let names = |value: &Value| {
         let names = value.as_array();
         names.is_some_and(|names| names.iter().all(Value::is_string))

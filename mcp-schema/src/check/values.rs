@@ -8,11 +8,11 @@ use serde_json::{Map, Number, Value};
 use super::bounds::FAULTS;
 use super::equality::canonical;
 use super::evaluate::{Check, Evaluated};
-use super::found::{RawFault, ValuePath, other, property};
+use super::found::{RawFault, ValuePath, push_message, push_property_fault};
 use crate::constraint::{
-    Bound, Counted, PATTERN, RangeKeyword, Size, count, is_multiple, mismatch, not_a_multiple,
+    Bound, PATTERN, RangeKeyword, Size, SizeUnit, count, is_multiple, mismatch, not_a_multiple,
 };
-use crate::explain::{About, missing, quote, quote_name, unknown};
+use crate::explain::{FaultSubject, missing, quote, quote_name, unknown};
 use crate::suggest::closest;
 
 impl<'s> Check<'s> {
@@ -23,7 +23,7 @@ impl<'s> Check<'s> {
         path: &ValuePath<'_>,
         found: &mut Vec<RawFault>,
     ) {
-        let allowed = Size::of_schema(keywords, Counted::Characters);
+        let allowed = Size::of_schema(keywords, SizeUnit::Characters);
         if allowed.is_limited() {
             self.spend(text.len() / 64);
             check_size(allowed, text.chars().count(), path, found);
@@ -36,7 +36,7 @@ impl<'s> Check<'s> {
                 .get(pattern)
                 .is_some_and(|regex| regex.is_match(text))
         {
-            other(found, path, mismatch(text, pattern));
+            push_message(found, path, mismatch(text, pattern));
         }
     }
 
@@ -49,7 +49,7 @@ impl<'s> Check<'s> {
         seen: &mut Evaluated<'v>,
     ) {
         check_size(
-            Size::of_schema(keywords, Counted::Items),
+            Size::of_schema(keywords, SizeUnit::Items),
             items.len(),
             path,
             found,
@@ -68,7 +68,7 @@ impl<'s> Check<'s> {
                     break;
                 }
                 if schema == &Value::Bool(false) {
-                    other(
+                    push_message(
                         found,
                         path,
                         format!(
@@ -97,7 +97,7 @@ impl<'s> Check<'s> {
                 }
             }
             if matching < minimum {
-                other(
+                push_message(
                     found,
                     path,
                     format!(
@@ -106,7 +106,7 @@ impl<'s> Check<'s> {
                 );
             }
             if let Some(maximum) = maximum.filter(|maximum| matching > *maximum) {
-                other(
+                push_message(
                     found,
                     path,
                     format!(
@@ -124,7 +124,7 @@ impl<'s> Check<'s> {
                     break;
                 }
                 if !known.insert(text) {
-                    other(
+                    push_message(
                         found,
                         &ValuePath::Index(path, index),
                         format!("{} is in the list already; items must differ", quote(item)),
@@ -144,7 +144,7 @@ impl<'s> Check<'s> {
         seen: &mut Evaluated<'v>,
     ) {
         check_size(
-            Size::of_schema(keywords, Counted::Properties),
+            Size::of_schema(keywords, SizeUnit::Properties),
             members.len(),
             path,
             found,
@@ -167,7 +167,7 @@ impl<'s> Check<'s> {
                 let mut wrong = Vec::new();
                 self.schema(schema, &key, &inner, &mut wrong);
                 if let Some(first) = wrong.into_iter().next() {
-                    other(
+                    push_message(
                         found,
                         path,
                         format!("property name: {}", first.into_fault().message),
@@ -200,7 +200,7 @@ impl<'s> Check<'s> {
                     let names: Vec<&str> =
                         names.filter(|name| !members.contains_key(*name)).collect();
                     let message = unknown(path.noun(), name, &names);
-                    property(found, path, message, About::Unknown);
+                    push_property_fault(found, path, message, FaultSubject::Unknown);
                 }
                 Some(schema) if !known => {
                     known = true;
@@ -228,7 +228,7 @@ impl<'s> Check<'s> {
                 .filter_map(Value::as_str)
             {
                 if !members.contains_key(needed) {
-                    other(
+                    push_message(
                         found,
                         path,
                         format!("`{name}` needs property `{needed}` beside it"),
@@ -249,20 +249,20 @@ pub(super) fn numbers(
         if let Some(Value::Number(bound)) = keywords.get(keyword.name())
             && !keyword.holds(Bound::of(number), Bound::of(bound))
         {
-            other(found, path, keyword.broken(number, bound));
+            push_message(found, path, keyword.broken(number, bound));
         }
     }
     if let Some(Value::Number(divisor)) = keywords.get("multipleOf")
         && !is_multiple(number, divisor)
     {
-        other(found, path, not_a_multiple(number, divisor));
+        push_message(found, path, not_a_multiple(number, divisor));
     }
 }
 
 /// Reports a size that is not allowed.
 fn check_size(allowed: Size, size: usize, path: &ValuePath<'_>, found: &mut Vec<RawFault>) {
     if !allowed.holds(size) {
-        other(found, path, allowed.broken(size));
+        push_message(found, path, allowed.broken(size));
     }
 }
 
@@ -303,7 +303,7 @@ fn required(
             {
                 let _ = write!(message, "; is `{}` meant?", quote_name(candidate));
             }
-            property(found, path, message, About::Missing(name.to_owned()));
+            push_property_fault(found, path, message, FaultSubject::Missing(name.to_owned()));
         }
     }
 }

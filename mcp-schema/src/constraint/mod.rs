@@ -16,7 +16,7 @@ pub use number::Bound;
 pub(crate) use number::{count, is_multiple, whole};
 pub(crate) use pattern::{PATTERN, compile, mismatch};
 pub(crate) use range::{RangeKeyword, not_a_multiple};
-pub(crate) use size::{Counted, Size};
+pub(crate) use size::{Size, SizeUnit};
 pub use text::TextConstraints;
 
 /// The constraints from `#[arg(…)]`, which are written into the schema and enforced.

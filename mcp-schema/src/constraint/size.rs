@@ -6,13 +6,13 @@ use super::count;
 
 /// The units in which sizes are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
+pub(crate) enum SizeUnit {
     Characters,
     Items,
     Properties,
 }
 
-impl Counted {
+impl SizeUnit {
     /// Returns the keywords for the minimum and the maximum.
     pub(crate) const fn keywords(self) -> (&'static str, &'static str) {
         match self {
@@ -37,14 +37,14 @@ impl Counted {
 /// The allowed sizes of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    counted: Counted,
+    counted: SizeUnit,
     minimum: Option<usize>,
     maximum: Option<usize>,
 }
 
 impl Size {
     /// Returns the sizes that the author of an argument allows.
-    pub(crate) fn new(counted: Counted, minimum: Option<u64>, maximum: Option<u64>) -> Self {
+    pub(crate) fn new(counted: SizeUnit, minimum: Option<u64>, maximum: Option<u64>) -> Self {
         let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         Self {
             counted,
@@ -54,7 +54,7 @@ impl Size {
     }
 
     /// Returns the sizes that a schema allows.
-    pub(crate) fn of_schema(keywords: &Map<String, Value>, counted: Counted) -> Self {
+    pub(crate) fn of_schema(keywords: &Map<String, Value>, counted: SizeUnit) -> Self {
         let (minimum, maximum) = counted.keywords();
         Self {
             counted,

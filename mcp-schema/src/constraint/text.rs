@@ -6,7 +6,7 @@ use regex_lite::Regex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Bound, Constraints, Counted, PATTERN, RangeKeyword, Size, compile};
+use super::{Bound, Constraints, PATTERN, RangeKeyword, Size, SizeUnit, compile};
 
 /// Constraints that are checked on the JSON text of a value without building the value.
 #[derive(Debug)]
@@ -24,10 +24,10 @@ impl TextConstraints {
     pub const KEYWORDS: [&str; 7] = [
         RangeKeyword::Minimum.name(),
         RangeKeyword::Maximum.name(),
-        Counted::Characters.keywords().0,
-        Counted::Characters.keywords().1,
-        Counted::Items.keywords().0,
-        Counted::Items.keywords().1,
+        SizeUnit::Characters.keywords().0,
+        SizeUnit::Characters.keywords().1,
+        SizeUnit::Items.keywords().0,
+        SizeUnit::Items.keywords().1,
         PATTERN,
     ];
 
@@ -38,8 +38,8 @@ impl TextConstraints {
         let own = Self {
             minimum: constraints.minimum,
             maximum: constraints.maximum,
-            characters: size(Counted::Characters),
-            size: size(Counted::Items),
+            characters: size(SizeUnit::Characters),
+            size: size(SizeUnit::Items),
             // An invalid pattern has already been reported during schema generation.
             pattern: constraints
                 .pattern
@@ -60,8 +60,8 @@ impl TextConstraints {
         let own = Self {
             minimum: bound(RangeKeyword::Minimum),
             maximum: bound(RangeKeyword::Maximum),
-            characters: Size::of_schema(keywords, Counted::Characters),
-            size: Size::of_schema(keywords, Counted::Items),
+            characters: Size::of_schema(keywords, SizeUnit::Characters),
+            size: Size::of_schema(keywords, SizeUnit::Items),
             pattern: keywords
                 .get(PATTERN)
                 .and_then(Value::as_str)

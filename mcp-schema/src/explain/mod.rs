@@ -30,12 +30,12 @@ pub struct Fault {
     /// The received value, the allowed values, and a suggestion.
     pub message: String,
     /// The subject of the fault, for code that needs to distinguish faults.
-    pub about: About,
+    pub about: FaultSubject,
 }
 
 /// The subject of a fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum About {
+pub enum FaultSubject {
     /// The property with this name is missing.
     Missing(String),
     /// The property is unknown.
@@ -51,7 +51,7 @@ impl Fault {
         Self {
             pointer: pointer.into(),
             message: message.into(),
-            about: About::Value,
+            about: FaultSubject::Value,
         }
     }
 }
@@ -133,7 +133,7 @@ pub(crate) fn unknown_value(allowed: &[Value], text: Option<&str>, received: &st
     format!("unknown value {received}; allowed: {}", listed.join(", "))
 }
 
-pub(crate) fn either(names: &[String]) -> String {
+pub(crate) fn join_with_or(names: &[String]) -> String {
     match names {
         [] => "nothing".to_owned(),
         [only] => only.clone(),

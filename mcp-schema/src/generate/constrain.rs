@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::constraint::{Bound, Constraints, Counted, PATTERN, RangeKeyword, compile};
+use crate::constraint::{Bound, Constraints, PATTERN, RangeKeyword, SizeUnit, compile};
 use crate::query::allows;
 
 /// Merges the constraints from `#[arg(…)]` into a schema. Adds a message to `problems` for each constraint that does
@@ -35,13 +35,13 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
     for (length, on_text, on_list) in [
         (
             constraints.min_length,
-            Counted::Characters.keywords().0,
-            Counted::Items.keywords().0,
+            SizeUnit::Characters.keywords().0,
+            SizeUnit::Items.keywords().0,
         ),
         (
             constraints.max_length,
-            Counted::Characters.keywords().1,
-            Counted::Items.keywords().1,
+            SizeUnit::Characters.keywords().1,
+            SizeUnit::Items.keywords().1,
         ),
     ] {
         let Some(length) = length else { continue };

@@ -18,18 +18,18 @@ use serde_json::{Map, Value};
 
 use crate::constraint::Constraints;
 use constrain::constrain;
-use normalise::{Null, boolean, normalise};
+use normalise::{NullMeaning, boolean, normalise};
 
 /// Returns the schema for a result, simplified for clients: references are inlined where possible, but `null` is kept.
 pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
     let mut generator = settings().for_serialize().into_generator();
     let mut schema = make(&mut generator)?.to_value();
     drop_type_title(&mut schema);
-    normalise(&mut schema, Null::Kept);
+    normalise(&mut schema, NullMeaning::Kept);
     if let Value::Bool(allowed) = schema {
         schema = boolean(allowed);
     }
-    add_definitions(&mut schema, &mut generator, Null::Kept);
+    add_definitions(&mut schema, &mut generator, NullMeaning::Kept);
     Some(schema)
 }
 
@@ -100,13 +100,13 @@ impl Properties {
                 object.insert("description".to_owned(), description.into());
             }
         }
-        normalise(&mut schema, Null::MeansAbsent);
+        normalise(&mut schema, NullMeaning::MeansAbsent);
         schema
     }
 
     /// Adds the definitions of recursive types to the root schema.
     pub fn finish(mut self, root: &mut Value) {
-        add_definitions(root, &mut self.generator, Null::MeansAbsent);
+        add_definitions(root, &mut self.generator, NullMeaning::MeansAbsent);
     }
 }
 
@@ -117,7 +117,7 @@ fn settings() -> SchemaSettings {
     })
 }
 
-fn add_definitions(root: &mut Value, generator: &mut SchemaGenerator, null: Null) {
+fn add_definitions(root: &mut Value, generator: &mut SchemaGenerator, null: NullMeaning) {
     let mut definitions = generator.take_definitions(true);
     if definitions.is_empty() {
         return;
@@ -125,10 +125,10 @@ fn add_definitions(root: &mut Value, generator: &mut SchemaGenerator, null: Null
     for definition in definitions.values_mut() {
         normalise(
             definition,
-            if null == Null::Kept {
+            if null == NullMeaning::Kept {
                 null
             } else {
-                Null::Value
+                NullMeaning::Value
             },
         );
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// The meaning of `null` at a position in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Null {
+pub(super) enum NullMeaning {
     /// In an output, `null` is kept at this position and everywhere inside it.
     Kept,
     /// In an optional input, the schema need not mention `null`, because the value can be omitted.
@@ -23,23 +23,23 @@ pub(super) fn boolean(allowed: bool) -> Value {
     Value::Object(object)
 }
 
-pub(super) fn normalise(schema: &mut Value, null: Null) {
+pub(super) fn normalise(schema: &mut Value, null: NullMeaning) {
     let Some(object) = schema.as_object_mut() else {
         return;
     };
     object.remove("$schema");
-    if null == Null::MeansAbsent {
+    if null == NullMeaning::MeansAbsent {
         drop_null(object);
     }
-    if null != Null::Kept && object.get("default") == Some(&Value::Null) {
+    if null != NullMeaning::Kept && object.get("default") == Some(&Value::Null) {
         object.remove("default");
     }
     formats_to_bounds(object);
     variants_to_enum(object);
-    let value = if null == Null::Kept {
-        Null::Kept
+    let value = if null == NullMeaning::Kept {
+        NullMeaning::Kept
     } else {
-        Null::Value
+        NullMeaning::Value
     };
     let required: Vec<String> = names(object.get("required"));
     for (keyword, inner) in object.iter_mut() {
@@ -49,8 +49,15 @@ pub(super) fn normalise(schema: &mut Value, null: Null) {
                     if let Value::Bool(allowed) = property {
                         *property = boolean(*allowed);
                     }
-                    let absent = null != Null::Kept && !required.contains(name);
-                    normalise(property, if absent { Null::MeansAbsent } else { value });
+                    let absent = null != NullMeaning::Kept && !required.contains(name);
+                    normalise(
+                        property,
+                        if absent {
+                            NullMeaning::MeansAbsent
+                        } else {
+                            value
+                        },
+                    );
                 }
             }
             "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::constraint::{Bound, Constraints};
-use crate::query::{candidates, hard_for_models};
+use crate::query::{candidates, rejected_by_model_apis};
 
 /// Returns a property of the type `T`.
 fn of<T: JsonSchema>(description: &'static str) -> Property<'static> {
@@ -306,7 +306,7 @@ fn what_model_apis_refuse_is_found_wherever_it_stands() {
         },
     });
     assert_eq!(
-        hard_for_models(&schema),
+        rejected_by_model_apis(&schema),
         [
             ("/pair".to_owned(), "a tuple"),
             ("/pair/1".to_owned(), "an untagged choice"),

@@ -20,10 +20,10 @@ const LONGEST: usize = 128;
 /// longer than 128 characters is not close to any other.
 #[must_use]
 pub fn closest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let written: Vec<char> = folded(written)?;
+    let written: Vec<char> = significant_characters(written)?;
     let mut best: Option<(usize, &str)> = None;
     for name in names {
-        let Some(candidate) = folded(name) else {
+        let Some(candidate) = significant_characters(name) else {
             continue;
         };
         let limit = EDITS.min(best.map_or(EDITS, |(distance, _)| distance.saturating_sub(1)));
@@ -42,7 +42,7 @@ pub fn closest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
 
 /// Returns the significant characters, or `None` if there are too many. Case, `-`, `_` and spaces are ignored because
 /// they are often confused.
-fn folded(name: &str) -> Option<Vec<char>> {
+fn significant_characters(name: &str) -> Option<Vec<char>> {
     let mut characters = Vec::new();
     for character in name.chars().flat_map(char::to_lowercase) {
         if characters.len() == LONGEST {

@@ -12,7 +12,7 @@ impl Expression {
     }
 
     /// Returns `true` if an expansion of this expression can contain the byte.
-    fn holds(&self, byte: u8, last: bool) -> bool {
+    fn can_contain(&self, byte: u8, last: bool) -> bool {
         if byte.is_ascii_alphanumeric()
             || matches!(byte, b'-' | b'_' | b'~' | b'.' | b'%')
             || !byte.is_ascii()
@@ -57,7 +57,7 @@ impl Expression {
         let body = rest.get(start..)?;
         let mut length = body
             .bytes()
-            .position(|byte| !self.holds(byte, next.is_none()))
+            .position(|byte| !self.can_contain(byte, next.is_none()))
             .unwrap_or(body.len());
         if matches!(self.operator, Operator::Path | Operator::Label) {
             // There is one separator per variable, unless a variable takes any number of values.
@@ -78,7 +78,7 @@ impl Expression {
         }
         if let Some(TemplatePart::Literal(text)) = next {
             let window = body.len().min(length.saturating_add(text.len()));
-            let within = floor(body, window);
+            let within = floor_char_boundary(body, window);
             length = if self.is_greedy() {
                 within.rfind(text.as_str())?
             } else {
@@ -235,12 +235,12 @@ impl Variable {
 
     fn value(&self, text: &str) -> Option<String> {
         let value = decode(text)?;
-        (self.any_path || stays_below(&value)).then_some(value)
+        (self.any_path || stays_below_directory(&value)).then_some(value)
     }
 }
 
 /// Returns `true` if a value stays below a directory when joined to it as a path, on any operating system.
-pub(super) fn stays_below(value: &str) -> bool {
+pub(super) fn stays_below_directory(value: &str) -> bool {
     let mut bytes = value.bytes();
     let has_drive =
         bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic()) && bytes.next() == Some(b':');
@@ -251,7 +251,7 @@ pub(super) fn stays_below(value: &str) -> bool {
 }
 
 /// Returns the first `end` bytes, or slightly fewer to end at a character boundary.
-fn floor(text: &str, end: usize) -> &str {
+fn floor_char_boundary(text: &str, end: usize) -> &str {
     let mut end = end.min(text.len());
     while !text.is_char_boundary(end) {
         end = end.saturating_sub(1);

@@ -23,7 +23,7 @@ pub const fn uri(text: &str) -> RuleVerdict {
                     "` has a variable, so it is a URI template; use `resource_template`",
                 ]);
             }
-            b'%' if !encodes(bytes, index) => return stray_percent("URI `", text),
+            b'%' if !is_percent_encoded(bytes, index) => return stray_percent("URI `", text),
             byte if is_forbidden(byte) => return forbidden("URI `", text, byte),
             _ => index += 1,
         }
@@ -74,7 +74,7 @@ const fn forbidden(what: &str, text: &str, byte: u8) -> RuleVerdict {
 }
 
 /// Returns `true` if the percent sign at `index` is followed by two hexadecimal digits.
-const fn encodes(bytes: &[u8], index: usize) -> bool {
+const fn is_percent_encoded(bytes: &[u8], index: usize) -> bool {
     index + 2 < bytes.len()
         && bytes[index + 1].is_ascii_hexdigit()
         && bytes[index + 2].is_ascii_hexdigit()
@@ -110,7 +110,7 @@ pub const fn template_syntax(template: &str) -> RuleVerdict {
                 index = end + 1;
             }
             b'}' => return RuleVerdict::wrong(&[WHAT, template, "` has a `}` without `{`"]),
-            b'%' if !encodes(bytes, index) => return stray_percent(WHAT, template),
+            b'%' if !is_percent_encoded(bytes, index) => return stray_percent(WHAT, template),
             // A URI may contain an apostrophe, but a template may not.
             byte if is_forbidden(byte) || byte == b'\'' => return forbidden(WHAT, template, byte),
             _ => index += 1,
@@ -178,8 +178,8 @@ const fn expression(template: &str, start: usize, end: usize) -> RuleVerdict {
                     "` has a `*` before the name of a variable; it goes after the name: `{ids*}`",
                 ]);
             }
-            byte if is_plain(byte) => {}
-            b'.' if index > name && index + 1 < end && is_plain(bytes[index + 1]) => {}
+            byte if is_plain_name_byte(byte) => {}
+            b'.' if index > name && index + 1 < end && is_plain_name_byte(bytes[index + 1]) => {}
             byte => {
                 return RuleVerdict::wrong(&[
                     WHAT,
@@ -201,7 +201,7 @@ const fn expression(template: &str, start: usize, end: usize) -> RuleVerdict {
 }
 
 /// Returns `true` if a byte may occur anywhere in a variable name.
-const fn is_plain(byte: u8) -> bool {
+const fn is_plain_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
@@ -284,9 +284,9 @@ impl<'a> TemplateVariables<'a> {
             if !self.inside {
                 self.inside = byte == b'{';
                 self.index += 1;
-            } else if is_name(byte) && !(byte == b'.' && self.bytes[self.index - 1] == b'{') {
+            } else if is_name_byte(byte) && !(byte == b'.' && self.bytes[self.index - 1] == b'{') {
                 let start = self.index;
-                while self.index < self.bytes.len() && is_name(self.bytes[self.index]) {
+                while self.index < self.bytes.len() && is_name_byte(self.bytes[self.index]) {
                     self.index += 1;
                 }
                 return Some(VariableSpan {
@@ -302,8 +302,8 @@ impl<'a> TemplateVariables<'a> {
     }
 }
 
-const fn is_name(byte: u8) -> bool {
-    is_plain(byte) || byte == b'.'
+const fn is_name_byte(byte: u8) -> bool {
+    is_plain_name_byte(byte) || byte == b'.'
 }
 
 /// Returns `true` if a template has a variable with this name.

@@ -74,8 +74,8 @@ impl Scan<'_> {
     /// Reads a number. It must fit into an `f64`, so that all later readers see the same value.
     pub(super) fn number(&mut self) -> Option<()> {
         let start = self.at;
-        self.follows(b"-");
-        if !self.follows(b"0") {
+        self.take_any(b"-");
+        if !self.take_any(b"0") {
             self.digits()?;
         }
         // Most numbers are integers.
@@ -95,12 +95,12 @@ impl Scan<'_> {
     /// Reads the fraction and the exponent of a number. Returns `true` if there is an exponent.
     #[cold]
     fn fraction_and_exponent(&mut self) -> Option<bool> {
-        if self.follows(b".") {
+        if self.take_any(b".") {
             self.digits()?;
         }
-        let has_exponent = self.follows(b"eE");
+        let has_exponent = self.take_any(b"eE");
         if has_exponent {
-            self.follows(b"+-");
+            self.take_any(b"+-");
             self.digits()?;
         }
         Some(has_exponent)
@@ -117,7 +117,7 @@ impl Scan<'_> {
         Some(())
     }
 
-    fn follows(&mut self, any: &[u8]) -> bool {
+    fn take_any(&mut self, any: &[u8]) -> bool {
         let follows = self
             .text
             .as_bytes()
@@ -127,7 +127,7 @@ impl Scan<'_> {
         follows
     }
 
-    pub(super) fn word(&mut self, word: &str) -> Option<()> {
+    pub(super) fn literal(&mut self, word: &str) -> Option<()> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         if !rest.starts_with(word.as_bytes()) {
             return self.syntax();

@@ -26,7 +26,7 @@ fn keys() -> Vec<VerificationKey> {
 }
 
 fn verify(text: &str) -> Result<Map<String, Value>, &'static str> {
-    Token::read(text)?.verify(&keys())
+    SignedToken::read(text)?.verify(&keys())
 }
 
 /// Returns the same token with a different header.
@@ -68,7 +68,7 @@ fn only_listed_ways_to_sign_count() {
         "none", "None", "NONE", "HS256", "HS512", "RS1", "ES256K", "ES512", "", "rs256",
     ] {
         let token = with_header(RS256, &json!({"alg": name}));
-        assert!(Token::read(&token).is_err(), "{name}");
+        assert!(SignedToken::read(&token).is_err(), "{name}");
     }
     // The algorithm must match the key, regardless of what the token declares.
     for name in ["PS256", "RS384", "ES256", "EdDSA"] {
@@ -99,7 +99,7 @@ fn what_is_no_access_token_is_refused() {
         (json!({"alg": "RS256", "kid": 1}), false),
     ] {
         let token = with_header(RS256, &header);
-        assert_eq!(Token::read(&token).is_ok(), good, "{header}");
+        assert_eq!(SignedToken::read(&token).is_ok(), good, "{header}");
     }
     for token in [
         "",
@@ -118,7 +118,7 @@ fn what_is_no_access_token_is_refused() {
 #[test]
 fn a_key_is_for_what_it_says_at_most() {
     let mut key = json!({"kty": "EC", "crv": "P-256", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"});
-    let token = Token::read(ES256).unwrap();
+    let token = SignedToken::read(ES256).unwrap();
     for (name, value, good) in [
         ("alg", json!("ES256"), true),
         ("use", json!("sig"), true),
@@ -138,5 +138,5 @@ fn a_key_is_for_what_it_says_at_most() {
         key = before;
     }
     let named = with_header(ES256, &json!({"alg": "ES256", "kid": "other"}));
-    assert!(Token::read(&named).unwrap().verify(&keys()).is_err());
+    assert!(SignedToken::read(&named).unwrap().verify(&keys()).is_err());
 }

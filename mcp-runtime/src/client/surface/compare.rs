@@ -33,7 +33,7 @@ impl fmt::Display for SurfaceChange {
 pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
     let mut changes = Changes::default();
     if old.instructions() != new.instructions() {
-        changes.note("the instructions are different");
+        changes.push_compatible("the instructions are different");
     }
     for list in ListRequest::ALL {
         changes.compare_lists(list, old.items(list), new.items(list));
@@ -46,11 +46,11 @@ pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
 struct Changes(Vec<SurfaceChange>);
 
 impl Changes {
-    fn note(&mut self, text: impl Into<String>) {
+    fn push_compatible(&mut self, text: impl Into<String>) {
         self.push(false, text.into());
     }
 
-    fn broken(&mut self, text: impl Into<String>) {
+    fn push_breaking(&mut self, text: impl Into<String>) {
         self.push(true, text.into());
     }
 
@@ -59,11 +59,11 @@ impl Changes {
     }
 
     fn compare_lists(&mut self, list: ListRequest, old: &[Value], new: &[Value]) {
-        let (before, mut after) = (by_key(list, old), by_key(list, new));
+        let (before, mut after) = (items_by_key(list, old), items_by_key(list, new));
         let mut gone = Vec::new();
         for (key, was) in before {
             match after.remove(key) {
-                Some(is) => self.compare_items(list, &called(list, key), was, is),
+                Some(is) => self.compare_items(list, &kind_and_name(list, key), was, is),
                 None => gone.push((key, was)),
             }
         }
@@ -73,21 +73,21 @@ impl Changes {
             match moved.map(|(key, is)| (*key, *is)) {
                 Some((now, is)) if list == ListRequest::Templates => {
                     after.remove(now);
-                    self.broken(moved_template(key, now));
-                    self.compare_items(list, &called(list, now), was, is);
+                    self.push_breaking(describe_moved_template(key, now));
+                    self.compare_items(list, &kind_and_name(list, now), was, is);
                 }
-                _ => self.broken(format!("{} was removed", called(list, key))),
+                _ => self.push_breaking(format!("{} was removed", kind_and_name(list, key))),
             }
         }
         for key in after.keys() {
-            self.note(format!("{} was added", called(list, key)));
+            self.push_compatible(format!("{} was added", kind_and_name(list, key)));
         }
     }
 
     fn compare_items(&mut self, list: ListRequest, name: &str, was: &Value, is: &Value) {
         match list {
             ListRequest::Tools => self.compare_tool_schemas(name, was, is),
-            ListRequest::Prompts => self.compare_prompts(name, was, is),
+            ListRequest::Prompts => self.compare_prompt_arguments(name, was, is),
             ListRequest::Resources | ListRequest::Templates => {}
         }
         for (member, said) in [
@@ -99,7 +99,7 @@ impl Changes {
             ("_meta", "a different `_meta`"),
         ] {
             if was[member] != is[member] {
-                self.note(format!("{name} has {said}"));
+                self.push_compatible(format!("{name} has {said}"));
             }
         }
     }
@@ -108,66 +108,70 @@ impl Changes {
         let (old, new) = (&was["inputSchema"], &is["inputSchema"]);
         let taken = narrowings(old, new, Direction::Input);
         if taken.is_empty() && old != new {
-            self.note(format!(
+            self.push_compatible(format!(
                 "{name} accepts more, or describes its arguments differently"
             ));
         }
         for text in taken {
-            self.broken(format!("{name}: {text}"));
+            self.push_breaking(format!("{name}: {text}"));
         }
         match (was.get("outputSchema"), is.get("outputSchema")) {
-            (Some(_), None) => self.broken(format!("{name} no longer returns structured output")),
-            (None, Some(_)) => self.note(format!("{name} now returns structured output")),
+            (Some(_), None) => {
+                self.push_breaking(format!("{name} no longer returns structured output"));
+            }
+            (None, Some(_)) => {
+                self.push_compatible(format!("{name} now returns structured output"));
+            }
             (Some(old), Some(new)) => {
                 let given = narrowings(new, old, Direction::Output);
                 if given.is_empty() && old != new {
-                    self.note(format!(
+                    self.push_compatible(format!(
                         "{name} returns more, or describes its output differently"
                     ));
                 }
                 for text in given {
-                    self.broken(format!("{name}, output: {text}"));
+                    self.push_breaking(format!("{name}, output: {text}"));
                 }
             }
             (None, None) => {}
         }
     }
 
-    fn compare_prompts(&mut self, name: &str, was: &Value, is: &Value) {
-        let (before, mut after) = (arguments(was), arguments(is));
+    fn compare_prompt_arguments(&mut self, name: &str, was: &Value, is: &Value) {
+        let (before, mut after) = (arguments_by_name(was), arguments_by_name(is));
         for (argument, was) in before {
             let Some(is) = after.remove(argument) else {
-                self.broken(format!("{name}: argument `{argument}` was removed"));
+                self.push_breaking(format!("{name}: argument `{argument}` was removed"));
                 continue;
             };
             if is["required"] == true && was["required"] != true {
-                self.broken(format!("{name}: argument `{argument}` is now required"));
+                self.push_breaking(format!("{name}: argument `{argument}` is now required"));
             } else if was != is {
-                self.note(format!(
+                self.push_compatible(format!(
                     "{name}: argument `{argument}` is described differently"
                 ));
             }
         }
         for (argument, is) in after {
             if is["required"] == true {
-                self.broken(format!(
+                self.push_breaking(format!(
                     "{name}: argument `{argument}` was added and is required"
                 ));
             } else {
-                self.note(format!("{name}: argument `{argument}` was added"));
+                self.push_compatible(format!("{name}: argument `{argument}` was added"));
             }
         }
     }
 }
 
-fn by_key(list: ListRequest, items: &[Value]) -> BTreeMap<&str, &Value> {
+fn items_by_key(list: ListRequest, items: &[Value]) -> BTreeMap<&str, &Value> {
     let items = items.iter();
     items
         .filter_map(|item| Some((item[list.key()].as_str()?, item)))
         .collect()
 }
 
-fn arguments(prompt: &Value) -> BTreeMap<&str, &Value> {
+fn arguments_by_name(prompt: &Value) -> BTreeMap<&str, &Value> {
     let arguments = prompt["arguments"].as_array().into_iter().flatten();
     arguments
         .filter_map(|argument| Some((argument["name"].as_str()?, argument)))
@@ -175,7 +179,7 @@ fn arguments(prompt: &Value) -> BTreeMap<&str, &Value> {
 }
 
 /// Returns the kind and name of an item for use in messages.
-fn called(list: ListRequest, key: &str) -> String {
+fn kind_and_name(list: ListRequest, key: &str) -> String {
     match list {
         ListRequest::Tools => format!("tool `{key}`"),
         ListRequest::Prompts => format!("prompt `{key}`"),
@@ -185,7 +189,7 @@ fn called(list: ListRequest, key: &str) -> String {
 }
 
 /// Describes a template whose URI changed. This breaks clients, because they complete variables by name and store URIs.
-fn moved_template(was: &str, is: &str) -> String {
+fn describe_moved_template(was: &str, is: &str) -> String {
     let mut text = format!("template `{was}` is now `{is}`");
     if let (Ok(was), Ok(is)) = (UriTemplate::parse(was), UriTemplate::parse(is))
         && was.variables().len() == is.variables().len()

@@ -75,23 +75,23 @@ const BOUNDS: [(&str, bool); 10] = [
 
 /// Returns the reasons why some values that match `from` do not match `to`; empty if all of them match.
 pub(super) fn narrowings(from: &Value, to: &Value, direction: Direction) -> Vec<String> {
-    let mut walk = Walk {
+    let mut search = NarrowingSearch {
         roots: (from, to),
         direction,
         found: Vec::new(),
     };
-    walk.schema(from, to, "", DEEPEST);
-    walk.found
+    search.compare_schemas(from, to, "", DEEPEST);
+    search.found
 }
 
-struct Walk<'s> {
+struct NarrowingSearch<'s> {
     roots: (&'s Value, &'s Value),
     direction: Direction,
     found: Vec<String>,
 }
 
-impl<'s> Walk<'s> {
-    fn schema(&mut self, from: &'s Value, to: &'s Value, at: &str, depth: usize) {
+impl<'s> NarrowingSearch<'s> {
+    fn compare_schemas(&mut self, from: &'s Value, to: &'s Value, at: &str, depth: usize) {
         let (from, to) = (resolve(from, self.roots.0), resolve(to, self.roots.1));
         if from == to && self.roots.0.get("$defs") == self.roots.1.get("$defs") {
             return;
@@ -101,21 +101,21 @@ impl<'s> Walk<'s> {
         };
         let (values, allowed) = (branches(from), branches(to));
         if let ([value], [fits]) = (values.as_slice(), allowed.as_slice()) {
-            return self.branch(value, fits, at, depth);
+            return self.compare_branches(value, fits, at, depth);
         }
         for value in values {
             let fits = |allowed| {
-                let mut walk = Walk {
+                let mut search = NarrowingSearch {
                     roots: self.roots,
                     direction: self.direction,
                     found: Vec::new(),
                 };
-                walk.branch(&value, allowed, at, depth);
-                walk.found.is_empty()
+                search.compare_branches(&value, allowed, at, depth);
+                search.found.is_empty()
             };
             if !allowed.iter().any(fits) {
                 let value = value.describe();
-                self.find(
+                self.push_narrowing(
                     at,
                     match self.direction {
                         Direction::Input => format!("{value} is no longer accepted"),
@@ -126,16 +126,18 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn branch(&mut self, from: &Branch<'s>, to: &Branch<'s>, at: &str, depth: usize) {
+    fn compare_branches(&mut self, from: &Branch<'s>, to: &Branch<'s>, at: &str, depth: usize) {
         let (from, to) = match (from, to) {
             (Branch::Value(from), Branch::Value(to)) if from == to => return,
             (Branch::Value(from), Branch::Schema(to)) => {
-                let types = types(to);
-                if !types.is_empty() && !types.iter().any(|name| name_of(from).contains(name)) {
-                    self.becomes(
+                let types = allowed_types(to);
+                if !types.is_empty()
+                    && !types.iter().any(|name| types_of_value(from).contains(name))
+                {
+                    self.push_keyword_change(
                         at,
                         "type",
-                        Some(&Value::from(name_of(from)[0])),
+                        Some(&Value::from(types_of_value(from)[0])),
                         to.get("type"),
                     );
                 }
@@ -147,18 +149,18 @@ impl<'s> Walk<'s> {
                     Direction::Input => format!("only {to} is now accepted, was {from}"),
                     Direction::Output => format!("may now be {from}, was {to}"),
                 };
-                return self.find(at, text);
+                return self.push_narrowing(at, text);
             }
             (Branch::Schema(from), Branch::Schema(to)) => (*from, *to),
         };
         if to == &Value::Bool(true) || to.as_object().is_some_and(serde_json::Map::is_empty) {
             return;
         }
-        let (given, taken) = (types(from), types(to));
+        let (given, taken) = (allowed_types(from), allowed_types(to));
         let fits =
             |name: &&str| taken.contains(name) || (*name == "integer" && taken.contains("number"));
         if !taken.is_empty() && (given.is_empty() || !given.iter().all(fits)) {
-            self.becomes(at, "type", from.get("type"), to.get("type"));
+            self.push_keyword_change(at, "type", from.get("type"), to.get("type"));
             return;
         }
         for (bound, smaller_is_looser) in BOUNDS {
@@ -172,14 +174,14 @@ impl<'s> Walk<'s> {
                 (Some(before), Some(now)) => now < before,
             };
             if is_tighter {
-                self.becomes(at, bound, before, now);
+                self.push_keyword_change(at, bound, before, now);
             }
         }
-        self.object(from, to, at, depth);
+        self.compare_objects(from, to, at, depth);
         if let (Some(from), Some(to)) = (from.get("items"), to.get("items")) {
-            self.schema(from, to, &format!("{at}/items"), depth);
+            self.compare_schemas(from, to, &format!("{at}/items"), depth);
         } else if let Some(items) = to.get("items") {
-            self.becomes(at, "items", None, Some(items));
+            self.push_keyword_change(at, "items", None, Some(items));
         }
         for (keyword, now) in to.as_object().into_iter().flatten() {
             let before = from.get(keyword);
@@ -187,16 +189,16 @@ impl<'s> Walk<'s> {
                 && !BOUNDS.iter().any(|(bound, _)| bound == keyword)
                 && before != Some(now)
             {
-                self.becomes(at, keyword, before, Some(now));
+                self.push_keyword_change(at, keyword, before, Some(now));
             }
         }
     }
 
-    fn object(&mut self, from: &'s Value, to: &'s Value, at: &str, depth: usize) {
+    fn compare_objects(&mut self, from: &'s Value, to: &'s Value, at: &str, depth: usize) {
         let (given, taken) = (from.get("properties"), to.get("properties"));
         let property = |of: Option<&'s Value>, name: &str| of.and_then(|of| of.get(name));
-        for name in names(to) {
-            if names(from).any(|required| required == name) {
+        for name in required_names(to) {
+            if required_names(from).any(|required| required == name) {
                 continue;
             }
             let text = match (self.direction, property(given, name)) {
@@ -204,32 +206,38 @@ impl<'s> Walk<'s> {
                 (Direction::Input, Some(_)) => format!("`{name}` is now required"),
                 (Direction::Output, _) => format!("`{name}` may now be missing"),
             };
-            self.find(at, text);
+            self.push_narrowing(at, text);
         }
         let is_closed = to.get("additionalProperties") == Some(&Value::Bool(false));
         for (name, given) in given.and_then(Value::as_object).into_iter().flatten() {
             match property(taken, name) {
-                Some(taken) => self.schema(given, taken, &format!("{at}/{name}"), depth),
+                Some(taken) => self.compare_schemas(given, taken, &format!("{at}/{name}"), depth),
                 // Additional members do not break readers of the output.
                 None if is_closed && self.direction == Direction::Input => {
-                    self.find(at, format!("`{name}` was removed"));
+                    self.push_narrowing(at, format!("`{name}` was removed"));
                 }
                 None => {}
             }
         }
         let was_open = from.get("additionalProperties") != Some(&Value::Bool(false));
         if is_closed && was_open && self.direction == Direction::Input {
-            self.find(at, "unknown members are now refused".into());
+            self.push_narrowing(at, "unknown members are now refused".into());
         }
         if let (Some(given @ Value::Object(_)), Some(taken @ Value::Object(_))) = (
             from.get("additionalProperties"),
             to.get("additionalProperties"),
         ) {
-            self.schema(given, taken, &format!("{at}/*"), depth);
+            self.compare_schemas(given, taken, &format!("{at}/*"), depth);
         }
     }
 
-    fn becomes(&mut self, at: &str, keyword: &str, from: Option<&Value>, to: Option<&Value>) {
+    fn push_keyword_change(
+        &mut self,
+        at: &str,
+        keyword: &str,
+        from: Option<&Value>,
+        to: Option<&Value>,
+    ) {
         let (before, now) = match self.direction {
             Direction::Input => (from, to),
             Direction::Output => (to, from),
@@ -238,13 +246,13 @@ impl<'s> Walk<'s> {
             Some(value) => format!("`{value}`"),
             None => "absent".to_owned(),
         };
-        self.find(
+        self.push_narrowing(
             at,
             format!("`{keyword}` is now {}, was {}", text(now), text(before)),
         );
     }
 
-    fn find(&mut self, at: &str, mut text: String) {
+    fn push_narrowing(&mut self, at: &str, mut text: String) {
         if !at.is_empty() {
             text.insert_str(0, ": ");
             text.insert_str(0, at);
@@ -267,7 +275,7 @@ impl Branch<'_> {
             Self::Value(value) => format!("`{value}`"),
             Self::Schema(schema) => {
                 let mut text = String::new();
-                for name in types(schema) {
+                for name in allowed_types(schema) {
                     let _ = write!(text, "{}{name}", if text.is_empty() { "" } else { " or " });
                 }
                 if text.is_empty() {
@@ -307,7 +315,7 @@ fn branches(schema: &Value) -> Vec<Branch<'_>> {
 }
 
 /// Returns the types that a schema allows; empty if it does not state any.
-fn types(schema: &Value) -> BTreeSet<&str> {
+fn allowed_types(schema: &Value) -> BTreeSet<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => BTreeSet::from([name.as_str()]),
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
@@ -316,7 +324,7 @@ fn types(schema: &Value) -> BTreeSet<&str> {
 }
 
 /// Returns the JSON Schema types of a value.
-fn name_of(value: &Value) -> &'static [&'static str] {
+fn types_of_value(value: &Value) -> &'static [&'static str] {
     match value {
         Value::Null => &["null"],
         Value::Bool(_) => &["boolean"],
@@ -328,7 +336,7 @@ fn name_of(value: &Value) -> &'static [&'static str] {
     }
 }
 
-fn names(schema: &Value) -> impl Iterator<Item = &str> {
+fn required_names(schema: &Value) -> impl Iterator<Item = &str> {
     let required = schema.get("required").and_then(Value::as_array);
     required.into_iter().flatten().filter_map(Value::as_str)
 }

@@ -11,9 +11,9 @@ use crate::context::{CallId, OnceStore};
 use crate::types::{ClientFeature, InputRequest};
 
 /// Sends questions to the client. Implemented by `dispatch`.
-pub(crate) trait Asking: Send + Sync {
+pub(crate) trait QuestionTransport: Send + Sync {
     /// Returns `true` if the client currently supports this kind of question.
-    fn can(&self, feature: ClientFeature) -> bool;
+    fn can_ask(&self, feature: ClientFeature) -> bool;
     /// Checks that a question is valid and that the client supports it.
     fn check(&self, request: &InputRequest) -> Result<(), AskError>;
     /// Assigns a key that distinguishes a question from the others in this run.

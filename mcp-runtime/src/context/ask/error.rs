@@ -57,7 +57,7 @@ impl std::error::Error for AskError {}
 
 impl AskError {
     /// Returns the protocol error to respond with, if this error maps to one.
-    pub(crate) fn protocol(&self) -> Option<&ErrorObject> {
+    pub(crate) fn protocol_error(&self) -> Option<&ErrorObject> {
         match self {
             Self::Unsupported(error) if error.code == errors::MISSING_CAPABILITY => Some(error),
             _ => None,

@@ -3,7 +3,7 @@
 //! A handler awaits an [`Ask`] without knowing how the question reaches the client. In legacy protocol versions, the
 //! server sends a request and the handler waits for the response. In modern protocol versions, the call ends and
 //! returns its open questions, and the handler runs again once the answers have arrived. The implementation of
-//! [`Asking`] chooses between the two.
+//! [`QuestionTransport`] chooses between the two.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling, client/roots.
 
@@ -17,7 +17,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll, ready};
 
-pub(crate) use asking::{Asking, CallQuestion, QuestionKey, QuestionProgress};
+pub(crate) use asking::{CallQuestion, QuestionKey, QuestionProgress, QuestionTransport};
 pub use error::AskError;
 pub use several::Questions;
 

@@ -45,7 +45,7 @@ impl Context {
         };
         Ask::new(self, request, |request, answer| {
             let content = read_form(request, answer)?;
-            elicited(content, |content| T::from_answer(&content))
+            map_accepted(content, |content| T::from_answer(&content))
         })
     }
 
@@ -73,7 +73,7 @@ impl Context {
             url: url.into(),
         };
         Ask::new(self, request, |_, answer| {
-            elicited(read_action(answer)?, |_| Ok(()))
+            map_accepted(read_action(answer)?, |_| Ok(()))
         })
     }
 
@@ -140,25 +140,25 @@ impl Context {
     /// Returns `true` if the client supports elicitation with forms.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
-        self.asking().can(ClientFeature::Elicitation)
+        self.asking().can_ask(ClientFeature::Elicitation)
     }
 
     /// Returns `true` if the client supports elicitation with URLs.
     #[must_use]
     pub fn can_elicit_url(&self) -> bool {
-        self.asking().can(ClientFeature::ElicitationUrl)
+        self.asking().can_ask(ClientFeature::ElicitationUrl)
     }
 
     /// Returns `true` if the client supports sampling.
     #[must_use]
     pub fn can_sample(&self) -> bool {
-        self.asking().can(ClientFeature::Sampling)
+        self.asking().can_ask(ClientFeature::Sampling)
     }
 
     /// Returns `true` if the client supports roots.
     #[must_use]
     pub fn can_list_roots(&self) -> bool {
-        self.asking().can(ClientFeature::Roots)
+        self.asking().can_ask(ClientFeature::Roots)
     }
 
     /// Returns the id of the call. The id is unique to the call and stays the same when the handler runs again with
@@ -174,14 +174,14 @@ impl Context {
 /// The result of an elicitation, as sent by the client.
 #[derive(Deserialize)]
 struct ElicitResult {
-    action: Action,
+    action: ElicitAction,
     #[serde(default)]
     content: Option<Meta>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Action {
+enum ElicitAction {
     Accept,
     Decline,
     Cancel,
@@ -190,20 +190,20 @@ enum Action {
 fn read_action(answer: &str) -> Result<Elicited<Option<Meta>>, String> {
     let result: ElicitResult = serde_json::from_str(answer).map_err(|error| error.to_string())?;
     Ok(match result.action {
-        Action::Accept => Elicited::Accepted(result.content),
-        Action::Decline => Elicited::Declined,
-        Action::Cancel => Elicited::Cancelled,
+        ElicitAction::Accept => Elicited::Accepted(result.content),
+        ElicitAction::Decline => Elicited::Declined,
+        ElicitAction::Cancel => Elicited::Cancelled,
     })
 }
 
 fn read_form(request: &InputRequest, answer: &str) -> Result<Elicited<Meta>, String> {
-    elicited(read_action(answer)?, |content| match request {
+    map_accepted(read_action(answer)?, |content| match request {
         InputRequest::Form { form, .. } => check_answer(form, content.unwrap_or_default()),
         _ => Err("it is not an answer to a form".to_owned()),
     })
 }
 
-fn elicited<T, U>(
+fn map_accepted<T, U>(
     outcome: Elicited<T>,
     read: impl FnOnce(T) -> Result<U, String>,
 ) -> Result<Elicited<U>, String> {

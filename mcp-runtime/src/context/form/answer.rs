@@ -86,8 +86,10 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
             }
         }
         FieldInput::One { choices, .. } => {
-            let chosen = value.as_str().and_then(|value| choice(choices, value));
-            chosen.ok_or_else(|| not_among(choices)).map(Value::from)
+            let chosen = value.as_str().and_then(|value| find_choice(choices, value));
+            chosen
+                .ok_or_else(|| not_among_message(choices))
+                .map(Value::from)
         }
         FieldInput::Many { choices, min, max } => {
             let values: Vec<&str> = match &value {
@@ -106,9 +108,11 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
             check_length(count, *min, *max, "choices")?;
             let chosen: Option<Vec<&str>> = values
                 .into_iter()
-                .map(|value| choice(choices, value))
+                .map(|value| find_choice(choices, value))
                 .collect();
-            chosen.ok_or_else(|| not_among(choices)).map(Value::from)
+            chosen
+                .ok_or_else(|| not_among_message(choices))
+                .map(Value::from)
         }
     }
 }
@@ -141,7 +145,7 @@ fn check_length(length: u64, min: Option<u64>, max: Option<u64>, what: &str) -> 
 }
 
 /// Returns the value of the choice that has this value or title.
-fn choice<'a>(choices: &'a [Choice], text: &str) -> Option<&'a str> {
+fn find_choice<'a>(choices: &'a [Choice], text: &str) -> Option<&'a str> {
     let by_value = choices.iter().find(|choice| choice.value() == text);
     let found = by_value.or_else(|| {
         let mut titles = choices.iter();
@@ -150,7 +154,7 @@ fn choice<'a>(choices: &'a [Choice], text: &str) -> Option<&'a str> {
     found.map(Choice::value)
 }
 
-fn not_among(choices: &[Choice]) -> String {
+fn not_among_message(choices: &[Choice]) -> String {
     let values: Vec<_> = choices.iter().map(Choice::value).collect();
     format!("is not one of {}", values.join(", "))
 }

@@ -6,7 +6,10 @@ use super::*;
 use crate::context::Principal;
 use crate::handler::access::Access;
 
-fn listening(notifications: &Notifications, filter: Filter) -> (Arc<Mailbox>, Arc<AtomicUsize>) {
+fn listening(
+    notifications: &Notifications,
+    filter: ListenFilter,
+) -> (Arc<Mailbox>, Arc<AtomicUsize>) {
     let woken = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&woken);
     let wake: Wake = Arc::new(move || {
@@ -22,10 +25,10 @@ fn told(mailbox: &Mailbox) -> Vec<String> {
     lines.lines().map(str::to_owned).collect()
 }
 
-fn uris(uris: &[&str]) -> Filter {
-    Filter {
+fn uris(uris: &[&str]) -> ListenFilter {
+    ListenFilter {
         uris: uris.iter().map(|uri| (*uri).into()).collect(),
-        ..Filter::default()
+        ..ListenFilter::default()
     }
 }
 
@@ -34,9 +37,9 @@ fn many_changes_between_two_readings_are_one_notification() {
     let notifications = Notifications::default();
     let (mailbox, woken) = listening(
         &notifications,
-        Filter {
+        ListenFilter {
             tools: true,
-            ..Filter::default()
+            ..ListenFilter::default()
         },
     );
     for _ in 0..1_000 {
@@ -74,12 +77,12 @@ fn what_does_not_fit_is_told_later() {
 #[test]
 fn following_is_bounded_and_can_be_ended() {
     let notifications = Notifications::default();
-    let (mailbox, _) = listening(&notifications, Filter::default());
+    let (mailbox, _) = listening(&notifications, ListenFilter::default());
     assert!(mailbox.subscribe("a://a", 1));
     assert!(mailbox.subscribe("a://a", 1));
     assert!(!mailbox.subscribe("a://b", 1));
     notifications.post(&ChangeNotification::Resource("a://a".to_owned()));
-    mailbox.unfollow("a://a");
+    mailbox.unsubscribe("a://a");
     assert!(told(&mailbox).is_empty());
     assert!(mailbox.subscribe("a://b", 1));
 }
@@ -88,7 +91,7 @@ fn following_is_bounded_and_can_be_ended() {
 fn listeners_that_are_gone_are_forgotten() {
     let notifications = Notifications::default();
     for _ in 0..100 {
-        drop(listening(&notifications, Filter::default()));
+        drop(listening(&notifications, ListenFilter::default()));
     }
     assert!(notifications.mailboxes.lock().unwrap().len() <= 32);
 }
@@ -113,13 +116,13 @@ fn a_resource_that_changes_often_is_told_of_once_and_held_once() {
 #[test]
 fn a_list_is_told_of_to_those_for_whom_it_changed() {
     let notifications = Notifications::default();
-    let filter = Filter {
+    let filter = ListenFilter {
         tools: true,
-        ..Filter::default()
+        ..ListenFilter::default()
     };
     let (mailbox, _) = listening(&notifications, filter);
     let mut staff = Audience::default();
-    staff.add_users(&Access::declared(&["staff"], None));
+    staff.add_callers_with_access(&Access::declared(&["staff"], None));
     let drain = |scope: &str| {
         let mut out = Vec::new();
         let caller = Principal::new("alice").with_scopes([scope]).into();
@@ -140,7 +143,7 @@ fn a_list_is_told_of_to_those_for_whom_it_changed() {
 #[test]
 fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
     let notifications = Notifications::default();
-    let all = || Filter {
+    let all = || ListenFilter {
         tools: true,
         prompts: true,
         resources: false,
@@ -148,7 +151,7 @@ fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
     };
     let again = |seen| told(&notifications.listen_again(all(), Arc::new(|| {}), seen));
     notifications.post(&ChangeNotification::List(ListKind::Tools));
-    let seen = notifications.version();
+    let seen = notifications.list_version();
     assert!(again(seen).is_empty(), "it changed before");
     notifications.post(&ChangeNotification::List(ListKind::Prompts));
     notifications.post(&ChangeNotification::List(ListKind::Resources));
@@ -158,5 +161,5 @@ fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
         assert!(told[0].contains("prompts/list_changed"), "{told:?}");
     }
     // A version from another process cannot be compared.
-    assert_eq!(again(Notifications::default().version()).len(), 2);
+    assert_eq!(again(Notifications::default().list_version()).len(), 2);
 }

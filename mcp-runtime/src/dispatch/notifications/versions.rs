@@ -15,14 +15,14 @@ use crate::protocol::encode::ListKind;
 
 /// The number of changes to lists up to some point in time, as counted by one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Version {
+pub(crate) struct ListVersion {
     /// A random number. Two sources have the same number with a probability of 1 in 2^32. Zero denotes an unknown
     /// source.
     source: u32,
     count: u32,
 }
 
-impl Version {
+impl ListVersion {
     /// Returns `true` if the source is unknown.
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
     pub(crate) fn is_unknown(&self) -> bool {
@@ -31,14 +31,14 @@ impl Version {
 }
 
 /// A record of the changes to lists so far.
-pub(super) struct Versions {
-    now: Version,
-    lists: [History; 3],
+pub(super) struct ListVersions {
+    now: ListVersion,
+    lists: [ListHistory; 3],
 }
 
 /// The changes to one list.
 #[derive(Default)]
-struct History {
+struct ListHistory {
     /// The count as of the most recent change visible to all callers.
     everybody: u32,
     /// Later changes that are visible only to some callers, each with the count as of that change. Contains at most
@@ -46,7 +46,7 @@ struct History {
     some: VecDeque<(u32, Audience)>,
 }
 
-impl History {
+impl ListHistory {
     /// Maximum number of changes recorded with a separate audience. Older changes are treated as visible to all
     /// callers.
     const MOST: usize = 32;
@@ -79,20 +79,20 @@ impl History {
     }
 }
 
-impl Default for Versions {
+impl Default for ListVersions {
     /// Creates a new source without any changes.
     fn default() -> Self {
         let source = u32::from_ne_bytes(crate::random::random()).max(1);
         Self {
-            now: Version { source, count: 0 },
+            now: ListVersion { source, count: 0 },
             lists: Default::default(),
         }
     }
 }
 
-impl Versions {
+impl ListVersions {
     /// Returns the number of changes so far, for later comparison.
-    pub(super) fn now(&self) -> Version {
+    pub(super) fn now(&self) -> ListVersion {
         self.now
     }
 
@@ -112,7 +112,7 @@ impl Versions {
     }
 
     /// Returns, for each list, the callers for whom it has changed since `seen`.
-    pub(super) fn since(&self, seen: Version) -> [Audience; 3] {
+    pub(super) fn since(&self, seen: ListVersion) -> [Audience; 3] {
         if seen.source != self.now.source {
             return [(); 3].map(|()| Audience::Everybody);
         }
@@ -129,7 +129,7 @@ mod tests {
 
     fn users(scope: &str) -> Audience {
         let mut audience = Audience::default();
-        audience.add_users(&Access::declared(&[scope], None));
+        audience.add_callers_with_access(&Access::declared(&[scope], None));
         audience
     }
 
@@ -138,14 +138,14 @@ mod tests {
     }
 
     /// Returns, for each list, whether this caller is notified of a change.
-    fn told(versions: &Versions, seen: Version, caller: &Caller) -> [bool; 3] {
+    fn told(versions: &ListVersions, seen: ListVersion, caller: &Caller) -> [bool; 3] {
         let audiences = versions.since(seen);
         audiences.map(|audience| audience.includes(caller))
     }
 
     #[test]
     fn later_changes_are_told_and_earlier_ones_are_not() {
-        let mut versions = Versions::default();
+        let mut versions = ListVersions::default();
         let anybody = Caller::anonymous();
         let first = versions.now();
         versions.note(ListKind::Prompts, &Audience::Everybody);
@@ -159,15 +159,15 @@ mod tests {
 
     #[test]
     fn whoever_was_elsewhere_is_told_of_everything() {
-        let [here, elsewhere] = [Versions::default(), Versions::default()];
+        let [here, elsewhere] = [ListVersions::default(), ListVersions::default()];
         let anybody = Caller::anonymous();
         assert_eq!(told(&here, elsewhere.now(), &anybody), [true; 3]);
-        assert_eq!(told(&here, Version::default(), &anybody), [true; 3]);
+        assert_eq!(told(&here, ListVersion::default(), &anybody), [true; 3]);
     }
 
     #[test]
     fn a_count_that_is_full_begins_anew_and_loses_nothing() {
-        let mut versions = Versions::default();
+        let mut versions = ListVersions::default();
         versions.now.count = u32::MAX;
         let full = versions.now();
         versions.note(ListKind::Tools, &Audience::Everybody);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn changes_that_only_some_see_are_told_to_them() {
-        let mut versions = Versions::default();
+        let mut versions = ListVersions::default();
         let first = versions.now();
         versions.note(ListKind::Tools, &users("a"));
         let second = versions.now();
@@ -186,10 +186,10 @@ mod tests {
         assert!(told(&versions, second, &caller("b"))[0]);
         assert!(!told(&versions, first, &caller("c"))[0]);
         // A change's audience is not kept forever.
-        for _ in 0..History::MOST {
+        for _ in 0..ListHistory::MOST {
             versions.note(ListKind::Tools, &users("b"));
         }
-        assert_eq!(versions.lists[0].some.len(), History::MOST);
+        assert_eq!(versions.lists[0].some.len(), ListHistory::MOST);
         assert!(told(&versions, first, &caller("c"))[0]);
         let last = versions.now();
         versions.note(ListKind::Tools, &Audience::Everybody);

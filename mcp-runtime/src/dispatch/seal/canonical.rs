@@ -17,7 +17,7 @@ const VERBATIM: u8 = b'?';
 
 /// Appends the canonical form of JSON that has already been parsed.
 pub(super) fn canonical(json: &str, out: &mut Vec<u8>) {
-    let mut reader = Reader(json);
+    let mut reader = JsonReader(json);
     let node = reader.node(DEPTH);
     match node.filter(|_| reader.peek().is_none()) {
         Some(node) => node.write(out),
@@ -30,7 +30,7 @@ fn verbatim(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-enum Node<'a> {
+enum JsonNode<'a> {
     Object(Vec<(Cow<'a, str>, Self)>),
     Array(Vec<Self>),
     String(Cow<'a, str>),
@@ -38,7 +38,7 @@ enum Node<'a> {
     Word(&'a str),
 }
 
-impl Node<'_> {
+impl JsonNode<'_> {
     fn write(self, out: &mut Vec<u8>) {
         match self {
             Self::Object(mut members) => {
@@ -99,9 +99,9 @@ fn write_number(number: &str, out: &mut Vec<u8>) {
 }
 
 /// The text still to be read.
-struct Reader<'a>(&'a str);
+struct JsonReader<'a>(&'a str);
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     fn peek(&mut self) -> Option<u8> {
         self.0 = self.0.trim_start_matches([' ', '\t', '\n', '\r']);
         self.0.bytes().next()
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         comes
     }
 
-    fn node(&mut self, depth: u32) -> Option<Node<'a>> {
+    fn node(&mut self, depth: u32) -> Option<JsonNode<'a>> {
         let depth = depth.checked_sub(1)?;
         match self.peek()? {
             b'{' => {
@@ -125,15 +125,15 @@ impl<'a> Reader<'a> {
                     reader.take(b':').then_some(())?;
                     Some((name, reader.node(depth)?))
                 });
-                members.map(Node::Object)
+                members.map(JsonNode::Object)
             }
             b'[' => {
                 let items = self.several(b'[', b']', |reader| reader.node(depth));
-                items.map(Node::Array)
+                items.map(JsonNode::Array)
             }
-            b'"' => self.string().map(Node::String),
-            b'-' | b'0'..=b'9' => Some(Node::Number(self.scalar())),
-            _ => Some(Node::Word(self.scalar())),
+            b'"' => self.string().map(JsonNode::String),
+            b'-' | b'0'..=b'9' => Some(JsonNode::Number(self.scalar())),
+            _ => Some(JsonNode::Word(self.scalar())),
         }
     }
 

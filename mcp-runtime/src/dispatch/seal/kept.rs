@@ -14,12 +14,12 @@ const MOST: usize = 1_024;
 /// Keeps states in memory.
 #[derive(Debug)]
 pub(crate) struct Seal {
-    kept: Mutex<HashMap<String, Kept>>,
+    kept: Mutex<HashMap<String, StoredState>>,
     lifetime: Duration,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredState {
     binding: [u8; 32],
     plain: Vec<u8>,
     expiry: Duration,
@@ -45,7 +45,7 @@ impl Seal {
             kept.remove(&oldest);
         }
         let handle = random_id::<16>();
-        let state = Kept {
+        let state = StoredState {
             binding: *binding,
             plain: plain.to_vec(),
             expiry: now.saturating_add(self.lifetime),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::header::HEADER;
-use super::scan::{Borrowable, number_length, scan, string_length, take};
+use super::scan::{Borrowable, number_length, read_value, scan, string_length};
 use crate::jsonrpc::Decimal;
 
 /// Maximum nesting depth that is examined.
@@ -98,7 +98,7 @@ fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> 
     let mut separator = '{';
     // The text is known to be valid JSON.
     let _ = scan(json, |name, rest, _| {
-        let (member, length) = take(rest)?;
+        let (member, length) = read_value(rest)?;
         let _ = write!(out, "{separator}{}:", Value::from(&*name));
         separator = ',';
         match properties.and_then(|all| all.get(&*name)).or(others) {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::forgive::without_fractions;
 use super::scan::{entries, number_length, string_length};
-use super::{plain, pointer_to};
+use super::{pointer_to, serde_message};
 use crate::jsonrpc::Decimal;
 
 /// Reads arguments into a map; whole numbers stay exact.
@@ -31,7 +31,7 @@ pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> 
             }
             Err(error) => faults.push(Fault::new(
                 pointer_to(&name),
-                format!("is not valid JSON: {}", plain(&error)),
+                format!("is not valid JSON: {}", serde_message(&error)),
             )),
         }
     }

@@ -35,9 +35,9 @@ pub(crate) use map::to_map;
 pub(crate) use scan::entries;
 #[cfg(feature = "http")]
 pub(crate) use scan::member;
-use scan::{scan, skip};
+use scan::{scan, value_length};
 pub(crate) use strings::strings;
-use types::Types;
+use types::UnenforcedSchema;
 
 /// Maximum number of client-supplied parameters per function. The limit exists because a 64-bit set tracks which of
 /// them were given.
@@ -77,13 +77,13 @@ pub(crate) struct ArgumentInfo {
 #[derive(Debug)]
 pub(crate) struct Decoder {
     parameters: &'static [ParameterMeta],
-    wire: Vec<Wire>,
+    wire: Vec<WireParameter>,
     /// The parameter that takes the whole object, as an index into `parameters`.
     flatten: Option<usize>,
     /// The names of the flattened type's properties.
     flattened: Vec<String>,
     /// The part of the flattened type's schema that has to be enforced separately.
-    flattened_types: Option<Types>,
+    flattened_types: Option<UnenforcedSchema>,
     style: ArgumentStyle,
     validator: Validator,
     arguments: Vec<ArgumentInfo>,
@@ -100,7 +100,7 @@ pub(crate) struct Decoder {
 
 /// A parameter whose value the client sends by name.
 #[derive(Debug)]
-struct Wire {
+struct WireParameter {
     name: &'static str,
     /// Index into `parameters` and into the slots.
     index: usize,
@@ -109,7 +109,7 @@ struct Wire {
     accepts_text: bool,
     constraints: Option<Box<TextConstraints>>,
     /// The part of the schema that has to be enforced separately; `None` if the type itself enforces all of it.
-    types: Option<Types>,
+    types: Option<UnenforcedSchema>,
 }
 
 impl Decoder {
@@ -172,7 +172,7 @@ impl Decoder {
                 if self.closed && !self.is_flattened(&name) {
                     return Ok(None);
                 }
-                return skip(rest).map(Some);
+                return value_length(rest).map(Some);
             };
             expected = position.saturating_add(1);
             let bit = 1_u64
@@ -246,7 +246,7 @@ impl Decoder {
     }
 
     /// Fills the slot of an omitted argument; returns `false` if the argument is required.
-    fn fill(&self, wire: &Wire, slots: &mut [&mut dyn Any]) -> bool {
+    fn fill(&self, wire: &WireParameter, slots: &mut [&mut dyn Any]) -> bool {
         let (Some(parameter), Some(slot)) =
             (self.parameters.get(wire.index), slots.get_mut(wire.index))
         else {
@@ -263,7 +263,7 @@ impl Decoder {
     }
 
     /// Returns `true` if a decoded value satisfies its constraints.
-    fn fits(&self, wire: &Wire, raw: &str) -> bool {
+    fn fits(&self, wire: &WireParameter, raw: &str) -> bool {
         wire.constraints
             .as_ref()
             .is_none_or(|constraints| constraints.holds(raw))
@@ -271,14 +271,14 @@ impl Decoder {
     }
 
     /// Returns `true` if a decoded value matches its schema.
-    fn is_typed(&self, wire: &Wire, raw: &str) -> bool {
-        let holds = |types: &Types| types.hold(raw, &self.validator, wire.name);
+    fn is_typed(&self, wire: &WireParameter, raw: &str) -> bool {
+        let holds = |types: &UnenforcedSchema| types.matches(raw, &self.validator, wire.name);
         wire.types.as_ref().is_none_or(holds)
     }
 
     /// Returns `true` if the decoded value of the flattened parameter matches the schema.
     fn flattened_fits(&self, raw: &str) -> bool {
-        let holds = |types: &Types| types.hold(raw, &self.validator, "");
+        let holds = |types: &UnenforcedSchema| types.matches(raw, &self.validator, "");
         self.flattened_types.as_ref().is_none_or(holds)
     }
 
@@ -306,7 +306,7 @@ fn pointer_to(name: &str) -> String {
 }
 
 /// Returns serde's message without the position, which is relative to a single value.
-fn plain(error: &serde_json::Error) -> String {
+fn serde_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
         Some(end) => text.get(..end).unwrap_or(&text).to_owned(),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use mcp_schema::explain::{Fault, push_token};
 use serde::de::IgnoredAny;
 
-use super::{FAULTS, plain};
+use super::{FAULTS, serde_message};
 use crate::jsonrpc::plain_bytes;
 
 /// The reason the argument object cannot be split.
@@ -57,7 +57,7 @@ pub(super) fn scan<'t>(
         if bytes.get(at) != Some(&b'"') {
             return Err(expected("a name in quotes"));
         }
-        let (name, length) = key(text.get(at..).unwrap_or(""))?;
+        let (name, length) = read_name(text.get(at..).unwrap_or(""))?;
         at = space(at + length);
         if bytes.get(at) != Some(&b':') {
             return Err(expected("`:`"));
@@ -78,7 +78,7 @@ pub(super) fn scan<'t>(
 
 /// Reads a name, borrowed unless it contains escapes; also returns the number of bytes read.
 #[inline]
-pub(super) fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
+pub(super) fn read_name(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
     let inner = text.get(1..).unwrap_or("");
     let end = plain_bytes(inner.as_bytes());
     if inner.as_bytes().get(end) == Some(&b'"') {
@@ -87,24 +87,24 @@ pub(super) fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
     match values.next() {
         Some(Ok(name)) => Ok((Cow::Owned(name), values.byte_offset())),
-        Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
+        Some(Err(error)) => Err(ScanError::Syntax(serde_message(&error))),
         None => Err(ScanError::Syntax("expected a name".to_owned())),
     }
 }
 
 /// Returns the length in bytes of the value at the start of the text.
-pub(super) fn skip(text: &str) -> Result<usize, ScanError> {
+pub(super) fn value_length(text: &str) -> Result<usize, ScanError> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     match values.next() {
         Some(Ok(_)) => Ok(values.byte_offset()),
-        Some(Err(error)) => Err(ScanError::Syntax(plain(&error))),
+        Some(Err(error)) => Err(ScanError::Syntax(serde_message(&error))),
         None => Err(ScanError::Syntax("expected a value".to_owned())),
     }
 }
 
 /// Returns the value at the start of the text and its length in bytes.
-pub(super) fn take(text: &str) -> Result<(&str, usize), ScanError> {
-    let length = skip(text)?;
+pub(super) fn read_value(text: &str) -> Result<(&str, usize), ScanError> {
+    let length = value_length(text)?;
     Ok((text.get(..length).unwrap_or(""), length))
 }
 
@@ -142,7 +142,7 @@ pub(super) fn string_length(text: &str) -> usize {
 pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<Fault>> {
     let mut entries = Vec::new();
     let scanned = scan(arguments, |name, rest, _| {
-        let (value, length) = take(rest)?;
+        let (value, length) = read_value(rest)?;
         entries.push((name, value));
         Ok(Some(length))
     });
@@ -167,7 +167,7 @@ pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<
 pub(crate) fn member<'t>(json: &'t str, name: &str) -> Option<&'t str> {
     let mut found = None;
     let scanned = scan(json, |key, rest, _| {
-        let (value, length) = take(rest)?;
+        let (value, length) = read_value(rest)?;
         if key == name {
             found = Some(value);
         }
@@ -231,12 +231,12 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
             },
             b'"' => match places.last_mut() {
                 Some(ScanPosition::Name(name, known @ false)) => {
-                    let Ok((found, taken)) = key(text.get(at..).unwrap_or("")) else {
+                    let Ok((found, taken)) = read_name(text.get(at..).unwrap_or("")) else {
                         break;
                     };
                     (*name, *known, length) = (found, true, taken);
                 }
-                _ => length = skip(text.get(at..).unwrap_or("")).unwrap_or(1),
+                _ => length = value_length(text.get(at..).unwrap_or("")).unwrap_or(1),
             },
             _ => {}
         }

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use mcp_schema::check::Validator;
-use mcp_schema::explain::{About, Fault, missing, quote, unknown};
+use mcp_schema::explain::{Fault, FaultSubject, missing, quote, unknown};
 use mcp_schema::query::allows;
 use serde_json::{Map, Value};
 
 use super::forgive::{forgive, unquoted_as, unquoted_inside, without_fractions};
 use super::scan::{entries, pointer_at};
-use super::{Decoder, FAULTS, Wire, plain, pointer_to};
+use super::{Decoder, FAULTS, WireParameter, pointer_to, serde_message};
 
 impl Decoder {
     /// Decodes the arguments, corrects mistakes where possible, and collects all other errors.
@@ -74,7 +74,7 @@ impl Decoder {
 
     fn decode_value(
         &self,
-        wire: &Wire,
+        wire: &WireParameter,
         raw: &str,
         slots: &mut [&mut dyn Any],
         faults: &mut Vec<Fault>,
@@ -94,7 +94,7 @@ impl Decoder {
             Err(error) => {
                 faults.push(Fault::new(
                     pointer_to(wire.name),
-                    format!("is not valid JSON: {}", plain(&error)),
+                    format!("is not valid JSON: {}", serde_message(&error)),
                 ));
                 return;
             }
@@ -153,7 +153,7 @@ impl Decoder {
                     received = found;
                     pointer.push_str(&inner);
                 }
-                plain(error)
+                serde_message(error)
             }
             None => "is not allowed".to_owned(),
         };
@@ -218,12 +218,12 @@ impl Decoder {
         // The other parameters are not part of this object, and unknown names have already been reported.
         explained.retain(|fault| match &fault.about {
             _ if !fault.pointer.is_empty() => true,
-            About::Missing(name) => !self.wire.iter().any(|wire| wire.name == name),
-            About::Unknown => false,
-            About::Value => true,
+            FaultSubject::Missing(name) => !self.wire.iter().any(|wire| wire.name == name),
+            FaultSubject::Unknown => false,
+            FaultSubject::Value => true,
         });
         if explained.is_empty() && faults.is_empty() {
-            let message = error.map_or("is not allowed".to_owned(), |error| plain(&error));
+            let message = error.map_or("is not allowed".to_owned(), |error| serde_message(&error));
             explained.push(Fault::new("", message));
         }
         faults.extend(explained);
@@ -239,7 +239,7 @@ impl Decoder {
                 }
             }
         }
-        let faults = self.validator.check_arguments(&object(entries)?);
+        let faults = self.validator.check_arguments(&parse_entries(entries)?);
         if faults.is_empty() {
             return Ok(());
         }
@@ -259,7 +259,7 @@ impl Decoder {
                 changed = true;
             }
         }
-        let again = match object(&forgiven) {
+        let again = match parse_entries(&forgiven) {
             Ok(object) if changed => self.validator.check_arguments(&object),
             _ => return Err(faults),
         };
@@ -276,13 +276,13 @@ impl Decoder {
 }
 
 /// Returns the arguments as a single value.
-fn object(entries: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<Value, Vec<Fault>> {
+fn parse_entries(entries: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<Value, Vec<Fault>> {
     let mut object = Map::new();
     for (name, text) in entries {
         let value = serde_json::from_str(text).map_err(|error| {
             vec![Fault::new(
                 pointer_to(name),
-                format!("is not valid JSON: {}", plain(&error)),
+                format!("is not valid JSON: {}", serde_message(&error)),
             )]
         })?;
         object.insert(name.clone().into_owned(), value);

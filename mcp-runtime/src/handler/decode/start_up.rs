@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::header::{HEADER, find_headers};
 use super::root::ArgumentSchema;
-use super::types::Types;
-use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, Wire, plain};
+use super::types::UnenforcedSchema;
+use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, WireParameter, serde_message};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 
 impl Decoder {
@@ -28,7 +28,7 @@ impl Decoder {
         let mut problems = Vec::new();
         let mut properties = Properties::default();
         let mut root = ArgumentSchema::default();
-        let mut wire: Vec<Wire> = Vec::new();
+        let mut wire: Vec<WireParameter> = Vec::new();
         let mut arguments = Vec::new();
         let mut flatten: Option<usize> = None;
         for (index, parameter) in parameters.iter().enumerate() {
@@ -60,10 +60,10 @@ impl Decoder {
             let types = if raw_schema.is_some() || (parameter.ty.is_exact)() {
                 None
             } else {
-                Types::of_property(&schema)
+                UnenforcedSchema::of_property(&schema)
             };
             root.property(name, schema.clone(), required);
-            wire.push(Wire {
+            wire.push(WireParameter {
                 name,
                 index,
                 nullable,
@@ -71,7 +71,7 @@ impl Decoder {
                 constraints: TextConstraints::new(parameter.constraints).map(Box::new),
                 types,
             });
-            arguments.push(info(parameter, schema, required));
+            arguments.push(argument_info(parameter, schema, required));
         }
         if wire.len() > MOST {
             problems.push(format!(
@@ -108,7 +108,9 @@ impl Decoder {
             None => Vec::new(),
         };
         let flattened_types = match flatten {
-            Some(_) if !raw => Types::of_object(flattened_schema(validator.schema(), &wire)),
+            Some(_) if !raw => {
+                UnenforcedSchema::of_object(flattened_schema(validator.schema(), &wire))
+            }
             _ => None,
         };
         Ok(Self {
@@ -157,7 +159,7 @@ fn argument_schema(
 }
 
 /// Returns the properties of an argument with this schema.
-fn info(parameter: &ParameterMeta, schema: Value, required: bool) -> ArgumentInfo {
+fn argument_info(parameter: &ParameterMeta, schema: Value, required: bool) -> ArgumentInfo {
     ArgumentInfo {
         name: parameter.name,
         required,
@@ -176,7 +178,7 @@ fn info(parameter: &ParameterMeta, schema: Value, required: bool) -> ArgumentInf
 }
 
 /// Returns the schema without the named parameters.
-fn flattened_schema(schema: &Value, wire: &[Wire]) -> Value {
+fn flattened_schema(schema: &Value, wire: &[WireParameter]) -> Value {
     let mut schema = schema.clone();
     let is_own = |name: &str| wire.iter().any(|wire| wire.name == name);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -189,7 +191,7 @@ fn flattened_schema(schema: &Value, wire: &[Wire]) -> Value {
 }
 
 /// Returns the properties of a schema that are not named parameters.
-fn other_properties(schema: &Value, wire: &[Wire]) -> Vec<String> {
+fn other_properties(schema: &Value, wire: &[WireParameter]) -> Vec<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let names = properties.into_iter().flat_map(Map::keys).cloned();
     names
@@ -204,7 +206,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
             if let Some(error) = (parameter.ty.refuses)(text) {
                 problems.push(format!(
                     "argument `{name}`: the default `{text}` is not a value of its type: {}",
-                    plain(&error)
+                    serde_message(&error)
                 ));
                 return;
             }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::scan::{Borrowable, entries};
-use super::{Decoder, FAULTS, Wire, pointer_to};
+use super::{Decoder, FAULTS, WireParameter, pointer_to};
 
 impl Decoder {
     /// Converts an object of strings into the object that [`decode`](Self::decode) reads: a string stays a string if
@@ -92,14 +92,14 @@ impl Decoder {
                 && self.fits(wire, json)
         };
         let kept: Vec<(&str, &str)> = pairs.into_iter().filter(decodable).collect();
-        let given = |wire: &Wire| kept.iter().any(|(name, _)| *name == wire.name);
+        let given = |wire: &WireParameter| kept.iter().any(|(name, _)| *name == wire.name);
         self.wire
             .iter()
             .all(|wire| given(wire) || self.may_lack(wire))
             .then(|| self.from_pairs(kept))
     }
 
-    fn may_lack(&self, wire: &Wire) -> bool {
+    fn may_lack(&self, wire: &WireParameter) -> bool {
         wire.nullable
             || self
                 .parameters

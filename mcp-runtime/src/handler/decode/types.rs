@@ -11,12 +11,12 @@ use mcp_schema::check::Validator;
 use mcp_schema::constraint::TextConstraints;
 use serde_json::{Map, Value};
 
-use super::scan::{number_length, scan, skip, string_length};
+use super::scan::{number_length, scan, string_length, value_length};
 use crate::jsonrpc::Decimal;
 
 /// The part of a parameter's schema that its type does not enforce.
 #[derive(Debug)]
-pub(super) enum Types {
+pub(super) enum UnenforcedSchema {
     /// A shape that is checked on the text of a value.
     Shape(Box<PlainSchema>),
     /// The whole schema of the property, checked on the value.
@@ -25,7 +25,7 @@ pub(super) enum Types {
     Object(Box<Validator>),
 }
 
-impl Types {
+impl UnenforcedSchema {
     /// Returns the part of a property's schema that has to be enforced; `None` if there is nothing to enforce.
     pub(super) fn of_property(schema: &Value) -> Option<Self> {
         match PlainSchema::read(schema) {
@@ -44,7 +44,7 @@ impl Types {
 
     /// Returns `true` if a value, known to be valid JSON, matches the schema. `validator` is the validator for all
     /// arguments, and `name` is the name of the property. `null` counts as absent where a member is optional.
-    pub(super) fn hold(&self, json: &str, validator: &Validator, name: &str) -> bool {
+    pub(super) fn matches(&self, json: &str, validator: &Validator, name: &str) -> bool {
         let value = || serde_json::from_str::<Value>(json);
         match self {
             Self::Shape(shape) => shape.length(json).is_some(),
@@ -60,9 +60,9 @@ impl Types {
 
 /// The allowed types of a value, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kinds(u8);
+struct TypeSet(u8);
 
-impl Kinds {
+impl TypeSet {
     const NULL: u8 = 1;
     const BOOLEAN: u8 = 2;
     const INTEGER: u8 = 4;
@@ -122,9 +122,9 @@ const PASSED_OVER: [&str; 14] = [
 /// The assertions of a schema that contains neither choices nor references.
 #[derive(Debug)]
 pub(super) struct PlainSchema {
-    kinds: Kinds,
+    kinds: TypeSet,
     constraints: Option<TextConstraints>,
-    members: HashMap<String, Member>,
+    members: HashMap<String, PlainMember>,
     /// The shape of all members that are not listed in `members`.
     others: Option<Box<PlainSchema>>,
     /// The shapes of the first items.
@@ -135,7 +135,7 @@ pub(super) struct PlainSchema {
 
 /// A member of an object.
 #[derive(Debug)]
-struct Member {
+struct PlainMember {
     shape: PlainSchema,
     /// `true` if the member is optional, so that `null` counts as absent.
     optional: bool,
@@ -152,7 +152,7 @@ impl PlainSchema {
             return Some(shape);
         }
         let mut shape = Self {
-            kinds: Kinds::read(object.get("type"))?,
+            kinds: TypeSet::read(object.get("type"))?,
             constraints: TextConstraints::of_schema(object),
             members: HashMap::new(),
             others: None,
@@ -166,7 +166,7 @@ impl PlainSchema {
                     for (name, schema) in value.as_object()? {
                         let is_required =
                             |names: &Vec<Value>| names.iter().any(|other| other == name);
-                        let member = Member {
+                        let member = PlainMember {
                             shape: Self::read(schema)?,
                             optional: !required.is_some_and(is_required),
                         };
@@ -221,12 +221,12 @@ impl PlainSchema {
             return None;
         }
         let mut shape = Self::read(only)?;
-        shape.kinds.0 |= Kinds::NULL;
+        shape.kinds.0 |= TypeSet::NULL;
         Some(shape)
     }
 
     fn says_something(&self) -> bool {
-        self.kinds != Kinds::ANY
+        self.kinds != TypeSet::ANY
             || self.constraints.is_some()
             || !self.members.is_empty()
             || self.others.is_some()
@@ -237,14 +237,14 @@ impl PlainSchema {
     /// Returns the length in bytes of the value at the start of the text; `None` if it does not match.
     fn length(&self, text: &str) -> Option<usize> {
         let (kind, length) = match text.as_bytes().first()? {
-            b'{' if self.kinds.has(Kinds::OBJECT) => return self.object(text),
-            b'[' if self.kinds.has(Kinds::ARRAY) => {
-                self.array(text).map(|it| (Kinds::ARRAY, it))?
+            b'{' if self.kinds.has(TypeSet::OBJECT) => return self.object(text),
+            b'[' if self.kinds.has(TypeSet::ARRAY) => {
+                self.array(text).map(|it| (TypeSet::ARRAY, it))?
             }
-            b'"' => (Kinds::STRING, string_length(text)),
-            b't' => (Kinds::BOOLEAN, 4),
-            b'f' => (Kinds::BOOLEAN, 5),
-            b'n' => (Kinds::NULL, 4),
+            b'"' => (TypeSet::STRING, string_length(text)),
+            b't' => (TypeSet::BOOLEAN, 4),
+            b'f' => (TypeSet::BOOLEAN, 5),
+            b'n' => (TypeSet::NULL, 4),
             b'-' | b'0'..=b'9' => {
                 let length = number_length(text);
                 (self.kind_of_number(text.get(..length)?), length)
@@ -264,23 +264,23 @@ impl PlainSchema {
             !number.contains(['.', 'e', 'E'])
                 || Decimal::read(number).is_some_and(|number| number.is_whole())
         };
-        if !self.kinds.has(Kinds::NUMBER) && is_whole() {
-            Kinds::INTEGER
+        if !self.kinds.has(TypeSet::NUMBER) && is_whole() {
+            TypeSet::INTEGER
         } else {
-            Kinds::NUMBER
+            TypeSet::NUMBER
         }
     }
 
     fn object(&self, text: &str) -> Option<usize> {
         if self.members.is_empty() && self.others.is_none() {
-            return skip(text).ok();
+            return value_length(text).ok();
         }
         let scanned = scan(text, |name, rest, _| {
             Ok(match (self.members.get(&*name), &self.others) {
                 (Some(member), _) if member.optional && rest.starts_with("null") => Some(4),
                 (Some(member), _) => member.shape.length(rest),
                 (None, Some(others)) => others.length(rest),
-                (None, None) => Some(skip(rest)?),
+                (None, None) => Some(value_length(rest)?),
             })
         });
         scanned.ok().flatten()
@@ -288,7 +288,7 @@ impl PlainSchema {
 
     fn array(&self, text: &str) -> Option<usize> {
         if self.first.is_empty() && self.items.is_none() {
-            return skip(text).ok();
+            return value_length(text).ok();
         }
         let space = |at: usize| {
             let rest = text.get(at..).unwrap_or("");
@@ -304,7 +304,7 @@ impl PlainSchema {
             let rest = text.get(at..)?;
             let length = match self.first.get(index).or(self.items.as_deref()) {
                 Some(shape) => shape.length(rest)?,
-                None => skip(rest).ok()?,
+                None => value_length(rest).ok()?,
             };
             index = index.saturating_add(1);
             at = space(at.checked_add(length)?);
@@ -410,6 +410,6 @@ mod tests {
         ] {
             assert!(PlainSchema::read(&schema).is_none(), "{schema}");
         }
-        assert!(Types::of_property(&json!({"description": "anything"})).is_none());
+        assert!(UnenforcedSchema::of_property(&json!({"description": "anything"})).is_none());
     }
 }

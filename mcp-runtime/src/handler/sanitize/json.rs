@@ -8,14 +8,14 @@ use crate::jsonrpc::{plain_bytes, unquote, write_string};
 
 /// The reason JSON cannot be cleaned.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unclean {
+pub(crate) enum CleanError {
     /// Two members of one object would end up with this name, and parsers would keep only one of them.
     SameName(String),
     /// The text is not JSON that all readers accept.
     Unreadable,
 }
 
-impl fmt::Display for Unclean {
+impl fmt::Display for CleanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SameName(name) => {
@@ -27,35 +27,37 @@ impl fmt::Display for Unclean {
 }
 
 /// Maps each cleaned name in an object to the original name.
-type Names = HashMap<String, String>;
+type OriginalNames = HashMap<String, String>;
 
 /// Returns the same JSON with its strings and names cleaned.
 ///
 /// # Errors
 ///
 /// Returns an error if names that were different become equal, or if the text is not JSON that all readers accept.
-pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, Unclean> {
+pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, CleanError> {
     let mut out = Vec::with_capacity(json.len());
     // One entry per open bracket. If the bracket opens an object, the entry holds the names read so far.
-    let mut open: Vec<Option<Names>> = Vec::new();
+    let mut open: Vec<Option<OriginalNames>> = Vec::new();
     let mut names_come = false;
     let mut rest = json;
     loop {
         let is_token = |byte: u8| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']' | b',');
         let Some(at) = rest.bytes().position(is_token) else {
             out.extend_from_slice(rest.as_bytes());
-            return String::from_utf8(out).map_err(|_| Unclean::Unreadable);
+            return String::from_utf8(out).map_err(|_| CleanError::Unreadable);
         };
-        let (before, from) = rest.split_at_checked(at).ok_or(Unclean::Unreadable)?;
+        let (before, from) = rest.split_at_checked(at).ok_or(CleanError::Unreadable)?;
         out.extend_from_slice(before.as_bytes());
         let length = match from.bytes().next() {
-            Some(b'"') => string_length(from).ok_or(Unclean::Unreadable)?,
+            Some(b'"') => string_length(from).ok_or(CleanError::Unreadable)?,
             _ => 1,
         };
-        let (token, after) = from.split_at_checked(length).ok_or(Unclean::Unreadable)?;
+        let (token, after) = from
+            .split_at_checked(length)
+            .ok_or(CleanError::Unreadable)?;
         rest = after;
         match token {
-            "{" => open.push(Some(Names::new())),
+            "{" => open.push(Some(OriginalNames::new())),
             "[" => open.push(None),
             "}" | "]" => drop(open.pop()),
             _ => {}
@@ -65,7 +67,7 @@ pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<St
             out.extend_from_slice(token.as_bytes());
             continue;
         }
-        let original = unquote(token).map_err(|_| Unclean::Unreadable)?;
+        let original = unquote(token).map_err(|_| CleanError::Unreadable)?;
         let mut text = original.clone().into_owned();
         clean(&mut text);
         if text == *original {
@@ -76,7 +78,7 @@ pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<St
         if names_come && let Some(Some(names)) = open.last_mut() {
             match names.entry(text) {
                 Entry::Occupied(other) if *other.get() != *original => {
-                    return Err(Unclean::SameName(other.key().clone()));
+                    return Err(CleanError::SameName(other.key().clone()));
                 }
                 // The name occurred twice in the input, so cleaning did not cause the conflict.
                 Entry::Occupied(_) => {}
@@ -105,7 +107,7 @@ fn string_length(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn redacted(json: &str) -> Result<String, Unclean> {
+    fn redacted(json: &str) -> Result<String, CleanError> {
         clean(json, |text| *text = text.replace("secret", "***"))
     }
 
@@ -151,12 +153,12 @@ mod tests {
         ] {
             assert_eq!(
                 redacted(json),
-                Err(Unclean::SameName("***".into())),
+                Err(CleanError::SameName("***".into())),
                 "{json}"
             );
         }
         for json in [r#""\ud800""#, "\"", r#"{"a"#, "\"\\"] {
-            assert_eq!(redacted(json), Err(Unclean::Unreadable), "{json}");
+            assert_eq!(redacted(json), Err(CleanError::Unreadable), "{json}");
         }
     }
 }

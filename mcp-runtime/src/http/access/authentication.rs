@@ -67,7 +67,7 @@ impl Authentication {
             reason = "checking a token has to wait"
         )
     )]
-    pub(in crate::http) async fn caller(
+    pub(in crate::http) async fn authenticate(
         &self,
         parts: &Parts,
         dispatcher: &Dispatcher,
@@ -84,7 +84,7 @@ impl Authentication {
 
     /// Rejects a request for lack of the scopes named in the error. The status is 403 for a known caller and 401 for an
     /// anonymous one.
-    pub(in crate::http) fn refuse(
+    pub(in crate::http) fn refuse_for_scopes(
         &self,
         caller: Option<&Principal>,
         error: ErrorObject,
@@ -96,9 +96,9 @@ impl Authentication {
         let challenge = Challenge {
             error: reason,
             scopes: &errors::scopes_needed(&error).unwrap_or_default(),
-            metadata: self.metadata(),
+            metadata: self.metadata_url(),
         };
-        let challenge = challenge.value();
+        let challenge = challenge.header_value();
         HttpRefusal::new(status, error).with_challenge(challenge)
     }
 
@@ -107,10 +107,10 @@ impl Authentication {
         not(feature = "auth"),
         expect(clippy::unused_self, reason = "only protected servers have metadata")
     )]
-    fn metadata(&self) -> Option<&str> {
+    fn metadata_url(&self) -> Option<&str> {
         #[cfg(feature = "auth")]
         if let Some(protection) = &self.protection {
-            return protection.metadata();
+            return protection.metadata_url();
         }
         None
     }
@@ -127,14 +127,16 @@ impl Authentication {
 
     /// Returns the paths of the documents for clients without a token.
     #[cfg(feature = "axum")]
-    pub(in crate::http) fn paths(&self, endpoint: &str) -> Vec<String> {
+    pub(in crate::http) fn public_document_paths(&self, endpoint: &str) -> Vec<String> {
         let protection = self.protection.as_ref();
-        protection.map_or_else(Vec::new, |protection| protection.paths(endpoint))
+        protection.map_or_else(Vec::new, |protection| {
+            protection.public_document_paths(endpoint)
+        })
     }
 
     /// Answers a request for a document that is published for clients without a token, or returns `None` if the request
     /// is not for such a document. `path` returns the path as the client sees it.
-    pub(in crate::http) fn document<'p>(
+    pub(in crate::http) fn public_document<'p>(
         &self,
         parts: &'p Parts,
         path: impl FnOnce(&'p Parts) -> &'p str,
@@ -145,6 +147,6 @@ impl Authentication {
         let path = path(parts);
         protection
             .publishes(path, endpoint)
-            .then(|| protection.publish(&parts.method, path, dispatcher))
+            .then(|| protection.public_document(&parts.method, path, dispatcher))
     }
 }

@@ -7,7 +7,7 @@ use hyper::header::{self, HeaderMap};
 
 /// Returns `true` if the query contains a token. Such a token is never used, because proxies and browsers may have
 /// recorded it.
-pub(super) fn has_token(uri: &Uri) -> bool {
+pub(super) fn has_token_in_query(uri: &Uri) -> bool {
     let names = uri.query().unwrap_or_default().split('&');
     let mut names = names.map(|pair| pair.split('=').next().unwrap_or_default());
     names.any(|name| name.eq_ignore_ascii_case("access_token"))
@@ -18,7 +18,7 @@ pub(super) fn has_token(uri: &Uri) -> bool {
 pub(super) struct MalformedAuthorization;
 
 /// Returns the bearer token of a request, or `None` if the request has no credentials or uses another scheme.
-pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, MalformedAuthorization> {
+pub(super) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, MalformedAuthorization> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Ok(None);
     };
@@ -59,16 +59,16 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
-            assert_eq!(bearer(&headers), token, "{value}");
+            assert_eq!(bearer_token(&headers), token, "{value}");
         }
-        assert_eq!(bearer(&HeaderMap::new()), Ok(None));
+        assert_eq!(bearer_token(&HeaderMap::new()), Ok(None));
         for (uri, there) in [
             ("/mcp?access_token=x", true),
             ("/mcp?a=b&access_token", true),
             ("/mcp?connection=x", false),
             ("/mcp", false),
         ] {
-            assert_eq!(has_token(&uri.parse().unwrap()), there, "{uri}");
+            assert_eq!(has_token_in_query(&uri.parse().unwrap()), there, "{uri}");
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Challenge<'c> {
 
 impl Challenge<'_> {
     /// Returns the value of the `WWW-Authenticate` header. All of its parts were checked at start-up.
-    pub(super) fn value(&self) -> HeaderValue {
+    pub(super) fn header_value(&self) -> HeaderValue {
         let mut parameters = Vec::new();
         if let Some(error) = self.error {
             parameters.push(format!("error=\"{error}\""));
@@ -52,7 +52,7 @@ impl Challenge<'_> {
             _ => "the request is malformed",
         };
         let error = ErrorObject::invalid_request(message);
-        HttpRefusal::new(status, error).with_challenge(self.value())
+        HttpRefusal::new(status, error).with_challenge(self.header_value())
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
                 "Bearer",
             ),
         ] {
-            assert_eq!(challenge.value(), value);
+            assert_eq!(challenge.header_value(), value);
         }
     }
 }

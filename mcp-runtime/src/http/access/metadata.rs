@@ -20,7 +20,7 @@ const ORIGIN_METADATA: &str = "/.well-known/oauth-authorization-server";
 impl Protection {
     /// Returns the paths of the documents for clients without a token.
     #[cfg(feature = "axum")]
-    pub(super) fn paths(&self, endpoint: &str) -> Vec<String> {
+    pub(super) fn public_document_paths(&self, endpoint: &str) -> Vec<String> {
         let root = format!("/.well-known/{METADATA}");
         let mut paths = vec![
             format!("{root}{}", self.resource.path()),
@@ -51,7 +51,7 @@ impl Protection {
     }
 
     /// Answers a request for a public document.
-    pub(super) fn publish(
+    pub(super) fn public_document(
         &self,
         method: &Method,
         path: &str,

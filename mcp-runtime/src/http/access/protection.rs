@@ -11,10 +11,10 @@ use hyper::StatusCode;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 
-use crate::auth::{AuthError, Authenticator, Credentials, ProtectedResource, Refusing, Url};
+use crate::auth::{AuthError, AuthErrorKind, Authenticator, Credentials, ProtectedResource, Url};
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
-use crate::http::access::bearer::{MalformedAuthorization, bearer, has_token};
+use crate::http::access::bearer::{MalformedAuthorization, bearer_token, has_token_in_query};
 use crate::http::access::challenge::Challenge;
 use crate::http::response::refusal::HttpRefusal;
 
@@ -61,7 +61,7 @@ impl Protection {
     }
 
     /// Returns the URL of the metadata, if any is published.
-    pub(super) fn metadata(&self) -> Option<&str> {
+    pub(super) fn metadata_url(&self) -> Option<&str> {
         self.metadata.as_deref()
     }
 
@@ -76,7 +76,7 @@ impl Protection {
         let challenge = Challenge {
             error,
             scopes: &scopes,
-            metadata: self.metadata(),
+            metadata: self.metadata_url(),
         };
         challenge.refuse(status)
     }
@@ -89,10 +89,10 @@ impl Protection {
     ) -> Result<Principal, HttpRefusal> {
         let limits = dispatcher.limits();
         let refuse = |status, error| Err(self.refuse(status, error, &self.required));
-        if has_token(&parts.uri) {
+        if has_token_in_query(&parts.uri) {
             return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
         }
-        let token = match bearer(&parts.headers) {
+        let token = match bearer_token(&parts.headers) {
             Ok(Some(token)) if token.len() <= limits.http.max_token_bytes => token,
             Ok(Some(_)) => return refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
             Ok(None) => return refuse(StatusCode::UNAUTHORIZED, None),
@@ -125,11 +125,13 @@ impl Protection {
         };
         tracing::debug!(why = refused.why, "a request was refused");
         match refused.kind {
-            Refusing::Invalid => refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
-            Refusing::Insufficient(scopes) => {
+            AuthErrorKind::Invalid => refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
+            AuthErrorKind::Insufficient(scopes) => {
                 Err(self.refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"), &scopes))
             }
-            Refusing::Unavailable => Err(HttpRefusal::unavailable("authentication is unavailable")),
+            AuthErrorKind::Unavailable => {
+                Err(HttpRefusal::unavailable("authentication is unavailable"))
+            }
         }
     }
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 
-use crate::http::legacy::posted::{AwaitedAnswers, PostResponse, Posted};
-use crate::http::legacy::requests::{one, session_of, take_notification};
-use crate::http::legacy::version_header::{is_modern, version_of};
+use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
+use crate::http::legacy::requests::{live_session, serve_on_stream, take_notification};
+use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::answer;
 use crate::http::response::refusal::HttpRefusal;
@@ -20,13 +20,13 @@ use crate::jsonrpc::{self, Id, Incoming, Message, MetaMember};
 use crate::protocol::ProtocolVersion;
 
 /// Serves a batch of messages.
-pub(in crate::http) fn serve(
+pub(in crate::http) fn serve_batch(
     state: &ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,
     elements: &[&str],
-) -> Posted {
-    let version = match version_of(head.headers) {
+) -> PostOutcome {
+    let version = match declared_version(head.headers) {
         Ok(version) => version,
         Err(refusal) => return refusal.into(),
     };
@@ -56,7 +56,7 @@ pub(in crate::http) fn serve(
         return HttpRefusal::bad_request("a batch must not contain both requests and responses")
             .into();
     }
-    let session = match session_of(state, found.as_ref(), version) {
+    let session = match live_session(state, found.as_ref(), version) {
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
     };
@@ -69,7 +69,7 @@ pub(in crate::http) fn serve(
         for message in &messages {
             take_notification(state, &session, head.caller, message);
         }
-        return Posted {
+        return PostOutcome {
             save: save(&session),
             answer: PostResponse::Over(answer::empty(StatusCode::ACCEPTED)),
         };
@@ -79,16 +79,16 @@ pub(in crate::http) fn serve(
     for message in &messages {
         if !is_request(&message) {
             take_notification(state, &session, head.caller, message);
-        } else if let Some(answer) = one(state, &session, head.caller, message, &|| {
+        } else if let Some(answer) = serve_on_stream(state, &session, head.caller, message, &|| {
             Arc::clone(&stream)
         }) {
             stream.answer(&answer.into_text());
         }
     }
     if found.is_none() {
-        state.sessions.hold(&session);
+        state.sessions.keep_live(&session);
     }
-    Posted {
+    PostOutcome {
         save: save(&session),
         answer: PostResponse::Waiting(AwaitedAnswers {
             session,

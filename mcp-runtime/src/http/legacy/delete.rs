@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper::{Response, StatusCode};
 
-use crate::http::legacy::version_header::{is_modern, version_of};
+use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
@@ -18,18 +18,18 @@ pub(in crate::http) async fn delete(
     state: &ServiceState,
     head: RequestHead<'_>,
 ) -> Response<HttpBody> {
-    let ended = end(state, head).await;
+    let ended = end_session(state, head).await;
     ended.unwrap_or_else(HttpRefusal::into_response)
 }
 
-async fn end(
+async fn end_session(
     state: &ServiceState,
     head: RequestHead<'_>,
 ) -> Result<Response<HttpBody>, HttpRefusal> {
     let SessionStorage::Store(store) = &state.sessions.storage else {
         return Ok(HttpRefusal::method("POST"));
     };
-    if is_modern(version_of(head.headers)?) {
+    if is_modern(declared_version(head.headers)?) {
         return Ok(HttpRefusal::method("POST"));
     }
     let id = head

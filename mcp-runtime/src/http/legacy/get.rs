@@ -5,8 +5,8 @@
 
 use hyper::Response;
 
-use crate::http::legacy::session_events::follow;
-use crate::http::legacy::version_header::{is_modern, version_of};
+use crate::http::legacy::session_events::events_response;
+use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
@@ -22,16 +22,16 @@ pub(in crate::http) async fn get(
     state: &ServiceState,
     head: RequestHead<'_>,
 ) -> Response<HttpBody> {
-    let opened = open(state, head).await;
+    let opened = open_or_resume(state, head).await;
     opened.unwrap_or_else(HttpRefusal::into_response)
 }
 
-async fn open(
+async fn open_or_resume(
     state: &ServiceState,
     head: RequestHead<'_>,
 ) -> Result<Response<HttpBody>, HttpRefusal> {
     let headers = head.headers;
-    if is_modern(version_of(headers)?) || !state.sessions.storage.is_lasting() {
+    if is_modern(declared_version(headers)?) || !state.sessions.storage.is_lasting() {
         return Ok(HttpRefusal::method("POST"));
     }
     let found = state.sessions.find(head).await?;
@@ -39,25 +39,25 @@ async fn open(
     if !headers.accepts.events {
         return Err(HttpRefusal::events_not_accepted());
     }
-    let session = state.sessions.resume(&found)?;
-    session.attend(head.caller);
-    let reader = match headers.last_event() {
+    let session = state.sessions.find_or_create_live(&found)?;
+    session.mark_used_by(head.caller);
+    let reader = match headers.last_event_id() {
         None => {
             let stream = session.standalone(state.limits());
             stream.reader(stream.first_unread(), true)
         }
         Some(id) => match id.ok().and_then(sse::parse_event_id) {
-            Some(event) => resume(state, &session, event).await?,
+            Some(event) => resume_stream(state, &session, event).await?,
             None => None,
         },
     };
     let gone = || HttpRefusal::bad_request("there is nothing to resume after this event");
-    Ok(follow(state, session, reader.ok_or_else(gone)?))
+    Ok(events_response(state, session, reader.ok_or_else(gone)?))
 }
 
 /// Returns a reader for the events that follow this one on its stream. They are either kept here or stored by the
 /// instance where they occurred.
-async fn resume(
+async fn resume_stream(
     state: &ServiceState,
     session: &HttpSession,
     (number, position): (u64, u64),
@@ -72,7 +72,7 @@ async fn resume(
     let (None, false, Some(store)) = (&reader, is_ours, &state.sessions.events) else {
         return Ok(reader);
     };
-    let stream = event_transfer::fetch(store, session, (number, position), limits).await?;
+    let stream = event_transfer::fetch_stream(store, session, (number, position), limits).await?;
     Ok(stream.and_then(|stream| {
         let next = if is_standalone(number) {
             stream.first_unread()

@@ -3,11 +3,11 @@
 use hyper::header::HeaderValue;
 
 use crate::context::Principal;
-use crate::dispatch::Version;
-use crate::http::legacy::posted::{PostResponse, Posted};
-use crate::http::legacy::replies::whole;
+use crate::dispatch::ListVersion;
+use crate::http::legacy::posted::{PostOutcome, PostResponse};
+use crate::http::legacy::replies::whole_response;
 use crate::http::legacy::unsaved_session::UnsavedSession;
-use crate::http::request::accepts::Accepts;
+use crate::http::request::accepts::AcceptedContentTypes;
 use crate::http::request::headers::SESSION;
 use crate::http::state::ServiceState;
 use crate::http::stores::record::SessionRecord;
@@ -15,7 +15,7 @@ use crate::http::stores::session_storage::SessionStorage;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::negotiation::InitializeParams;
 use crate::protocol::{ProtocolVersion, encode, errors};
-use crate::telemetry::Timer;
+use crate::telemetry::RequestTimer;
 
 /// Answers `initialize`.
 pub(super) fn initialize(
@@ -23,10 +23,10 @@ pub(super) fn initialize(
     caller: Option<&Principal>,
     id: RequestId,
     message: &Message<'_>,
-    accepts: Accepts,
-) -> Posted {
+    accepts: AcceptedContentTypes,
+) -> PostOutcome {
     let mut out = Vec::new();
-    let timer = Timer::start();
+    let timer = RequestTimer::start();
     let shaken = shake_hands(state, caller, &id, message, &mut out);
     let agreed = shaken.as_ref().map(|(version, _)| *version);
     state
@@ -40,7 +40,7 @@ pub(super) fn initialize(
         },
         |(_, session)| session,
     );
-    let mut response = whole(out, accepts);
+    let mut response = whole_response(out, accepts);
     match session {
         NewSession::Stored(record) => PostResponse::Opening(UnsavedSession {
             id,
@@ -79,9 +79,9 @@ fn shake_hands(
     let is_lasting = storage.is_lasting();
     // Without a lasting session, there is no stream for change notifications.
     let seen = if is_lasting {
-        state.dispatcher.version()
+        state.dispatcher.list_version()
     } else {
-        Version::default()
+        ListVersion::default()
     };
     let shaken = state
         .dispatcher

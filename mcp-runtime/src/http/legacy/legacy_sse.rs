@@ -13,7 +13,7 @@ use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
 use crate::context::Principal;
-use crate::http::legacy::requests::{one, take_notification};
+use crate::http::legacy::requests::{serve_on_stream, take_notification};
 use crate::http::request::head::RequestHead;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
@@ -23,7 +23,7 @@ use crate::http::sessions::http_session::HttpSession;
 use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::SessionStream;
 use crate::http::streams::stream_reader::StreamReader;
-use crate::http::timers::expiry::Expiry;
+use crate::http::timers::expiry::ExpiryTimer;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::telemetry::{RefusalKind, refused};
@@ -32,7 +32,7 @@ use crate::telemetry::{RefusalKind, refused};
 const CONNECTION: &str = "connection=";
 
 /// Opens a stream. Its first event tells the client to send messages to `path`.
-pub(in crate::http) fn open(
+pub(in crate::http) fn open_sse_connection(
     state: &Arc<ServiceState>,
     head: RequestHead<'_>,
     path: &str,
@@ -54,13 +54,13 @@ pub(in crate::http) fn open(
         state: Arc::clone(state),
         session,
         reader,
-        expiry: Expiry::default(),
+        expiry: ExpiryTimer::default(),
     };
     state.event_stream(connection)
 }
 
 /// Returns the connection id from the URL to which a message was sent.
-pub(in crate::http) fn connection(uri: &Uri) -> Option<&str> {
+pub(in crate::http) fn connection_id(uri: &Uri) -> Option<&str> {
     let mut pairs = uri.query()?.split('&');
     pairs.find_map(|pair| pair.strip_prefix(CONNECTION))
 }
@@ -72,7 +72,7 @@ pub(in crate::http) fn post(
     connection: &str,
     body: &[u8],
 ) -> Response<HttpBody> {
-    let Some(session) = state.sessions.connection(connection, caller) else {
+    let Some(session) = state.sessions.find_connection(connection, caller) else {
         return HttpRefusal::unknown_session().into_response();
     };
     let stream = session.standalone(state.limits());
@@ -81,7 +81,7 @@ pub(in crate::http) fn post(
         refused(RefusalKind::TooMany, None);
         return HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
-    let take = |message: &Message<'_>| take(state, caller, (&session, &stream), message);
+    let take = |message: &Message<'_>| serve_message(state, caller, (&session, &stream), message);
     match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
         Ok(Incoming::Message(message)) => take(&message),
         Ok(Incoming::Batch(elements)) if session.allows_batch() => {
@@ -111,7 +111,7 @@ pub(in crate::http) fn post(
     answer::empty(StatusCode::ACCEPTED)
 }
 
-fn take(
+fn serve_message(
     state: &ServiceState,
     caller: Option<&Principal>,
     (session, stream): (&Arc<HttpSession>, &Arc<SessionStream>),
@@ -132,7 +132,7 @@ fn take(
         stream.answer(&out);
         return;
     }
-    if let Some(answer) = one(state, session, caller, message, &|| Arc::clone(stream)) {
+    if let Some(answer) = serve_on_stream(state, session, caller, message, &|| Arc::clone(stream)) {
         stream.answer(&answer.into_text());
     }
 }
@@ -144,7 +144,7 @@ struct SseConnection {
     state: Arc<ServiceState>,
     session: Arc<HttpSession>,
     reader: StreamReader,
-    expiry: Expiry,
+    expiry: ExpiryTimer,
 }
 
 impl EventSource for SseConnection {
@@ -157,7 +157,7 @@ impl EventSource for SseConnection {
         if let Some(endpoint) = self.endpoint.take() {
             sse::write_event(out, None, "endpoint", endpoint.as_bytes());
         }
-        let has_expired = self.expiry.poll(self.session.until(), cx);
+        let has_expired = self.expiry.poll(self.session.readable_until(), cx);
         let status = if has_expired {
             self.reader.poll(cx, out)
         } else {

@@ -8,9 +8,9 @@ use hyper::StatusCode;
 
 use crate::context::Principal;
 use crate::http::legacy::handshake::initialize;
-use crate::http::legacy::posted::Posted;
-use crate::http::legacy::requests::{request, session_of, take_notification};
-use crate::http::legacy::version_header::{is_modern, version_of};
+use crate::http::legacy::posted::PostOutcome;
+use crate::http::legacy::requests::{live_session, serve_request, take_notification};
+use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::answer;
 use crate::http::response::refusal::HttpRefusal;
@@ -22,26 +22,28 @@ use crate::jsonrpc::Message;
 use crate::protocol::{ClientNotification, Era, Method, errors};
 
 /// Serves a single message that does not specify its own protocol version.
-pub(in crate::http) fn serve(
+pub(in crate::http) fn serve_message(
     state: &ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Posted {
+) -> PostOutcome {
     let id = message.id.to_request_id();
     let with_id = |refusal: HttpRefusal| refusal.with_id(id.clone()).into();
-    let version = match version_of(head.headers) {
+    let version = match declared_version(head.headers) {
         Ok(version) => version,
         Err(refusal) => return with_id(refusal),
     };
     let Some(method) = message.method.as_deref() else {
-        return respond(state, head.caller, found, message).unwrap_or_else(Posted::from);
+        return take_client_response(state, head.caller, found, message)
+            .unwrap_or_else(PostOutcome::from);
     };
     let Some(id) = id.clone() else {
         if is_modern(version) {
             return answer::empty(StatusCode::ACCEPTED).into();
         }
-        return notify(state, head.caller, found, message).unwrap_or_else(Posted::from);
+        return serve_notification(state, head.caller, found, message)
+            .unwrap_or_else(PostOutcome::from);
     };
     let missing_claim = || HttpRefusal::new(StatusCode::BAD_REQUEST, errors::missing_claim());
     if is_modern(version) {
@@ -69,8 +71,8 @@ pub(in crate::http) fn serve(
             with_id(refusal)
         }
         found => {
-            let answered = session_of(state, found.as_ref(), version).map(|session| {
-                request(
+            let answered = live_session(state, found.as_ref(), version).map(|session| {
+                serve_request(
                     state,
                     found.as_ref(),
                     (&session, head.caller),
@@ -84,12 +86,12 @@ pub(in crate::http) fn serve(
 }
 
 /// Handles the client's response to a request from the server.
-fn respond(
+fn take_client_response(
     state: &ServiceState,
     caller: Option<&Principal>,
     found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Result<Posted, HttpRefusal> {
+) -> Result<PostOutcome, HttpRefusal> {
     let required = || HttpRefusal::bad_request("a response requires a session");
     let found = found?.ok_or_else(required)?;
     // The call that is waiting for the response runs in the session's live part.
@@ -100,13 +102,13 @@ fn respond(
 }
 
 /// Serves a notification.
-fn notify(
+fn serve_notification(
     state: &ServiceState,
     caller: Option<&Principal>,
     found: SessionLookup<'_>,
     message: &Message<'_>,
-) -> Result<Posted, HttpRefusal> {
-    let mut posted = Posted::from(answer::empty(StatusCode::ACCEPTED));
+) -> Result<PostOutcome, HttpRefusal> {
+    let mut posted = PostOutcome::from(answer::empty(StatusCode::ACCEPTED));
     match found? {
         None if !has_sessions(state) => {}
         None => return Err(HttpRefusal::session_required()),

@@ -6,10 +6,10 @@ use std::task::{Context, Poll};
 
 use hyper::Response;
 
-use crate::http::legacy::replies::{all, nothing};
-use crate::http::legacy::session_events::follow;
+use crate::http::legacy::replies::{answers_response, unanswered_response};
+use crate::http::legacy::session_events::events_response;
 use crate::http::legacy::unsaved_session::UnsavedSession;
-use crate::http::request::accepts::Accepts;
+use crate::http::request::accepts::AcceptedContentTypes;
 use crate::http::response::body::HttpBody;
 use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
@@ -20,7 +20,7 @@ use crate::http::streams::session_stream::{ResponseStart, SessionStream};
 use crate::http::timers::silence_timeout::SilenceTimeout;
 
 /// The result of a POST request, as far as it is known without waiting.
-pub(in crate::http) struct Posted {
+pub(in crate::http) struct PostOutcome {
     /// A change to the session to save before answering.
     pub(super) save: Option<PendingSave>,
     pub(super) answer: PostResponse,
@@ -41,28 +41,28 @@ pub(super) struct AwaitedAnswers {
     pub(in crate::http) session: Arc<HttpSession>,
     pub(in crate::http) stream: Arc<SessionStream>,
     pub(super) is_batch: bool,
-    pub(in crate::http) accepts: Accepts,
+    pub(in crate::http) accepts: AcceptedContentTypes,
 }
 
-impl From<PostResponse> for Posted {
+impl From<PostResponse> for PostOutcome {
     fn from(answer: PostResponse) -> Self {
         Self { save: None, answer }
     }
 }
 
-impl From<HttpRefusal> for Posted {
+impl From<HttpRefusal> for PostOutcome {
     fn from(refusal: HttpRefusal) -> Self {
         refusal.into_response().into()
     }
 }
 
-impl From<Response<HttpBody>> for Posted {
+impl From<Response<HttpBody>> for PostOutcome {
     fn from(response: Response<HttpBody>) -> Self {
         PostResponse::Over(response).into()
     }
 }
 
-impl Posted {
+impl PostOutcome {
     /// Returns the response, which is available immediately unless a change must be saved or an answer awaited.
     pub(in crate::http) fn into_pending(self, state: &ServiceState) -> PendingResponse<'_> {
         match self {
@@ -70,12 +70,12 @@ impl Posted {
                 save: None,
                 answer: PostResponse::Over(response),
             } => PendingResponse::Over(response),
-            posted => PendingResponse::waiting(posted.finish(state)),
+            posted => PendingResponse::waiting(posted.wait_for_response(state)),
         }
     }
 
     /// Completes the part that must be awaited. Calls continue to run if the future is dropped.
-    async fn finish(self, state: &ServiceState) -> Response<HttpBody> {
+    async fn wait_for_response(self, state: &ServiceState) -> Response<HttpBody> {
         if let Some(save) = self.save
             && let Err(refusal) = state.sessions.save(save).await
         {
@@ -83,7 +83,7 @@ impl Posted {
         }
         match self.answer {
             PostResponse::Over(response) => response,
-            PostResponse::Opening(opening) => opening.finish(state).await,
+            PostResponse::Opening(opening) => opening.store_and_respond(state).await,
             PostResponse::Waiting(answers) => answers.wait(state).await,
         }
     }
@@ -109,11 +109,11 @@ impl AwaitedAnswers {
         match opening.await {
             ResponseStart::Answers(answers) => {
                 session.forget(stream.number);
-                all(&answers, is_batch, accepts)
+                answers_response(&answers, is_batch, accepts)
             }
             ResponseStart::Events => match stream.reader(1, true) {
-                Some(reader) => follow(state, session, reader),
-                None => nothing(accepts),
+                Some(reader) => events_response(state, session, reader),
+                None => unanswered_response(accepts),
             },
         }
     }

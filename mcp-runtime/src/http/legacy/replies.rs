@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use hyper::{Response, StatusCode};
 
-use crate::http::request::accepts::Accepts;
+use crate::http::request::accepts::AcceptedContentTypes;
 use crate::http::response::body::HttpBody;
-use crate::http::response::message::Whole;
+use crate::http::response::message::WholeMessage;
 use crate::http::response::{answer, sse};
 
 /// Returns the response for an available answer.
-pub(super) fn whole(answer: impl Into<Whole>, accepts: Accepts) -> Response<HttpBody> {
+pub(super) fn whole_response(
+    answer: impl Into<WholeMessage>,
+    accepts: AcceptedContentTypes,
+) -> Response<HttpBody> {
     let answer = answer.into();
     if accepts.json {
         return answer::json(StatusCode::OK, answer);
@@ -21,7 +24,7 @@ pub(super) fn whole(answer: impl Into<Whole>, accepts: Accepts) -> Response<Http
 }
 
 /// Returns the response to a cancelled request, which has no answer.
-pub(super) fn nothing(accepts: Accepts) -> Response<HttpBody> {
+pub(super) fn unanswered_response(accepts: AcceptedContentTypes) -> Response<HttpBody> {
     if accepts.events {
         answer::event_stream(HttpBody::empty())
     } else {
@@ -30,10 +33,14 @@ pub(super) fn nothing(accepts: Accepts) -> Response<HttpBody> {
 }
 
 /// Returns the response for answers that are all available, to a single request or to a batch.
-pub(super) fn all(messages: &[Arc<[u8]>], is_batch: bool, accepts: Accepts) -> Response<HttpBody> {
+pub(super) fn answers_response(
+    messages: &[Arc<[u8]>],
+    is_batch: bool,
+    accepts: AcceptedContentTypes,
+) -> Response<HttpBody> {
     match messages {
-        [] => nothing(accepts),
-        [message] if !is_batch => whole(message.to_vec(), accepts),
+        [] => unanswered_response(accepts),
+        [message] if !is_batch => whole_response(message.to_vec(), accepts),
         messages if accepts.json => {
             let mut out = vec![b'['];
             out.extend_from_slice(&messages.join(&b','));

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use crate::context::Principal;
 use crate::dispatch::Decision;
-use crate::http::legacy::posted::{AwaitedAnswers, PostResponse, Posted};
-use crate::http::legacy::replies::{nothing, whole};
-use crate::http::request::accepts::Accepts;
-use crate::http::response::message::Whole;
+use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
+use crate::http::legacy::replies::{unanswered_response, whole_response};
+use crate::http::request::accepts::AcceptedContentTypes;
+use crate::http::response::message::WholeMessage;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::calls::CallStart;
 use crate::http::sessions::http_session::HttpSession;
@@ -26,16 +26,16 @@ use crate::telemetry::{RefusalKind, refused};
 
 /// Returns the live part of the session that a request belongs to. On a server without sessions, the live part exists
 /// only for this request.
-pub(super) fn session_of(
+pub(super) fn live_session(
     state: &ServiceState,
     found: Option<&RequestSession<'_>>,
     version: Option<ProtocolVersion>,
 ) -> Result<Arc<HttpSession>, HttpRefusal> {
     match (found, &state.sessions.storage) {
-        (Some(found), _) => state.sessions.resume(found),
+        (Some(found), _) => state.sessions.find_or_create_live(found),
         (None, SessionStorage::None) => {
             let version = version.unwrap_or(ProtocolVersion::WITHOUT_HEADER);
-            state.sessions.anonymous(version)
+            state.sessions.single_request_session(version)
         }
         (None, _) => Err(HttpRefusal::session_required()),
     }
@@ -55,13 +55,13 @@ pub(super) fn take_notification(
 }
 
 /// Serves a request in a session.
-pub(super) fn request(
+pub(super) fn serve_request(
     state: &ServiceState,
     found: Option<&RequestSession<'_>>,
     (session, caller): (&Arc<HttpSession>, Option<&Principal>),
     message: &Message<'_>,
-    accepts: Accepts,
-) -> Posted {
+    accepts: AcceptedContentTypes,
+) -> PostOutcome {
     let stream = OnceCell::new();
     let open = || {
         let stream: &Arc<SessionStream> =
@@ -69,11 +69,11 @@ pub(super) fn request(
         Arc::clone(stream)
     };
     let method = message.method.as_deref().and_then(Method::named);
-    let is_remembered = method.is_some_and(Method::is_remembered);
-    let answer = match try_one(state, session, caller, message, &open) {
+    let is_remembered = method.is_some_and(Method::is_remembered_by_session);
+    let answer = match try_serve_on_stream(state, session, caller, message, &open) {
         Ok(answer) => answer,
         Err(error) => {
-            let refusal = state.authentication.refuse(caller, *error);
+            let refusal = state.authentication.refuse_for_scopes(caller, *error);
             return refusal.with_id(message.id.to_request_id()).into();
         }
     };
@@ -84,17 +84,17 @@ pub(super) fn request(
             let found = found.filter(|_| is_remembered);
             let save =
                 |found: &RequestSession<'_>| found.changed(session, message.id.to_request_id());
-            return Posted {
+            return PostOutcome {
                 save: found.and_then(save),
-                answer: PostResponse::Over(whole(answer, accepts)),
+                answer: PostResponse::Over(whole_response(answer, accepts)),
             };
         }
         // Cancelled while it was starting; its stream, if any, ends without an answer.
-        None if !is_open => return nothing(accepts).into(),
+        None if !is_open => return unanswered_response(accepts).into(),
         None => {}
     }
     if found.is_none() {
-        state.sessions.hold(session);
+        state.sessions.keep_live(session);
     }
     let answers = AwaitedAnswers {
         session: Arc::clone(session),
@@ -107,43 +107,43 @@ pub(super) fn request(
 
 /// Serves a request whose answer does not determine an HTTP status. Returns the answer if it is already available;
 /// otherwise, the answer is sent on the stream, if at all.
-pub(super) fn one(
+pub(super) fn serve_on_stream(
     state: &ServiceState,
     session: &Arc<HttpSession>,
     caller: Option<&Principal>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
-) -> Option<Whole> {
-    try_one(state, session, caller, message, stream).unwrap_or_else(|error| {
+) -> Option<WholeMessage> {
+    try_serve_on_stream(state, session, caller, message, stream).unwrap_or_else(|error| {
         let mut out = Vec::new();
         encode::error(&mut out, message.id.to_request_id().as_ref(), &error);
         Some(out.into())
     })
 }
 
-/// Like [`one`], but returns an error that names the required scopes if the caller lacks any of them.
-fn try_one(
+/// Like [`serve_on_stream`], but returns an error that names the required scopes if the caller lacks any of them.
+fn try_serve_on_stream(
     state: &ServiceState,
     session: &Arc<HttpSession>,
     caller: Option<&Principal>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
-) -> Result<Option<Whole>, Box<ErrorObject>> {
+) -> Result<Option<WholeMessage>, Box<ErrorObject>> {
     let mut out = Vec::new();
     let prepared = match session.decide(&state.dispatcher, caller, message, &mut out) {
         Decision::Call(prepared) => prepared,
         Decision::Around(gap, page) => {
             let page = Some((gap, page));
-            return Ok(Some(Whole { text: out, page }));
+            return Ok(Some(WholeMessage { text: out, page }));
         }
         Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Ok(Some(out.into())),
         Decision::Forbidden(_, error) => return Err(error),
     };
-    let error = match session.run(prepared, (state.limits(), &state.heartbeat), stream) {
+    let error = match session.run_call(prepared, (state.limits(), &state.heartbeat), stream) {
         CallStart::Done(answer) => return Ok(Some(answer.into())),
         CallStart::Running => return Ok(None),
         CallStart::Cancelled => {
-            stream().give_up();
+            stream().skip_answer();
             return Ok(None);
         }
         CallStart::Repeated => ErrorObject::invalid_request("a request with this id is still open"),

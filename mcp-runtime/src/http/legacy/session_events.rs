@@ -12,10 +12,10 @@ use crate::http::sessions::http_session::HttpSession;
 use crate::http::state::ServiceState;
 use crate::http::streams::session_stream::is_standalone;
 use crate::http::streams::stream_reader::StreamReader;
-use crate::http::timers::expiry::Expiry;
+use crate::http::timers::expiry::ExpiryTimer;
 
 /// Returns a response that sends the events of a stream.
-pub(super) fn follow(
+pub(super) fn events_response(
     state: &ServiceState,
     session: Arc<HttpSession>,
     reader: StreamReader,
@@ -27,7 +27,7 @@ pub(super) fn follow(
     state.event_stream(SessionEvents {
         session,
         reader,
-        expiry: Expiry::default(),
+        expiry: ExpiryTimer::default(),
     })
 }
 
@@ -35,7 +35,7 @@ pub(super) fn follow(
 struct SessionEvents {
     session: Arc<HttpSession>,
     reader: StreamReader,
-    expiry: Expiry,
+    expiry: ExpiryTimer,
 }
 
 impl EventSource for SessionEvents {
@@ -50,7 +50,7 @@ impl EventSource for SessionEvents {
         if !is_standalone(self.reader.stream.number) {
             return self.reader.poll(cx, out);
         }
-        if self.expiry.poll(self.session.until(), cx) {
+        if self.expiry.poll(self.session.readable_until(), cx) {
             // The client receives the rest when it reconnects.
             return StreamStatus::Ended;
         }

@@ -21,7 +21,7 @@ pub(super) struct UnsavedSession {
 
 impl UnsavedSession {
     /// Stores the session and returns the response with its id.
-    pub(super) async fn finish(self, state: &ServiceState) -> Response<HttpBody> {
+    pub(super) async fn store_and_respond(self, state: &ServiceState) -> Response<HttpBody> {
         let SessionStorage::Store(store) = &state.sessions.storage else {
             return self.response;
         };

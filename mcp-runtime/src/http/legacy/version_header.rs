@@ -9,7 +9,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::ProtocolVersion;
 
 /// Reads the protocol version from the header.
-pub(super) fn version_of(
+pub(super) fn declared_version(
     headers: &RequestHeaders<'_>,
 ) -> Result<Option<ProtocolVersion>, HttpRefusal> {
     match headers.version {

@@ -14,11 +14,11 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
-use crate::http::listener::timed_stream::{Patience, Timed};
+use crate::http::listener::timed_stream::{ConnectionTimeouts, TimedSocket};
 use crate::http::request::headers::{SESSION, VERSION};
-use crate::http::response::activity::{Activity, Busy};
+use crate::http::response::activity::{Activity, BusyGuard};
 use crate::http::response::refusal::HttpRefusal;
-use crate::http::service::http_service::{HttpService, Responding};
+use crate::http::service::http_service::{HttpResponseFuture, HttpService};
 use crate::jsonrpc::ErrorObject;
 
 /// Path at which clients of 2024-11-05 can open streams, in addition to the endpoint.
@@ -43,12 +43,12 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
         },
         () = shutdown.cancelled() => return,
     };
-    let patience = Patience {
+    let patience = ConnectionTimeouts {
         idle: limits.http.idle_timeout,
         headers: limits.http.header_timeout,
         unread: limits.streams.stall_timeout,
     };
-    let stream = Timed::new(stream, Arc::clone(&activity), patience);
+    let stream = TimedSocket::new(stream, Arc::clone(&activity), patience);
     let serve = service_fn(move |request| route(&service, peer, activity.begin(), request));
     let connection = http1::Builder::new()
         // The stream has its own timers; hyper would create one for each request.
@@ -83,9 +83,9 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
 fn route(
     service: &HttpService,
     peer: Option<SocketAddr>,
-    busy: Busy,
+    busy: BusyGuard,
     mut request: Request<Incoming>,
-) -> Responding {
+) -> HttpResponseFuture {
     let options = &service.0.options;
     let path = request.uri().path();
     let is_stream = options.legacy_sse && path == SSE_PATH && *request.method() == Method::GET;

@@ -18,9 +18,9 @@ use crate::http::listener::connection::serve_connection;
 use crate::http::response::activity::Activity;
 use crate::http::service::http_service::HttpService;
 use crate::telemetry::{RefusalKind, refused};
-use crate::transport::{OUT_OF_RESOURCES, is_passing};
+use crate::transport::{OUT_OF_RESOURCES, is_temporary_accept_error};
 #[cfg(feature = "cli")]
-use crate::transport::{Process, is_stuck};
+use crate::transport::{ProcessGuard, is_stuck};
 
 /// An open connection.
 struct OpenConnection {
@@ -69,7 +69,7 @@ where
                     let task = tasks.spawn(serving.in_current_span());
                     open.insert(task.id(), OpenConnection { task, since: Instant::now(), activity });
                 }
-                Err(error) if is_passing(&error) => {
+                Err(error) if is_temporary_accept_error(&error) => {
                     tracing::warn!(%error, "a client could not be accepted");
                     tokio::time::sleep(OUT_OF_RESOURCES).await;
                 }
@@ -99,7 +99,7 @@ pub(crate) async fn serve_process(
     let state = &service.0;
     // New clients can always connect, so a disconnect never ends the process.
     let hung_up = Box::new(|| false);
-    let _process = match Process::own(state.limits(), &state.shutdown, hung_up) {
+    let _process = match ProcessGuard::take_control(state.limits(), &state.shutdown, hung_up) {
         Ok(process) => process,
         Err(error) => return (Err(error.into()), false),
     };

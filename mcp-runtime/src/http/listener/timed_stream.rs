@@ -14,7 +14,7 @@ use crate::http::timers::alarm::{Alarm, after};
 
 /// Time limits for a client.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct ConnectionTimeouts {
     /// Maximum time between a response and the next request.
     pub(super) idle: Duration,
     /// Maximum time from the first byte of the request headers, or from the start of the connection, to the end of the
@@ -25,10 +25,10 @@ pub(super) struct Patience {
 }
 
 /// A socket with time limits.
-pub(super) struct Timed<S> {
+pub(super) struct TimedSocket<S> {
     socket: S,
     activity: Arc<Activity>,
-    patience: Patience,
+    patience: ConnectionTimeouts,
     /// `true` once request headers have begun to arrive.
     has_begun: bool,
     /// Deadline for the rest of the headers or for the first byte of the next request, while waiting for either.
@@ -47,8 +47,8 @@ fn late<T>(what: &'static str) -> Poll<io::Result<T>> {
     Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, what)))
 }
 
-impl<S> Timed<S> {
-    pub(super) fn new(socket: S, activity: Arc<Activity>, patience: Patience) -> Self {
+impl<S> TimedSocket<S> {
+    pub(super) fn new(socket: S, activity: Arc<Activity>, patience: ConnectionTimeouts) -> Self {
         Self {
             socket,
             activity,
@@ -77,7 +77,7 @@ impl<S> Timed<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimedSocket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -109,7 +109,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimedSocket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

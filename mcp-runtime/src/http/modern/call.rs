@@ -12,11 +12,11 @@ use std::task::{Context, Poll};
 
 use hyper::Response;
 
-use crate::dispatch::{CallProgress, Finished, PreparedCall, RunningCall, Sink};
+use crate::dispatch::{CallProgress, FinishedCall, PreparedCall, RunningCall, Sink};
 use crate::http::heartbeat::Heartbeat;
 use crate::http::modern::event_queue::EventQueue;
 use crate::http::modern::status::modern_status;
-use crate::http::request::accepts::Accepts;
+use crate::http::request::accepts::AcceptedContentTypes;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::pending::PendingResponse;
@@ -26,10 +26,10 @@ use crate::http::state::ServiceState;
 use crate::http::timers::silence_timeout::SilenceTimeout;
 
 /// Starts a call and polls it once.
-pub(super) fn start<'s>(
+pub(super) fn start_call<'s>(
     state: &'s ServiceState,
     prepared: PreparedCall<'_>,
-    accepts: Accepts,
+    accepts: AcceptedContentTypes,
 ) -> PendingResponse<'s> {
     let queue = OnceCell::new();
     let open = || {
@@ -42,12 +42,14 @@ pub(super) fn start<'s>(
     let started = state.heartbeat.run(|| prepared.start(&sink).polled_once());
     let queue = queue.into_inner();
     match started {
-        CallProgress::Done(finished) => PendingResponse::Over(finish(finished, queue.as_deref())),
+        CallProgress::Done(finished) => {
+            PendingResponse::Over(answer_response(finished, queue.as_deref()))
+        }
         CallProgress::Running(running) => {
             let silence = accepts
                 .events
                 .then(|| SilenceTimeout::new(state.limits(), &state.shutdown));
-            PendingResponse::waiting(run(state, running, queue, silence))
+            PendingResponse::waiting(run_until_response(state, running, queue, silence))
         }
     }
 }
@@ -55,7 +57,7 @@ pub(super) fn start<'s>(
 /// Runs a call until it is decided what form the response takes. `queue` is `None` if the call cannot send messages
 /// before its answer because it did not request a sink when it started; `silence` is `None` if the client does not
 /// accept events.
-async fn run(
+async fn run_until_response(
     state: &ServiceState,
     mut running: RunningCall,
     queue: Option<Arc<EventQueue>>,
@@ -79,7 +81,7 @@ async fn run(
     })
     .await;
     if let Some(finished) = finished {
-        return finish(finished, queue.as_deref());
+        return answer_response(finished, queue.as_deref());
     }
     state.event_stream(CallEvents {
         running: Some(running),
@@ -89,7 +91,7 @@ async fn run(
 }
 
 /// Returns the response for a finished call, including messages that were sent before its answer.
-fn finish(finished: Finished, queue: Option<&EventQueue>) -> Response<HttpBody> {
+fn answer_response(finished: FinishedCall, queue: Option<&EventQueue>) -> Response<HttpBody> {
     let mut message = Vec::with_capacity(256);
     let error = finished.encode(&mut message);
     let mut out = Vec::new();

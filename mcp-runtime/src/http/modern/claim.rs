@@ -4,14 +4,14 @@
 use crate::http::request::headers::RequestHeaders;
 use crate::jsonrpc::{ErrorObject, MetaMember, Params};
 use crate::protocol::errors;
-use crate::protocol::negotiation::{Claim, Modern, claim};
+use crate::protocol::negotiation::{Claim, ModernMeta, claim};
 
 /// Reads the protocol version and capabilities that the body claims and compares the version with the header. In order
 /// of precedence, the errors are a malformed claim, a header that does not match, and an unsupported version.
 pub(super) fn read_claim<'m>(
     headers: &RequestHeaders<'_>,
     params: &Params<'m>,
-) -> Result<Modern<'m>, ErrorObject> {
+) -> Result<ModernMeta<'m>, ErrorObject> {
     let claim = claim(params, None);
     if let Claim::Malformed(error) = claim {
         return Err(error);

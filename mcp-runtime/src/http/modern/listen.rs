@@ -5,22 +5,22 @@ use std::task::Context;
 
 use crate::bell::Bell;
 use crate::context::Caller;
-use crate::dispatch::{Dispatcher, Listen};
+use crate::dispatch::{Dispatcher, ListenRequest};
 use crate::http::response::event_source::{EventSource, MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
-use crate::http::timers::expiry::{Expiry, Until};
+use crate::http::timers::expiry::{ExpiryTimer, ValidUntil};
 
 /// The events of `subscriptions/listen`: the acknowledgement, then changes, and finally the answer, when the server
 /// stops or the caller's credentials expire.
 pub(super) struct ListenEvents {
     pub(super) dispatcher: Arc<Dispatcher>,
-    pub(super) listen: Listen,
+    pub(super) listen: ListenRequest,
     pub(super) caller: Caller,
     /// Rung when changes are available.
     pub(super) bell: Arc<Bell>,
     pub(super) acknowledgement: Vec<u8>,
-    pub(super) until: Until,
-    pub(super) expiry: Expiry,
+    pub(super) until: ValidUntil,
+    pub(super) expiry: ExpiryTimer,
 }
 
 impl EventSource for ListenEvents {

@@ -14,7 +14,7 @@ use crate::protocol::Method;
 use crate::protocol::errors::header_mismatch;
 
 /// Compares `Mcp-Method` and `Mcp-Name` with the body.
-pub(super) fn check_names(
+pub(super) fn check_method_and_name(
     headers: &RequestHeaders<'_>,
     (method, known): (&str, Option<Method>),
     params: &Params<'_>,

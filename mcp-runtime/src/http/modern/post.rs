@@ -15,16 +15,16 @@ use crate::http::request::head::RequestHead;
 use crate::http::request::headers::RequestHeaders;
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
-use crate::http::response::message::Whole;
+use crate::http::response::message::WholeMessage;
 use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::state::ServiceState;
-use crate::http::timers::expiry::{Expiry, Until};
+use crate::http::timers::expiry::{ExpiryTimer, ValidUntil};
 use crate::jsonrpc::{ErrorObject, Member, Message, MetaMember, Params, RequestId};
 use crate::protocol::{Method, errors};
 
 /// Answers a notification. Notifications have no effect here, but malformed ones are rejected.
-pub(in crate::http) fn notification(
+pub(in crate::http) fn answer_notification(
     headers: &RequestHeaders<'_>,
     params: &Params<'_>,
 ) -> Response<HttpBody> {
@@ -36,7 +36,7 @@ pub(in crate::http) fn notification(
 }
 
 /// Decides how to handle a request. If it is a call, starts the call and polls it once.
-pub(in crate::http) fn request<'s>(
+pub(in crate::http) fn serve_request<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
     id: RequestId,
@@ -54,7 +54,7 @@ pub(in crate::http) fn request<'s>(
     let dispatcher = &state.dispatcher;
     let origin = dispatcher.stateless_origin(head.caller.cloned());
     let known = Method::named(method);
-    let checked = mirrored_headers::check_names(headers, (method, known), params)
+    let checked = mirrored_headers::check_method_and_name(headers, (method, known), params)
         .and_then(|()| check_arguments(dispatcher, &origin, headers, known, params));
     if let Err(error) = checked {
         return refuse(error).into();
@@ -72,11 +72,14 @@ pub(in crate::http) fn request<'s>(
     };
     let request = (method, &id, params);
     match dispatcher.decide_stateless(request, modern, &origin, &wake, &mut out) {
-        Ok(RequestOutcome::Call(prepared)) => call::start(state, prepared, accepts),
+        Ok(RequestOutcome::Call(prepared)) => call::start_call(state, prepared, accepts),
         Ok(RequestOutcome::Written) => PendingResponse::Over(answer::json(StatusCode::OK, out)),
         Ok(RequestOutcome::Around(gap, page)) => {
             let page = Some((gap, page));
-            PendingResponse::Over(answer::json(StatusCode::OK, Whole { text: out, page }))
+            PendingResponse::Over(answer::json(
+                StatusCode::OK,
+                WholeMessage { text: out, page },
+            ))
         }
         Ok(RequestOutcome::Listening(listen)) => {
             let permit = match state.stream_permits.take(head.caller) {
@@ -89,14 +92,14 @@ pub(in crate::http) fn request<'s>(
                 caller: origin.into_caller(),
                 bell: bell.into_inner().unwrap_or_default(),
                 acknowledgement: out,
-                until: Until::of(head.caller),
-                expiry: Expiry::default(),
+                until: ValidUntil::of_credentials(head.caller),
+                expiry: ExpiryTimer::default(),
             });
             response.body_mut().hold_permit(permit);
             PendingResponse::Over(response)
         }
         Err(error) if errors::scopes_needed(&error).is_some() => {
-            let refusal = state.authentication.refuse(head.caller, error);
+            let refusal = state.authentication.refuse_for_scopes(head.caller, error);
             refusal.with_id(Some(id)).into()
         }
         Err(error) => {

@@ -4,12 +4,12 @@ use hyper::header::HeaderValue;
 
 /// The content types that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) struct Accepts {
+pub(in crate::http) struct AcceptedContentTypes {
     pub(in crate::http) json: bool,
     pub(in crate::http) events: bool,
 }
 
-impl Accepts {
+impl AcceptedContentTypes {
     /// Used for clients that send no `Accept` header.
     pub(super) const EVERYTHING: Self = Self {
         json: true,
@@ -30,7 +30,7 @@ impl Accepts {
         for range in accept.as_bytes().split(|byte| *byte == b',') {
             let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
             let kind = parts.next().unwrap_or_default();
-            if parts.any(is_never) {
+            if parts.any(has_zero_weight) {
                 continue;
             }
             let is = |name: &[u8]| kind.eq_ignore_ascii_case(name);
@@ -42,7 +42,7 @@ impl Accepts {
 }
 
 /// Returns `true` for a weight of zero, which means that the client does not accept this content type.
-fn is_never(parameter: &[u8]) -> bool {
+fn has_zero_weight(parameter: &[u8]) -> bool {
     let weight = parameter
         .strip_prefix(b"q=")
         .or_else(|| parameter.strip_prefix(b"Q="));

@@ -33,7 +33,7 @@ pub(in crate::http) async fn read_body<B: Body>(
         .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     let limit = u64::try_from(limits.http.max_body_bytes).unwrap_or(u64::MAX);
     if announced.is_some_and(|length| length > limit) {
-        return Box::pin(refuse(body, limits)).await;
+        return Box::pin(refuse_large_body(body, limits)).await;
     }
     let mut first = poll_fn(|cx| Poll::Ready(body.as_mut().poll_frame(cx))).await;
     if let Poll::Ready(Some(Ok(frame))) = &mut first
@@ -47,11 +47,11 @@ pub(in crate::http) async fn read_body<B: Body>(
 }
 
 /// Result of polling a body for its next frame.
-type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
+type FramePoll<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
 
 /// Waits for the frames of a body and joins them.
 async fn gather<B: Body>(
-    mut polled: Polled<B>,
+    mut polled: FramePoll<B>,
     mut body: Pin<&mut B>,
     limits: &Limits,
 ) -> Result<Bytes, HttpRefusal> {
@@ -81,7 +81,7 @@ async fn gather<B: Body>(
         if let Ok(mut data) = frame.into_data() {
             if whole.len().saturating_add(data.remaining()) > limits.http.max_body_bytes {
                 drop(whole);
-                return refuse(body, limits).await;
+                return refuse_large_body(body, limits).await;
             }
             while data.has_remaining() {
                 let chunk = data.chunk();
@@ -96,8 +96,11 @@ async fn gather<B: Body>(
 }
 
 /// Rejects a body that is too large.
-async fn refuse<B: Body>(body: Pin<&mut B>, limits: &Limits) -> Result<Bytes, HttpRefusal> {
-    read_away(body).await;
+async fn refuse_large_body<B: Body>(
+    body: Pin<&mut B>,
+    limits: &Limits,
+) -> Result<Bytes, HttpRefusal> {
+    discard_body(body).await;
     let message = format!(
         "the body is larger than {} bytes",
         limits.http.max_body_bytes
@@ -108,7 +111,7 @@ async fn refuse<B: Body>(body: Pin<&mut B>, limits: &Limits) -> Result<Bytes, Ht
     ))
 }
 
-async fn read_away<B: Body>(mut body: Pin<&mut B>) {
+async fn discard_body<B: Body>(mut body: Pin<&mut B>) {
     let reading = async {
         let mut read = 0_usize;
         while let Some(Ok(frame)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {

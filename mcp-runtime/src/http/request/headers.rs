@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use crate::http::request::accepts::Accepts;
+use crate::http::request::accepts::AcceptedContentTypes;
 use crate::http::response::refusal::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
@@ -29,25 +29,25 @@ fn is_single(name: &HeaderName) -> bool {
         header::CONTENT_TYPE,
         header::AUTHORIZATION,
     ];
-    single.contains(name) || is_ours(name) || *name == LAST_EVENT
+    single.contains(name) || is_protocol_header(name) || *name == LAST_EVENT
 }
 
 /// Returns `true` for headers that the protocol defines.
-fn is_ours(name: &HeaderName) -> bool {
+fn is_protocol_header(name: &HeaderName) -> bool {
     name.as_str().starts_with("mcp-")
 }
 
 /// Rejects requests that repeat a header that may occur only once. Headers that the protocol defines are left to
 /// [`RequestHeaders::check_legacy`] and [`RequestHeaders::check_modern`], because each era has its own error for them.
 pub(in crate::http) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRefusal> {
-    match repeated(headers, |name| !is_ours(name)) {
-        Some(name) => Err(repetition(name)),
+    match find_repeated(headers, |name| !is_protocol_header(name)) {
+        Some(name) => Err(repeated_header_refusal(name)),
         None => Ok(()),
     }
 }
 
 /// Returns a header selected by `of` that is repeated although it may occur only once.
-fn repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
+fn find_repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
     if headers.len() == headers.keys_len() {
         return None;
     }
@@ -55,7 +55,7 @@ fn repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&He
     names.find(|name| headers.get_all(*name).iter().nth(1).is_some())
 }
 
-fn repetition(name: &HeaderName) -> HttpRefusal {
+fn repeated_header_refusal(name: &HeaderName) -> HttpRefusal {
     HttpRefusal::bad_request(&format!("header `{name}` {TWICE}"))
 }
 
@@ -68,7 +68,7 @@ pub(in crate::http) struct RequestHeaders<'h> {
     pub(in crate::http) origin: Option<&'h HeaderValue>,
     pub(super) length: Option<&'h HeaderValue>,
     pub(in crate::http) name: Option<&'h HeaderValue>,
-    pub(in crate::http) accepts: Accepts,
+    pub(in crate::http) accepts: AcceptedContentTypes,
     kind: Option<&'h HeaderValue>,
     session: Option<&'h HeaderValue>,
     /// The protocol version.
@@ -88,14 +88,14 @@ impl<'h> RequestHeaders<'h> {
             origin: None,
             length: None,
             name: None,
-            accepts: Accepts::EVERYTHING,
+            accepts: AcceptedContentTypes::EVERYTHING,
             kind: None,
             session: None,
             version: None,
             method: None,
             is_encoded: false,
             is_coded: false,
-            repeated: repeated(all, is_ours),
+            repeated: find_repeated(all, is_protocol_header),
         };
         let mut accepts = None;
         for (name, value) in all {
@@ -112,7 +112,9 @@ impl<'h> RequestHeaders<'h> {
                 "mcp-method" => &mut headers.method,
                 "mcp-name" => &mut headers.name,
                 "accept" => {
-                    accepts.get_or_insert(Accepts::NOTHING).add(value);
+                    accepts
+                        .get_or_insert(AcceptedContentTypes::NOTHING)
+                        .add(value);
                     continue;
                 }
                 "content-encoding" => {
@@ -142,13 +144,14 @@ impl<'h> RequestHeaders<'h> {
     }
 
     /// Returns the id of the last event that the client received.
-    pub(in crate::http) fn last_event(&self) -> Option<Result<&'h str, MalformedHeader>> {
+    pub(in crate::http) fn last_event_id(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.all.get(&LAST_EVENT).map(plain)
     }
 
     /// Rejects a repeated header that the protocol defines, with an error for legacy clients.
     pub(in crate::http) fn check_legacy(&self) -> Result<(), HttpRefusal> {
-        self.repeated.map_or(Ok(()), |name| Err(repetition(name)))
+        self.repeated
+            .map_or(Ok(()), |name| Err(repeated_header_refusal(name)))
     }
 
     /// Rejects a repeated header that the protocol defines, with an error for modern clients.
@@ -261,7 +264,7 @@ mod tests {
                 headers.append(header::ACCEPT, value(field));
             }
             let accepts = RequestHeaders::read(&headers).accepts;
-            assert_eq!(accepts, Accepts { json, events }, "{accept:?}");
+            assert_eq!(accepts, AcceptedContentTypes { json, events }, "{accept:?}");
         }
     }
 

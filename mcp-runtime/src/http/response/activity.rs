@@ -13,17 +13,17 @@ impl Activity {
     }
 
     /// Marks a request as being served until the returned value is dropped.
-    pub(in crate::http) fn begin(self: &Arc<Self>) -> Busy {
+    pub(in crate::http) fn begin(self: &Arc<Self>) -> BusyGuard {
         self.0.fetch_add(1, Ordering::AcqRel);
-        Busy(Arc::clone(self))
+        BusyGuard(Arc::clone(self))
     }
 }
 
 /// A request that is being served.
 #[derive(Debug)]
-pub(in crate::http) struct Busy(Arc<Activity>);
+pub(in crate::http) struct BusyGuard(Arc<Activity>);
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::AcqRel);
     }

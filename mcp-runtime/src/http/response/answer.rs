@@ -4,10 +4,13 @@ use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use crate::http::response::body::HttpBody;
-use crate::http::response::message::Whole;
+use crate::http::response::message::WholeMessage;
 
 /// Returns a JSON response: one message, or an array of messages.
-pub(in crate::http) fn json(status: StatusCode, message: impl Into<Whole>) -> Response<HttpBody> {
+pub(in crate::http) fn json(
+    status: StatusCode,
+    message: impl Into<WholeMessage>,
+) -> Response<HttpBody> {
     let mut response = Response::new(message.into().into_body());
     *response.status_mut() = status;
     response.headers_mut().insert(

@@ -10,19 +10,19 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::time::Instant;
 
 use crate::cancellation::CancellationToken;
-use crate::http::response::activity::Busy;
+use crate::http::response::activity::BusyGuard;
 use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::sse::KEEP_ALIVE;
 use crate::http::response::stream_permits::StreamPermit;
 use crate::http::timers::alarm::{Alarm, after};
-use crate::http::timers::stopping::Stopping;
+use crate::http::timers::stopping::ShutdownPoll;
 use crate::limits::Limits;
 
 /// The body of a response.
 pub struct HttpBody {
     content: BodyContent,
     /// Marks the connection as busy while the body exists.
-    busy: Option<Busy>,
+    busy: Option<BusyGuard>,
     /// The permit for an open stream.
     permit: Option<StreamPermit>,
 }
@@ -42,7 +42,7 @@ struct EventBody {
     silence: Alarm,
     /// Time at which the current silence started.
     since: Instant,
-    stopping: Stopping,
+    stopping: ShutdownPoll,
     /// Maximum time for which the stream continues after the server is told to stop, even if more events could follow.
     drain: Duration,
     /// Fires when that time has passed.
@@ -84,7 +84,7 @@ impl HttpBody {
             keep_alive: limits.streams.keep_alive_interval,
             silence: Alarm::default(),
             since: Instant::now(),
-            stopping: Stopping::new(shutdown),
+            stopping: ShutdownPoll::new(shutdown),
             drain: limits.calls.drain_timeout,
             end: None,
         })))
@@ -96,7 +96,7 @@ impl HttpBody {
     }
 
     /// Keeps the connection busy until the body is dropped.
-    pub(in crate::http) fn keep_busy(&mut self, busy: Busy) {
+    pub(in crate::http) fn keep_busy(&mut self, busy: BusyGuard) {
         self.busy = Some(busy);
     }
 }

@@ -3,21 +3,21 @@
 use hyper::body::Bytes;
 
 use crate::http::response::body::HttpBody;
-use crate::protocol::encode::Gap;
+use crate::protocol::encode::ListGap;
 
 /// A complete message. It may contain a list page that all callers share.
-pub(in crate::http) struct Whole {
+pub(in crate::http) struct WholeMessage {
     pub(in crate::http) text: Vec<u8>,
-    pub(in crate::http) page: Option<(Gap, Bytes)>,
+    pub(in crate::http) page: Option<(ListGap, Bytes)>,
 }
 
-impl From<Vec<u8>> for Whole {
+impl From<Vec<u8>> for WholeMessage {
     fn from(text: Vec<u8>) -> Self {
         Self { text, page: None }
     }
 }
 
-impl Whole {
+impl WholeMessage {
     /// Returns the message in a single buffer.
     pub(in crate::http) fn into_text(self) -> Vec<u8> {
         let Self { mut text, page } = self;

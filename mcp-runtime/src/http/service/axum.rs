@@ -31,7 +31,7 @@ impl<S: Clone + Send + Sync + 'static> From<HttpService> for Router<S> {
         )]
         let mut router = Self::new();
         #[cfg(feature = "auth")]
-        for document in service.0.authentication.paths(&path) {
+        for document in service.0.authentication.public_document_paths(&path) {
             router = router.route_service(&document, service.clone());
         }
         router.route_service(&path, service)

@@ -14,21 +14,21 @@ use crate::http::{legacy, modern};
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 
 /// Determines the era of a message from the body and serves the message.
-pub(super) fn begin<'s>(
+pub(super) fn serve_body<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,
     body: &[u8],
 ) -> PendingResponse<'s> {
     if state.options.legacy_sse
-        && let Some(connection) = legacy_sse::connection(head.uri)
+        && let Some(connection) = legacy_sse::connection_id(head.uri)
     {
         return PendingResponse::Over(legacy_sse::post(state, head.caller, connection, body));
     }
     match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
-        Ok(Incoming::Message(message)) => one(state, head, found, &message),
+        Ok(Incoming::Message(message)) => serve_message(state, head, found, &message),
         Ok(Incoming::Batch(elements)) => match head.headers.check_legacy() {
-            Ok(()) => batch::serve(state, head, found, &elements).into_pending(state),
+            Ok(()) => batch::serve_batch(state, head, found, &elements).into_pending(state),
             Err(refusal) => refusal.into(),
         },
         Err((id, error)) => HttpRefusal::new(StatusCode::BAD_REQUEST, error)
@@ -37,7 +37,7 @@ pub(super) fn begin<'s>(
     }
 }
 
-fn one<'s>(
+fn serve_message<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,
     found: SessionLookup<'_>,
@@ -48,10 +48,13 @@ fn one<'s>(
         if let Err(refusal) = head.headers.check_legacy() {
             return refusal.with_id(message.id.to_request_id()).into();
         }
-        return legacy::post::serve(state, head, found, message).into_pending(state);
+        return legacy::post::serve_message(state, head, found, message).into_pending(state);
     };
     match message.id.to_request_id() {
-        Some(id) => modern::post::request(state, head, id, method, message),
-        None => PendingResponse::Over(modern::post::notification(head.headers, &message.params)),
+        Some(id) => modern::post::serve_request(state, head, id, method, message),
+        None => PendingResponse::Over(modern::post::answer_notification(
+            head.headers,
+            &message.params,
+        )),
     }
 }

@@ -18,7 +18,7 @@ use crate::dispatch::Dispatcher;
 use crate::http::options::HttpOptions;
 use crate::http::request::headers::{RequestHeaders, check_repeated};
 use crate::http::request::{cors, guards};
-use crate::http::response::activity::Busy;
+use crate::http::response::activity::BusyGuard;
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::{mounted, routing};
@@ -66,7 +66,7 @@ where
 {
     type Response = Response<HttpBody>;
     type Error = Infallible;
-    type Future = Responding;
+    type Future = HttpResponseFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -79,7 +79,7 @@ where
 }
 
 /// A future response.
-pub(in crate::http) type Responding =
+pub(in crate::http) type HttpResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
 
 impl HttpService {
@@ -87,9 +87,9 @@ impl HttpService {
     pub(in crate::http) fn respond<B>(
         &self,
         peer: Option<SocketAddr>,
-        busy: Option<Busy>,
+        busy: Option<BusyGuard>,
         request: Request<B>,
-    ) -> Responding
+    ) -> HttpResponseFuture
     where
         B: Body + Send + 'static,
         B::Data: Send,
@@ -100,18 +100,19 @@ impl HttpService {
         Box::pin(async move {
             let headers = RequestHeaders::read(&parts.headers);
             let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
-            let mut response = if let Err((kind, refusal)) = guard(&state, &parts.uri, &headers) {
-                origin.refused(kind);
-                refusal.into_response()
-            } else {
-                let served = pin!(routing::serve(&state, &origin, &parts, &headers, body));
-                let mut response = within_time(&state, served).await;
-                if let Some(kind) = RefusalKind::of_status(response.status().as_u16()) {
+            let mut response =
+                if let Err((kind, refusal)) = check_head(&state, &parts.uri, &headers) {
                     origin.refused(kind);
-                }
-                cors::add_cors(&state.options, headers.origin, &mut response);
-                response
-            };
+                    refusal.into_response()
+                } else {
+                    let served = pin!(routing::serve(&state, &origin, &parts, &headers, body));
+                    let mut response = within_time(&state, served).await;
+                    if let Some(kind) = RefusalKind::of_status(response.status().as_u16()) {
+                        origin.refused(kind);
+                    }
+                    cors::add_cors(&state.options, headers.origin, &mut response);
+                    response
+                };
             if response.status() == StatusCode::REQUEST_TIMEOUT {
                 // Otherwise, the rest of the body would be read as the next request.
                 let close = header::HeaderValue::from_static("close");
@@ -144,7 +145,7 @@ async fn within_time(
 }
 
 /// Checks a request before any part of it is used.
-fn guard(
+fn check_head(
     state: &ServiceState,
     uri: &Uri,
     headers: &RequestHeaders<'_>,

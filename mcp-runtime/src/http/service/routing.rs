@@ -38,11 +38,12 @@ pub(super) async fn serve<B: Body>(
         return response;
     }
     #[cfg(feature = "auth")]
-    if let Some(document) =
-        state
-            .authentication
-            .document(parts, mounted::full_path, &options.path, &state.dispatcher)
-    {
+    if let Some(document) = state.authentication.public_document(
+        parts,
+        mounted::full_path,
+        &options.path,
+        &state.dispatcher,
+    ) {
         return document;
     }
     if !matches!(parts.method, Method::POST | Method::GET | Method::DELETE) {
@@ -53,7 +54,11 @@ pub(super) async fn serve<B: Body>(
             "POST"
         });
     }
-    let caller = match state.authentication.caller(parts, &state.dispatcher).await {
+    let caller = match state
+        .authentication
+        .authenticate(parts, &state.dispatcher)
+        .await
+    {
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
@@ -87,7 +92,7 @@ async fn get(
     };
     let is_plain = headers.session().is_none() && headers.version.is_none();
     let mut response = if options.legacy_sse && is_plain {
-        legacy_sse::open(state, head, mounted_path(options, parts))
+        legacy_sse::open_sse_connection(state, head, mounted_path(options, parts))
     } else {
         get::get(state, head).await
     };
@@ -115,7 +120,9 @@ async fn post<B: Body>(state: &ServiceState, head: RequestHead<'_>, body: B) -> 
     };
     let found = state.sessions.find(head).await;
     // Nothing borrowed from the body is held across an await.
-    let pending = head.origin.cover(|| era::begin(state, head, found, &body));
+    let pending = head
+        .origin
+        .run_as_current(|| era::serve_body(state, head, found, &body));
     drop(body);
     match pending {
         PendingResponse::Over(response) => response,

@@ -31,7 +31,7 @@ pub(in crate::http) enum CallStart {
 
 impl HttpSession {
     /// Polls a call once. If it does not finish, continues it in a task that the session owns.
-    pub(in crate::http) fn run(
+    pub(in crate::http) fn run_call(
         self: &Arc<Self>,
         prepared: PreparedCall<'_>,
         (limits, heartbeat): (&Limits, &Arc<Heartbeat>),
@@ -52,7 +52,7 @@ impl HttpSession {
             CallProgress::Done(finished) => {
                 let mut answer = Vec::with_capacity(256);
                 finished.encode(&mut answer);
-                return if self.finish(&id, serial) {
+                return if self.remove_finished(&id, serial) {
                     CallStart::Done(answer)
                 } else {
                     CallStart::Cancelled
@@ -75,7 +75,7 @@ impl HttpSession {
                 let mut answer = Vec::with_capacity(256);
                 finished.encode(&mut answer);
                 if let Some(session) = session.upgrade()
-                    && session.finish(&id, serial)
+                    && session.remove_finished(&id, serial)
                 {
                     stream.answer(&answer);
                 }
@@ -88,7 +88,7 @@ impl HttpSession {
     }
 
     /// Removes a finished call. Returns `false` if it had already been cancelled.
-    fn finish(&self, id: &RequestId, serial: u64) -> bool {
+    fn remove_finished(&self, id: &RequestId, serial: u64) -> bool {
         let mut state = self.state();
         state.used = Instant::now();
         state.requests.leave(id, serial)
@@ -99,7 +99,7 @@ impl HttpSession {
         let cancelled = self.state().requests.cancel(id);
         if let Some((task, stream)) = cancelled {
             task.abort();
-            stream.give_up();
+            stream.skip_answer();
         }
     }
 }

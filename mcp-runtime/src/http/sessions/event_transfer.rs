@@ -20,8 +20,8 @@ const ATTEMPTS: u32 = 10;
 
 impl HttpSession {
     /// Spawns a task, owned by the session, that copies events to or from a store.
-    fn own(&self, transfer: impl Future<Output = ()> + Send + 'static) {
-        self.state().streams.own(transfer);
+    fn spawn_transfer(&self, transfer: impl Future<Output = ()> + Send + 'static) {
+        self.state().streams.spawn_transfer(transfer);
     }
 }
 
@@ -33,24 +33,24 @@ pub(in crate::http) fn begin_storing(
     limits: &Limits,
 ) {
     if stream.begin_storing() {
-        let storing = Storing {
+        let storing = StoringTask {
             store: Arc::clone(store),
             session: Arc::clone(&session.id),
             stream: Arc::clone(stream),
             limits: limits.clone(),
         };
-        session.own(storing.run());
+        session.spawn_transfer(storing.run());
     }
 }
 
-struct Storing {
+struct StoringTask {
     store: Arc<dyn EventStore>,
     session: Arc<str>,
     stream: Arc<SessionStream>,
     limits: Limits,
 }
 
-impl Storing {
+impl StoringTask {
     async fn run(self) {
         let mut position = 0;
         while let Some(entry) = poll_fn(|cx| self.stream.poll_entry(position, cx)).await {
@@ -59,7 +59,7 @@ impl Storing {
                 return;
             }
             position = position.saturating_add(1);
-            self.stream.stored(position);
+            self.stream.mark_stored(position);
             if is_last {
                 return;
             }
@@ -87,7 +87,7 @@ impl Storing {
                 return true;
             }
             // Clients that are connected to this instance need not wait for the store.
-            self.stream.stored(u64::MAX);
+            self.stream.mark_stored(u64::MAX);
             tokio::time::sleep(PAUSE).await;
         }
         false
@@ -96,7 +96,7 @@ impl Storing {
 
 /// Returns a stream that this instance does not have or no longer has, with all entries after a position, including
 /// future ones. Returns `None` if the store does not have them.
-pub(in crate::http) async fn fetch(
+pub(in crate::http) async fn fetch_stream(
     store: &Arc<dyn EventStore>,
     session: &HttpSession,
     (number, after): (u64, u64),
@@ -116,7 +116,7 @@ pub(in crate::http) async fn fetch(
         }
         return Ok(Some(stream));
     }
-    let mut fetching = Fetching {
+    let mut fetching = FetchingTask {
         store: Arc::clone(store),
         session: Arc::clone(&session.id),
         stream: session.state().streams.copy(number, after, limits),
@@ -125,12 +125,12 @@ pub(in crate::http) async fn fetch(
     };
     let stream = Arc::clone(&fetching.stream);
     if !fetching.take(entries) {
-        session.own(fetching.run());
+        session.spawn_transfer(fetching.run());
     }
     Ok(Some(stream))
 }
 
-struct Fetching {
+struct FetchingTask {
     store: Arc<dyn EventStore>,
     session: Arc<str>,
     stream: Arc<SessionStream>,
@@ -139,7 +139,7 @@ struct Fetching {
     limits: Limits,
 }
 
-impl Fetching {
+impl FetchingTask {
     /// Copies entries. Returns `true` if they include the stream's last entry.
     fn take(&mut self, entries: Vec<StreamEntry>) -> bool {
         for entry in entries {

@@ -19,7 +19,7 @@ use crate::http::sessions::running_requests::RunningRequests;
 use crate::http::stores::record::{SessionRecord, SessionUpdate};
 use crate::http::streams::session_stream::{Resumption, SessionStream, StreamProperties};
 use crate::http::streams::stream_reader::StreamReader;
-use crate::http::timers::expiry::Until;
+use crate::http::timers::expiry::ValidUntil;
 use crate::jsonrpc::Message;
 use crate::limits::Limits;
 use crate::protocol::ProtocolVersion;
@@ -59,7 +59,7 @@ pub(super) struct LiveState {
     pub(super) readers: usize,
     pub(super) used: Instant,
     /// The latest expiry of all credentials that the client has sent.
-    until: Until,
+    until: ValidUntil,
     /// Time at which the session's record was last read.
     pub(super) renewed: Instant,
     /// Number of changes to the record that this instance knows of.
@@ -94,7 +94,7 @@ impl HttpSession {
         let connection = Self::new(id, SessionKind::Connection, owner, 0, |wake| {
             ChannelMemory::new(dispatcher, wake)
         });
-        connection.attend(caller);
+        connection.mark_used_by(caller);
         connection
     }
 
@@ -130,7 +130,7 @@ impl HttpSession {
                 streams: LiveStreams::new(),
                 readers: 0,
                 used: now,
-                until: Until::NEVER,
+                until: ValidUntil::NEVER,
                 renewed: now,
                 known,
             }),
@@ -154,17 +154,17 @@ impl HttpSession {
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
         let mut state = self.state();
-        state.attend(caller);
+        state.mark_used_by(caller);
         dispatcher.decide(message, &mut state.channel, out)
     }
 
     /// Records that the client is present and that this caller is using the session.
-    pub(in crate::http) fn attend(&self, caller: Option<&Principal>) {
-        self.state().attend(caller);
+    pub(in crate::http) fn mark_used_by(&self, caller: Option<&Principal>) {
+        self.state().mark_used_by(caller);
     }
 
     /// Returns the time until which the client may read its stream.
-    pub(in crate::http) fn until(&self) -> Until {
+    pub(in crate::http) fn readable_until(&self) -> ValidUntil {
         self.state().until
     }
 
@@ -185,20 +185,20 @@ impl HttpSession {
     }
 
     /// Notes that the record was read and applies changes made elsewhere.
-    pub(super) fn know(&self, record: &SessionRecord) {
-        self.state().know(record, Instant::now());
+    pub(super) fn apply_record(&self, record: &SessionRecord) {
+        self.state().apply_record(record, Instant::now());
     }
 
     /// Notes that the client is present and that the record was read for its request.
-    pub(super) fn meet(&self, record: &SessionRecord) {
+    pub(super) fn touch_with_record(&self, record: &SessionRecord) {
         let mut state = self.state();
         let now = Instant::now();
         state.used = now;
-        state.know(record, now);
+        state.apply_record(record, now);
     }
 
     /// Notes that the live state may differ from the record.
-    pub(super) fn doubt(&self) {
+    pub(super) fn mark_outdated(&self) {
         self.state().known = 0;
     }
 
@@ -301,7 +301,7 @@ impl HttpSession {
         let (requests, streams) = {
             let mut state = self.state();
             // Ends everything that the session keeps open; no client is left to notify.
-            state.channel.end(&mut Vec::new());
+            state.channel.end_requests(&mut Vec::new());
             (state.requests.take(), state.streams.close())
         };
         requests.abort();
@@ -317,17 +317,17 @@ impl Drop for HttpSession {
 }
 
 impl LiveState {
-    fn attend(&mut self, caller: Option<&Principal>) {
-        self.until = self.until.max(Until::of(caller));
+    fn mark_used_by(&mut self, caller: Option<&Principal>) {
+        self.until = self.until.max(ValidUntil::of_credentials(caller));
         // Concurrent requests may carry credentials with different scopes.
         self.channel.set_caller(caller.cloned());
     }
 
-    fn know(&mut self, record: &SessionRecord, now: Instant) {
+    fn apply_record(&mut self, record: &SessionRecord, now: Instant) {
         self.renewed = now;
         if record.changes() > self.known {
             self.known = record.changes();
-            self.channel.recall(&record.memory());
+            self.channel.restore(&record.memory());
         }
     }
 }

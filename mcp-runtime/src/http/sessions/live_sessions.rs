@@ -101,37 +101,37 @@ impl Sessions {
     }
 
     /// Returns the live part of a session, creating it if it does not exist.
-    pub(in crate::http) fn resume(
+    pub(in crate::http) fn find_or_create_live(
         self: &Arc<Self>,
         found: &RequestSession<'_>,
     ) -> Result<Arc<HttpSession>, HttpRefusal> {
         let mut live = self.live();
         if let Some(session) = live.sessions.get(found.id) {
-            session.meet(&found.record);
+            session.touch_with_record(&found.record);
             return Ok(Arc::clone(session));
         }
         self.make_room(&mut live)?;
-        let session = Arc::new(self.make(found.id.into(), &found.record));
+        let session = Arc::new(self.live_from_record(found.id.into(), &found.record));
         self.add(&mut live, &session);
         Ok(session)
     }
 
     /// Creates a session for a single request from a client about which only the protocol version is known.
-    pub(in crate::http) fn anonymous(
+    pub(in crate::http) fn single_request_session(
         &self,
         version: ProtocolVersion,
     ) -> Result<Arc<HttpSession>, HttpRefusal> {
         self.make_room(&mut self.live())?;
-        let session = self.make(random_id().into(), &SessionRecord::unknown(version));
+        let session = self.live_from_record(random_id().into(), &SessionRecord::unknown(version));
         Ok(Arc::new(session.with_shared_limits()))
     }
 
     /// Keeps a session whose call continues, so that the call survives a broken connection.
-    pub(in crate::http) fn hold(self: &Arc<Self>, session: &Arc<HttpSession>) {
+    pub(in crate::http) fn keep_live(self: &Arc<Self>, session: &Arc<HttpSession>) {
         self.add(&mut self.live(), session);
     }
 
-    fn make(&self, id: Arc<str>, record: &SessionRecord) -> HttpSession {
+    fn live_from_record(&self, id: Arc<str>, record: &SessionRecord) -> HttpSession {
         let kind = if self.storage.is_lasting() {
             SessionKind::Kept {
                 stores_events: self.events.is_some(),
@@ -156,7 +156,7 @@ impl Sessions {
     }
 
     /// Returns the 2024-11-05 connection with this id, if it belongs to this caller.
-    pub(in crate::http) fn connection(
+    pub(in crate::http) fn find_connection(
         &self,
         id: &str,
         caller: Option<&Principal>,

@@ -98,7 +98,7 @@ impl LiveStreams {
     }
 
     /// Spawns a task that copies events.
-    pub(super) fn own(&mut self, transfer: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn spawn_transfer(&mut self, transfer: impl Future<Output = ()> + Send + 'static) {
         self.transfers.retain(|transfer| !transfer.is_finished());
         if !self.is_closed {
             self.transfers.push(tokio::spawn(transfer).abort_handle());

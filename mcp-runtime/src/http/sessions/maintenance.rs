@@ -27,12 +27,12 @@ impl Sessions {
         let id = Arc::clone(&session.id);
         live.sessions.insert(id, Arc::clone(session));
         if live.tending.as_ref().is_none_or(JoinHandle::is_finished) {
-            live.tending = Some(tokio::spawn(tend(Arc::downgrade(self))));
+            live.tending = Some(tokio::spawn(maintain_until_empty(Arc::downgrade(self))));
         }
     }
 
     /// Drops unused live parts and ends the live parts of sessions that have ended. Returns `false` if none are left.
-    async fn tend(&self) -> bool {
+    async fn maintain_once(&self) -> bool {
         let limits = self.limits();
         let mut ended = Vec::new();
         let mut due = Vec::new();
@@ -71,7 +71,7 @@ impl Sessions {
                     .load(&session.id, keep)
                     .within(limits.sessions.store_timeout);
                 match loaded.await {
-                    Ok(Some(record)) => session.know(&record),
+                    Ok(Some(record)) => session.apply_record(&record),
                     Ok(None) => self.end(&session.id),
                     // The error has been logged. Work in progress continues, and the remaining records are checked next
                     // time.
@@ -85,7 +85,7 @@ impl Sessions {
 }
 
 /// Maintains live parts until there are none.
-async fn tend(sessions: Weak<Sessions>) {
+async fn maintain_until_empty(sessions: Weak<Sessions>) {
     loop {
         let pause = match sessions.upgrade() {
             Some(sessions) => TEND.min(sessions.limits().sessions.idle_timeout / 3),
@@ -95,7 +95,7 @@ async fn tend(sessions: Weak<Sessions>) {
         let Some(sessions) = sessions.upgrade() else {
             return;
         };
-        if !sessions.tend().await {
+        if !sessions.maintain_once().await {
             return;
         }
     }

@@ -14,7 +14,7 @@ impl HttpSession {
             && state.requests.is_empty()
             && state.readers == 0
             && state.streams.is_empty()
-            && !state.channel.follows()
+            && !state.channel.has_subscriptions()
             && state.used.elapsed() > linger
     }
 

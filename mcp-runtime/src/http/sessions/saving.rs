@@ -25,7 +25,7 @@ impl Sessions {
         let refusal = match (saved, session) {
             (Ok(Some(record)), session) => {
                 if let Some(session) = session {
-                    session.know(&record);
+                    session.apply_record(&record);
                 }
                 return Ok(());
             }
@@ -35,7 +35,7 @@ impl Sessions {
             }
             (Err(StoreFailed), session) => {
                 if let Some(session) = session {
-                    session.doubt();
+                    session.mark_outdated();
                 }
                 StoreFailed.into()
             }

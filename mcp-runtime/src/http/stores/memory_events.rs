@@ -50,7 +50,7 @@ impl MemoryEvents {
 
 impl StoredStream {
     fn push(&mut self, entry: StreamEntry) {
-        self.bytes = self.bytes.saturating_add(size(&entry));
+        self.bytes = self.bytes.saturating_add(entry_size(&entry));
         self.entries.push_back(entry);
     }
 
@@ -60,12 +60,12 @@ impl StoredStream {
         {
             if let Some(entry) = self.entries.pop_front() {
                 self.first = self.first.saturating_add(1);
-                self.bytes = self.bytes.saturating_sub(size(&entry));
+                self.bytes = self.bytes.saturating_sub(entry_size(&entry));
             }
         }
     }
 
-    fn next(&self) -> u64 {
+    fn next_position(&self) -> u64 {
         let kept = u64::try_from(self.entries.len()).unwrap_or(u64::MAX);
         self.first.saturating_add(kept)
     }
@@ -75,7 +75,7 @@ impl StoredStream {
     }
 }
 
-fn size(entry: &StreamEntry) -> usize {
+fn entry_size(entry: &StreamEntry) -> usize {
     match entry {
         StreamEntry::Message(message) => message.len(),
         StreamEntry::Opened | StreamEntry::Ended => 0,
@@ -110,11 +110,11 @@ impl EventStore for MemoryEvents {
             bytes: 0,
             until: now,
         });
-        if log.next() == position.saturating_add(1) {
+        if log.next_position() == position.saturating_add(1) {
             // The entry is appended again because the instance did not learn that its first attempt succeeded.
             return MaybeReady::ready(());
         }
-        if log.next() != position {
+        if log.next_position() != position {
             return MaybeReady::Ready(Err("the entry does not follow the previous one".into()));
         }
         log.push(entry);
@@ -150,7 +150,8 @@ impl EventStore for MemoryEvents {
         let entries = log.and_then(|log| {
             let next = after.checked_add(1)?;
             let skipped = usize::try_from(next.checked_sub(log.first)?).ok()?;
-            (next <= log.next()).then(|| log.entries.iter().skip(skipped).cloned().collect())
+            (next <= log.next_position())
+                .then(|| log.entries.iter().skip(skipped).cloned().collect())
         });
         MaybeReady::ready(entries)
     }

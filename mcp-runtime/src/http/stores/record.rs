@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::context::Principal;
-use crate::dispatch::{Agreed, SessionMemory, Version};
+use crate::dispatch::{HandshakeOutcome, ListVersion, SessionMemory};
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::Filter;
+use crate::protocol::encode::ListenFilter;
 use crate::protocol::negotiation::InitializeParams;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 
@@ -26,8 +26,8 @@ pub struct SessionRecord {
     /// For tools, prompts and resources, in this order: `true` if the client is notified of list changes.
     lists: [bool; 3],
     /// The list changes that the client has already seen because they were made before the session started.
-    #[serde(default, skip_serializing_if = "Version::is_unknown")]
-    seen: Version,
+    #[serde(default, skip_serializing_if = "ListVersion::is_unknown")]
+    seen: ListVersion,
     /// A [`ClientRecord`] as JSON, which takes less memory than the parsed form.
     client: Box<str>,
     uris: Box<[Box<str>]>,
@@ -60,7 +60,7 @@ impl SessionRecord {
     /// is notified about, and `seen` counts their changes so far.
     pub(in crate::http) fn new(
         params: &InitializeParams,
-        (lists, seen): (&Filter, Version),
+        (lists, seen): (&ListenFilter, ListVersion),
         caller: Option<&Principal>,
     ) -> Self {
         let mut record = Self::unknown(params.version);
@@ -79,7 +79,7 @@ impl SessionRecord {
             level: LoggingLevel::Info,
             ready: false,
             lists: [false; 3],
-            seen: Version::default(),
+            seen: ListVersion::default(),
             client: "".into(),
             uris: Box::default(),
             owner: None,
@@ -106,18 +106,18 @@ impl SessionRecord {
         self.client.len()
     }
 
-    pub(in crate::http) fn agreed(&self) -> Agreed {
+    pub(in crate::http) fn agreed(&self) -> HandshakeOutcome {
         let client = serde_json::from_str::<ClientRecord<'_>>(&self.client).ok();
         let (capabilities, info) = client.map_or_else(Default::default, |client| {
             let info = client.info.map(Cow::into_owned);
             (client.capabilities.into_owned(), info)
         });
         let [tools, prompts, resources] = self.lists;
-        Agreed {
+        HandshakeOutcome {
             version: self.version,
             capabilities,
             info,
-            offered: Filter {
+            offered: ListenFilter {
                 tools,
                 prompts,
                 resources,

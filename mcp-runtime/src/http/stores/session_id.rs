@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::fnv::Fnv;
+use crate::fnv::FnvHasher;
 
 /// Generates an unpredictable id: 256 random bits.
 pub(in crate::http) fn random_id() -> String {
@@ -15,7 +15,7 @@ pub(in crate::http) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdSuffixH
 
 /// Hashes only the end of an id, which is as random as the rest.
 #[derive(Default)]
-pub(in crate::http) struct IdSuffixHasher(Fnv);
+pub(in crate::http) struct IdSuffixHasher(FnvHasher);
 
 impl Hasher for IdSuffixHasher {
     fn write(&mut self, id: &[u8]) {

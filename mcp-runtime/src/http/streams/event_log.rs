@@ -11,7 +11,7 @@ use crate::limits::Limits;
 /// Limits for a log: the size of unread events, and the number and size of the events kept for a client that
 /// reconnects.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct EventLogBounds {
     pub(super) outgoing: usize,
     pub(super) events: usize,
     pub(super) bytes: usize,
@@ -47,7 +47,7 @@ pub(super) struct EventLog {
     pub(super) storer: Option<Waker>,
 }
 
-impl Bounds {
+impl EventLogBounds {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
             outgoing: limits.streams.max_outgoing_bytes,
@@ -80,11 +80,11 @@ impl EventLog {
         }
     }
 
-    pub(super) fn room(&self, bounds: Bounds) -> usize {
+    pub(super) fn room(&self, bounds: EventLogBounds) -> usize {
         bounds.outgoing.saturating_sub(self.unread_bytes)
     }
 
-    pub(super) fn push(&mut self, message: Arc<[u8]>, is_answer: bool, bounds: Bounds) {
+    pub(super) fn push(&mut self, message: Arc<[u8]>, is_answer: bool, bounds: EventLogBounds) {
         self.has_notifications |= !is_answer;
         self.next = self.next.saturating_add(1);
         self.kept_bytes = self.kept_bytes.saturating_add(message.len());
@@ -126,7 +126,7 @@ impl EventLog {
     }
 
     /// Drops the oldest events that have been read and stored while the limits for clients that reconnect are exceeded.
-    pub(super) fn forget(&mut self, bounds: Bounds) {
+    pub(super) fn forget(&mut self, bounds: EventLogBounds) {
         while self.first < self.read.min(self.stored)
             && (self.events.len() > bounds.events || self.kept_bytes > bounds.bytes)
         {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::dispatch::Sink;
 use crate::http::stores::event_store::StreamEntry;
-use crate::http::streams::event_log::{Bounds, EventLog};
+use crate::http::streams::event_log::{EventLog, EventLogBounds};
 use crate::limits::Limits;
 
 /// Returns `true` if the stream with this number is standalone: it is not opened by a request, awaits no answer, and
@@ -29,7 +29,7 @@ pub(in crate::http) struct SessionStream {
     /// `true` if the stream's call runs at another instance.
     pub(in crate::http) is_copy: bool,
     pub(super) properties: StreamProperties,
-    pub(super) bounds: Bounds,
+    pub(super) bounds: EventLogBounds,
     log: Mutex<EventLog>,
 }
 
@@ -74,7 +74,7 @@ impl SessionStream {
             number,
             properties,
             is_copy: false,
-            bounds: Bounds::new(limits),
+            bounds: EventLogBounds::new(limits),
             log: Mutex::new(EventLog::new(awaited, properties.is_stored)),
         }
     }
@@ -114,7 +114,7 @@ impl SessionStream {
     }
 
     /// Records that one answer will not be sent.
-    pub(in crate::http) fn give_up(&self) {
+    pub(in crate::http) fn skip_answer(&self) {
         if !is_standalone(self.number) {
             self.log().settle();
         }
@@ -186,7 +186,7 @@ impl SessionStream {
     }
 
     /// Records that the entries before this position have been stored or that readers need not wait for them.
-    pub(in crate::http) fn stored(&self, position: u64) {
+    pub(in crate::http) fn mark_stored(&self, position: u64) {
         let mut log = self.log();
         log.stored = log.stored.max(position);
         log.forget(self.bounds);

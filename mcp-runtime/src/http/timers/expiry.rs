@@ -16,17 +16,17 @@ use crate::http::timers::alarm::{Alarm, after};
 
 /// The time until which credentials are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::http) enum Until {
+pub(in crate::http) enum ValidUntil {
     Time(SystemTime),
     /// The expiry is unknown, or there are no credentials.
     Always,
 }
 
-impl Until {
+impl ValidUntil {
     /// No credentials have been sent yet.
     pub(in crate::http) const NEVER: Self = Self::Time(SystemTime::UNIX_EPOCH);
 
-    pub(in crate::http) fn of(caller: Option<&Principal>) -> Self {
+    pub(in crate::http) fn of_credentials(caller: Option<&Principal>) -> Self {
         let expiry = caller.and_then(Principal::expires_at);
         expiry.map_or(Self::Always, Self::Time)
     }
@@ -34,17 +34,17 @@ impl Until {
 
 /// A timer for the expiry of credentials.
 #[derive(Default)]
-pub(in crate::http) struct Expiry {
+pub(in crate::http) struct ExpiryTimer {
     /// An expiry and the corresponding time on the runtime's clock, which never goes backwards.
     due: Option<(SystemTime, Instant)>,
     alarm: Alarm,
 }
 
-impl Expiry {
+impl ExpiryTimer {
     /// Returns `true` if the credentials have expired; otherwise, wakes this task when they do. The expiry may be moved
     /// to a later time.
-    pub(in crate::http) fn poll(&mut self, until: Until, cx: &mut Context<'_>) -> bool {
-        let Until::Time(time) = until else {
+    pub(in crate::http) fn poll(&mut self, until: ValidUntil, cx: &mut Context<'_>) -> bool {
+        let ValidUntil::Time(time) = until else {
             return false;
         };
         let due = match self.due {

@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use crate::cancellation::CancellationToken;
 
 /// Polls for the request to stop the server.
-pub(in crate::http) struct Stopping {
+pub(in crate::http) struct ShutdownPoll {
     shutdown: CancellationToken,
     /// Completes when the server is told to stop.
     cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -14,7 +14,7 @@ pub(in crate::http) struct Stopping {
     waker: Option<Waker>,
 }
 
-impl Stopping {
+impl ShutdownPoll {
     pub(in crate::http) fn new(shutdown: &CancellationToken) -> Self {
         let shutdown = shutdown.clone();
         let waited_for = shutdown.clone();
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn it_can_be_asked_again_by_whoever_asks() {
         let shutdown = CancellationToken::default();
-        let mut stopping = Stopping::new(&shutdown);
+        let mut stopping = ShutdownPoll::new(&shutdown);
         let wakers = [Arc::new(Task), Arc::new(Task)].map(Waker::from);
         let mut ask = || {
             wakers

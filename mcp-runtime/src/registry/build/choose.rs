@@ -87,13 +87,15 @@ pub(super) fn choose(
         }
     }
     for (owner, methods) in orphans {
-        build.problems.push(orphaned(owner.name, &methods));
+        build
+            .problems
+            .push(missing_receiver_message(owner.name, &methods));
     }
     chosen
 }
 
 /// Formats the message about methods for which the server has no receiver.
-fn orphaned(owner: &str, methods: &[&Definition]) -> String {
+fn missing_receiver_message(owner: &str, methods: &[&Definition]) -> String {
     let mut text = match methods {
         [_] => format!("1 method of `{owner}` has"),
         several => format!("{} methods of `{owner}` have", several.len()),
@@ -110,7 +112,7 @@ fn orphaned(owner: &str, methods: &[&Definition]) -> String {
 }
 
 /// Returns the message for a server that has nothing to serve.
-pub(super) fn nothing() -> String {
+pub(super) fn nothing_to_serve_message() -> String {
     "nothing is registered: annotate a function with `#[tool]`, `#[prompt]`, `#[resource]` or `#[resource_template]`; if \
      your functions are in a library crate, name it: `use your_lib as _;`; if everything is inserted while the server \
      runs, call `.only([])`"

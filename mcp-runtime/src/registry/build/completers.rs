@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{Build, in_order};
+use super::{Build, sort_by_location};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, has_argument};
 use crate::registry::callable::Callable;
-use crate::registry::complete::{Completer, Completions};
+use crate::registry::complete::{ArgumentCompleters, Completer};
 
 impl Build {
     /// Returns the completer named by an argument of `target`.
-    pub(super) fn named(
+    pub(super) fn named_completer(
         &mut self,
         target: &'static Definition,
         argument: &ArgumentInfo,
@@ -24,11 +24,11 @@ impl Build {
                 argument.name
             ));
         };
-        self.attach(target, completer)
+        self.build_completer_for(target, completer)
     }
 
     /// Returns a completer for an argument of `target`.
-    fn attach(
+    fn build_completer_for(
         &mut self,
         target: &'static Definition,
         completer: &'static Definition,
@@ -55,7 +55,7 @@ impl Build {
         let made = if let Some(made) = self.made.get(&completer.function) {
             made.clone()
         } else {
-            let made = self.complete(completer);
+            let made = self.build_completer(completer);
             self.made.insert(completer.function, made.clone());
             made
         };
@@ -63,7 +63,7 @@ impl Build {
     }
 
     /// Builds a completer. Called once for each completer.
-    fn complete(&mut self, completer: &'static Definition) -> Option<Arc<Callable>> {
+    fn build_completer(&mut self, completer: &'static Definition) -> Option<Arc<Callable>> {
         self.check_states(completer);
         if completer.receiver.is_some() && self.receiver(completer).is_none() {
             self.problem(
@@ -76,8 +76,12 @@ impl Build {
     }
 
     /// Attaches the completers whose options name `target`.
-    pub(super) fn reverse(&mut self, target: &'static Definition, completions: &mut Completions) {
-        if !target.kind.is_completed() {
+    pub(super) fn attach_completers_of(
+        &mut self,
+        target: &'static Definition,
+        completions: &mut ArgumentCompleters,
+    ) {
+        if !target.kind.has_completions() {
             return;
         }
         let all = self.completers.values().copied();
@@ -87,7 +91,7 @@ impl Build {
                 completes.is_some_and(|completes| (completes.target)() == target.function)
             })
             .collect();
-        in_order(&mut naming);
+        sort_by_location(&mut naming);
         for completer in naming {
             let Some(completes) = &completer.options.completes else {
                 continue;
@@ -103,7 +107,7 @@ impl Build {
                 );
                 continue;
             }
-            match self.attach(target, completer) {
+            match self.build_completer_for(target, completer) {
                 Ok(attached) => {
                     if !completions.set(argument, attached) {
                         self.problem(
@@ -127,10 +131,9 @@ impl Build {
                 continue;
             };
             let target = (completes.target)();
-            if !definitions
-                .iter()
-                .any(|definition| definition.function == target && definition.kind.is_completed())
-            {
+            if !definitions.iter().any(|definition| {
+                definition.function == target && definition.kind.has_completions()
+            }) {
                 self.problem(
                     completer,
                     "completes a function that is neither a prompt nor a resource template",

@@ -3,7 +3,7 @@
 //! At this stage, hiding an item that does not exist is an error, because a misspelled name would leave the intended
 //! item visible.
 
-use super::Names;
+use super::DeclaredNames;
 use crate::context::Edit;
 use crate::registry::edit::{self, Missing, NameTaken};
 use crate::registry::snapshot::Snapshot;
@@ -12,7 +12,7 @@ use crate::registry::snapshot::Snapshot;
 pub(super) fn apply(
     snapshot: &mut Snapshot,
     edits: Vec<Edit>,
-    declared: &Names,
+    declared: &DeclaredNames,
     problems: &mut Vec<String>,
 ) {
     for edit in merge(edits) {
@@ -28,7 +28,7 @@ pub(super) fn apply(
             prepared
                 .missing(snapshot)
                 .iter()
-                .map(|missing| no_such(noun, missing)),
+                .map(|missing| no_such_name(noun, missing)),
         );
         match edit::apply(snapshot, prepared) {
             Ok((next, _)) => *snapshot = next,
@@ -46,7 +46,7 @@ pub(super) fn apply(
     }
 }
 
-fn no_such(noun: &str, Missing { name, suggestion }: &Missing) -> String {
+fn no_such_name(noun: &str, Missing { name, suggestion }: &Missing) -> String {
     let suggestion = suggestion
         .as_ref()
         .map(|name| format!("; did you mean `{name}`?"));

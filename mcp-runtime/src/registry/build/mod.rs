@@ -16,10 +16,10 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
 use crate::registry::callable::Callable;
-use crate::registry::declared::{self, Given};
+use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
-use choose::{choose, nothing};
+use choose::{choose, nothing_to_serve_message};
 
 /// The sources of a server's definitions.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Sources {
     /// The scopes that a tag requires, which apply to all definitions with that tag.
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
     /// The values whose methods are served.
-    pub(crate) receivers: Vec<Receiver>,
+    pub(crate) receivers: Vec<MethodReceiver>,
     /// The shared state, which is checked against the handlers' parameters.
     pub(crate) states: Arc<States>,
     /// Edits requested before the server starts, in order.
@@ -59,13 +59,13 @@ impl Default for Sources {
 
 /// A value whose methods are served.
 #[derive(Clone)]
-pub(crate) struct Receiver {
+pub(crate) struct MethodReceiver {
     kind: TypeId,
     name: String,
     value: Arc<dyn Any + Send + Sync>,
 }
 
-impl Receiver {
+impl MethodReceiver {
     pub(crate) fn new<T: Send + Sync + 'static>(value: Arc<T>) -> Self {
         Self {
             kind: TypeId::of::<T>(),
@@ -75,9 +75,9 @@ impl Receiver {
     }
 }
 
-impl std::fmt::Debug for Receiver {
+impl std::fmt::Debug for MethodReceiver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Receiver").field(&self.name).finish()
+        f.debug_tuple("MethodReceiver").field(&self.name).finish()
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
 }
 
 /// Sorts definitions in source order: by file, then by line.
-fn in_order(definitions: &mut [&'static Definition]) {
+fn sort_by_location(definitions: &mut [&'static Definition]) {
     definitions.sort_by_key(|definition| (definition.location, definition.name));
 }
 
@@ -99,7 +99,7 @@ fn assemble(
     sources: Sources,
     mut definitions: Vec<&'static Definition>,
 ) -> Result<Snapshot, Error> {
-    in_order(&mut definitions);
+    sort_by_location(&mut definitions);
     let mut build = Build {
         completers: definitions
             .iter()
@@ -114,7 +114,7 @@ fn assemble(
         taken: HashMap::new(),
         slots: Vec::new(),
     };
-    build.receive(sources.receivers, &definitions);
+    build.collect_receivers(sources.receivers, &definitions);
     let chosen = choose(
         sources.only.as_deref(),
         &sources.tags,
@@ -131,7 +131,7 @@ fn assemble(
         && !sources.early.iter().any(inserts)
         && build.problems.is_empty()
     {
-        build.problems.push(nothing());
+        build.problems.push(nothing_to_serve_message());
     }
     for (rank, definition) in chosen {
         build.declare(rank, definition);
@@ -171,7 +171,7 @@ fn assemble(
 }
 
 /// The location of the first definition with each kind and name.
-type Names = HashMap<(&'static str, &'static str), Location>;
+type DeclaredNames = HashMap<(&'static str, &'static str), Location>;
 
 /// A registry under construction.
 struct Build {
@@ -183,7 +183,7 @@ struct Build {
     tag_scopes: Vec<(String, Vec<String>)>,
     states: Arc<States>,
     problems: Vec<String>,
-    taken: Names,
+    taken: DeclaredNames,
     /// The callables created so far, each with the list it belongs to.
     slots: Vec<(Capability, TableSlot)>,
 }
@@ -197,7 +197,11 @@ impl Build {
         ));
     }
 
-    fn receive(&mut self, receivers: Vec<Receiver>, definitions: &[&'static Definition]) {
+    fn collect_receivers(
+        &mut self,
+        receivers: Vec<MethodReceiver>,
+        definitions: &[&'static Definition],
+    ) {
         for receiver in receivers {
             if !definitions.iter().any(|definition| {
                 definition
@@ -229,13 +233,13 @@ impl Build {
 
     /// Adds an annotated function.
     fn declare(&mut self, rank: u32, definition: &'static Definition) {
-        let Some(list) = Capability::of(definition.kind) else {
+        let Some(list) = Capability::of_kind(definition.kind) else {
             return;
         };
         self.check_states(definition);
-        self.claim(list, definition);
+        self.claim_name(list, definition);
         if let Some(mut callable) = self.convert(definition) {
-            self.reverse(definition, &mut callable.completions);
+            self.attach_completers_of(definition, &mut callable.completions);
             let slot = TableSlot {
                 key: OrderKey::Declared(rank),
                 callable: Arc::new(callable),
@@ -247,11 +251,11 @@ impl Build {
 
     /// Converts an annotated function or reports its problems.
     fn convert(&mut self, definition: &'static Definition) -> Option<Callable> {
-        let given = Given {
+        let given = ServerAdditions {
             receiver: self.receiver(definition),
             scopes: self.scopes(definition),
         };
-        let mut find = |argument: &ArgumentInfo| self.named(definition, argument);
+        let mut find = |argument: &ArgumentInfo| self.named_completer(definition, argument);
         let made = declared::callable(definition, given, &mut find);
         made.map_err(|problems| self.report(definition, problems))
             .ok()
@@ -268,7 +272,7 @@ impl Build {
     }
 
     /// Reserves a name, or reports that another definition already has it.
-    fn claim(&mut self, list: Capability, definition: &Definition) {
+    fn claim_name(&mut self, list: Capability, definition: &Definition) {
         let (noun, name) = (list.key_noun(), definition.lookup_key());
         let location = definition.location;
         match self.taken.entry((noun, name)) {

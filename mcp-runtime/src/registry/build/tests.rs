@@ -182,7 +182,7 @@ fn methods_are_served_when_there_is_a_value() {
         }),
         ..tool::<2>("delete")
     };
-    let receivers = || vec![Receiver::new(Arc::new(Notes))];
+    let receivers = || vec![MethodReceiver::new(Arc::new(Notes))];
     let sources = Sources {
         receivers: receivers(),
         ..Sources::default()
@@ -344,7 +344,7 @@ fn all_problems_come_together_with_their_places() {
 #[test]
 fn a_shared_value_has_a_way_of_its_own() {
     let sources = Sources {
-        receivers: vec![Receiver::new(Arc::new(Arc::new(Notes)))],
+        receivers: vec![MethodReceiver::new(Arc::new(Arc::new(Notes)))],
         ..Sources::default()
     };
     fails(

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::view::View;
+use super::view::CallerView;
 use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Details;
@@ -13,7 +13,7 @@ use crate::registry::cursor::{Cursor, CursorPosition, InvalidCursor, ItemMark};
 use crate::registry::page::{ListPage, ListingTemplate, PartialPage};
 use crate::registry::table::{CallableTable, TableRange, TableSlot};
 
-impl View<'_> {
+impl CallerView<'_> {
     /// Returns the page of a list that starts at `cursor`, or the first page if there is no cursor.
     ///
     /// # Errors
@@ -26,17 +26,17 @@ impl View<'_> {
         cursor: Option<&str>,
     ) -> Result<ListPage, InvalidCursor> {
         let position = cursor
-            .map(|cursor| Cursor::decode(list, self.owner(list), cursor))
+            .map(|cursor| Cursor::decode(list, self.cursor_owner(list), cursor))
             .transpose()?
             .map(|cursor| cursor.position);
         if list == Capability::Resources {
-            self.resources(version, position)
+            self.resource_page(version, position)
         } else {
-            self.plain(list, version, position.as_ref())
+            self.plain_page(list, version, position.as_ref())
         }
     }
 
-    fn plain(
+    fn plain_page(
         &self,
         list: Capability,
         version: ProtocolVersion,
@@ -45,30 +45,30 @@ impl View<'_> {
         let table = self.snapshot.table(list);
         let start = match position {
             None => 0,
-            Some(CursorPosition::After(mark)) => table.after(mark),
+            Some(CursorPosition::After(mark)) => table.count_through(mark),
             Some(CursorPosition::Within(..)) => return Err(InvalidCursor),
         };
         let cursor = |last: &TableSlot| {
             let position = CursorPosition::After(ItemMark::new(&last.key, &last.callable.name));
-            Cursor { list, position }.encode(self.owner(list))
+            Cursor { list, position }.encode(self.cursor_owner(list))
         };
         let size = self.snapshot.page_size;
         Ok(ListPage::Ready(if self.snapshot.is_filtered(list) {
-            let part = self.part(table, start);
+            let part = self.page_range(table, start);
             table.members(&part, version, cursor).into()
         } else {
             table.page(start, size, version, cursor)
         }))
     }
 
-    fn resources(
+    fn resource_page(
         &self,
         version: ProtocolVersion,
         position: Option<CursorPosition>,
     ) -> Result<ListPage, InvalidCursor> {
         let table = &self.snapshot.resources;
         let visible = self.snapshot.templates.visible();
-        let open = visible.filter(|slot| slot.callable.access.is_open_to(self.caller));
+        let open = visible.filter(|slot| slot.callable.access.is_usable_by(self.caller));
         let mut listers: Vec<_> = open
             .filter_map(|slot| {
                 let Details::Template { lister, .. } = &slot.callable.details else {
@@ -85,15 +85,15 @@ impl View<'_> {
             .collect();
         let start = match &position {
             None => 0,
-            Some(CursorPosition::After(mark)) => table.after(mark),
+            Some(CursorPosition::After(mark)) => table.count_through(mark),
             Some(CursorPosition::Within(..)) => table.len(),
         };
-        let part = (!listers.is_empty()).then(|| self.part(table, start));
+        let part = (!listers.is_empty()).then(|| self.page_range(table, start));
         let Some(part) = part.filter(|part| !part.more) else {
             let position = position.filter(|at| matches!(at, CursorPosition::After(_)));
             return match position {
                 None if start > 0 => Ok(ListPage::Ready("\"resources\":[]".into())),
-                position => self.plain(Capability::Resources, version, position.as_ref()),
+                position => self.plain_page(Capability::Resources, version, position.as_ref()),
             };
         };
         let mut cursor = None;
@@ -119,7 +119,7 @@ impl View<'_> {
                 .map(|(_, mark, entry)| (mark, entry))
                 .collect(),
             cursor,
-            owner: self.owner(Capability::Resources).to_owned(),
+            owner: self.cursor_owner(Capability::Resources).to_owned(),
             listed: Arc::clone(table),
             size: self.snapshot.page_size,
             version,
@@ -131,21 +131,21 @@ impl View<'_> {
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;
-        let all = table.part(0, usize::MAX, |callable| {
-            callable.access.is_open_to(self.caller)
+        let all = table.select_range(0, usize::MAX, |callable| {
+            callable.access.is_usable_by(self.caller)
         });
         table.items(&all, version)
     }
 
     /// Returns one page of the callables that the caller has access to.
-    fn part(&self, table: &CallableTable, start: usize) -> TableRange {
-        table.part(start, self.snapshot.page_size, |callable| {
-            callable.access.is_open_to(self.caller)
+    fn page_range(&self, table: &CallableTable, start: usize) -> TableRange {
+        table.select_range(start, self.snapshot.page_size, |callable| {
+            callable.access.is_usable_by(self.caller)
         })
     }
 
     /// Returns the owner of a list's cursors, which is empty if all callers see the same list.
-    fn owner(&self, list: Capability) -> &str {
+    fn cursor_owner(&self, list: Capability) -> &str {
         if self.snapshot.is_filtered(list) {
             self.caller.key()
         } else {

@@ -1,4 +1,4 @@
-//! An immutable snapshot of all definitions. Requests are served through a [`View`] of it.
+//! An immutable snapshot of all definitions. Requests are served through a [`CallerView`] of it.
 
 mod lists;
 #[cfg(test)]
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::context::{Caller, Capability};
 use crate::registry::table::CallableTable;
-pub(crate) use view::View;
+pub(crate) use view::CallerView;
 
 /// All definitions at one point in time. Unchanged tables are shared with earlier and later snapshots.
 #[derive(Clone, Debug)]
@@ -26,8 +26,8 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Returns the snapshot as the given caller sees it.
-    pub(crate) fn seen_by<'a>(&'a self, caller: &'a Caller) -> View<'a> {
-        View {
+    pub(crate) fn seen_by<'a>(&'a self, caller: &'a Caller) -> CallerView<'a> {
+        CallerView {
             snapshot: self,
             caller,
         }
@@ -109,6 +109,6 @@ impl Snapshot {
     /// Returns `true` if completions are declared, which is the case if an argument of a prompt or template has or has
     /// had completions.
     pub(crate) fn has_completers(&self) -> bool {
-        self.prompts.is_completed() || self.templates.is_completed()
+        self.prompts.has_completions() || self.templates.has_completions()
     }
 }

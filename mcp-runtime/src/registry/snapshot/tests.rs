@@ -162,13 +162,13 @@ fn a_resource_is_found_by_its_address() {
     assert!(snapshot.has_resources());
     let caller = Caller::trusted();
     let view = snapshot.seen_by(&caller);
-    let (resource, arguments) = view.read("notes:///a", MODERN).unwrap();
+    let (resource, arguments) = view.resource_at("notes:///a", MODERN).unwrap();
     assert_eq!(resource.mime_type(), Some("text/plain"));
     assert_eq!(arguments, "{}");
     assert!(
         snapshot
             .seen_by(&Caller::trusted())
-            .read("notes:///b", MODERN)
+            .resource_at("notes:///b", MODERN)
             .is_err()
     );
 }
@@ -241,14 +241,14 @@ fn the_most_specific_template_reads_an_address() {
         ("notes:///a/b", "notes:///{+x}", r#"{"x":"a/b"}"#),
     ] {
         let (snapshot, caller) = (registry.snapshot(), Caller::trusted());
-        let (read, variables) = snapshot.seen_by(&caller).read(uri, MODERN).unwrap();
+        let (read, variables) = snapshot.seen_by(&caller).resource_at(uri, MODERN).unwrap();
         assert_eq!((&*read.name, &*variables), (name, arguments));
     }
     assert!(
         registry
             .snapshot()
             .seen_by(&Caller::trusted())
-            .read("files:///x", MODERN)
+            .resource_at("files:///x", MODERN)
             .is_err()
     );
     for uri in ["notes:///{x}", "notes:///anything"] {

@@ -14,25 +14,25 @@ use crate::context::Caller;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::callable::{Callable, Details};
-use crate::registry::complete::Completing;
+use crate::registry::complete::RequestedCompleter;
 use crate::registry::table::CallableTable;
 use crate::types::CompletionReference;
 
 /// A snapshot as one caller sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct View<'a> {
+pub(crate) struct CallerView<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) caller: &'a Caller,
 }
 
-impl<'a> View<'a> {
+impl<'a> CallerView<'a> {
     /// Returns the tool with this name.
     ///
     /// # Errors
     ///
     /// Returns an error if the caller cannot see a tool with this name or lacks required scopes.
     pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
-        self.named(&self.snapshot.tools, name, errors::unknown_tool)
+        self.find_usable(&self.snapshot.tools, name, errors::unknown_tool)
     }
 
     /// Returns the prompt with this name.
@@ -41,26 +41,26 @@ impl<'a> View<'a> {
     ///
     /// Returns the same errors as [`tool`](Self::tool), but for a prompt.
     pub(crate) fn prompt(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
-        self.named(&self.snapshot.prompts, name, errors::unknown_prompt)
+        self.find_usable(&self.snapshot.prompts, name, errors::unknown_prompt)
     }
 
     #[inline]
-    fn named(
+    fn find_usable(
         &self,
         table: &'a CallableTable,
         name: &str,
         unknown: impl Fn(&str, Option<&str>) -> ErrorObject,
     ) -> Result<&'a Arc<Callable>, ErrorObject> {
         self.find(table, name)
-            .ok_or_else(|| unknown(name, self.like(table, name)))
-            .and_then(|callable| self.checked(callable))
+            .ok_or_else(|| unknown(name, self.similar_name(table, name)))
+            .and_then(|callable| self.check_scopes(callable))
     }
 
     /// Returns the tool with this name if the caller may use it.
     #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str) -> Option<&'a Arc<Callable>> {
         self.find(&self.snapshot.tools, name)
-            .filter(|callable| callable.access.is_open_to(self.caller))
+            .filter(|callable| callable.access.is_usable_by(self.caller))
     }
 
     /// Returns the resource with this URI or, failing that, the most specific matching template, along with its
@@ -70,19 +70,19 @@ impl<'a> View<'a> {
     ///
     /// Returns an error if the caller cannot see such a resource or template, or lacks required scopes. The error has
     /// the form that `version` defines.
-    pub(crate) fn read(
+    pub(crate) fn resource_at(
         &self,
         uri: &str,
         version: ProtocolVersion,
     ) -> Result<(&'a Arc<Callable>, Cow<'static, str>), ErrorObject> {
         if let Some(resource) = self.find(&self.snapshot.resources, uri) {
-            return Ok((self.checked(resource)?, "{}".into()));
+            return Ok((self.check_scopes(resource)?, "{}".into()));
         }
         let (template, variables) = self
-            .matching(uri)
+            .matching_template(uri)
             .ok_or_else(|| errors::resource_not_found(version, uri))?;
         let variables = variables.iter().map(|(name, value)| (*name, &**value));
-        let arguments = self.checked(template)?.arguments(variables);
+        let arguments = self.check_scopes(template)?.arguments(variables);
         Ok((template, arguments.into()))
     }
 
@@ -96,14 +96,14 @@ impl<'a> View<'a> {
         &self,
         reference: &CompletionReference,
         argument: &str,
-    ) -> Result<Completing, ErrorObject> {
+    ) -> Result<RequestedCompleter, ErrorObject> {
         let mut known = Vec::new();
         let name = reference.target();
         let (what, target) = if reference.is_prompt() {
             ("prompt", self.find(&self.snapshot.prompts, name))
         } else {
             let template = self.find(&self.snapshot.templates, name).or_else(|| {
-                let (template, variables) = self.matching(name)?;
+                let (template, variables) = self.matching_template(name)?;
                 // The other variables of the URI are treated as arguments that have already been filled in.
                 known = variables
                     .into_iter()
@@ -120,7 +120,7 @@ impl<'a> View<'a> {
                 "unknown {what} `{name}`"
             )));
         };
-        let completions = &self.checked(target)?.completions;
+        let completions = &self.check_scopes(target)?.completions;
         let completer = completions.find(argument).cloned().ok_or_else(|| {
             let names: Vec<_> = completions
                 .names()
@@ -135,7 +135,7 @@ impl<'a> View<'a> {
                 )
             })
         })?;
-        Ok(Completing { completer, known })
+        Ok(RequestedCompleter { completer, known })
     }
 
     /// Returns the enabled callable with this name, if it is visible to the caller.
@@ -146,13 +146,16 @@ impl<'a> View<'a> {
     }
 
     /// Returns the callable unless the caller lacks scopes that it requires.
-    fn checked<'c>(&self, callable: &'c Arc<Callable>) -> Result<&'c Arc<Callable>, ErrorObject> {
+    fn check_scopes<'c>(
+        &self,
+        callable: &'c Arc<Callable>,
+    ) -> Result<&'c Arc<Callable>, ErrorObject> {
         callable.access.check_scopes(self.caller)?;
         Ok(callable)
     }
 
     /// Returns the most specific enabled template that matches and is visible to the caller, along with its variables.
-    fn matching(&self, uri: &str) -> Option<Matching<'a>> {
+    fn matching_template(&self, uri: &str) -> Option<TemplateMatch<'a>> {
         let templates = self.snapshot.templates.visible();
         let matching = templates.filter_map(|slot| match &slot.callable.details {
             Details::Template { pattern, .. } => {
@@ -169,13 +172,13 @@ impl<'a> View<'a> {
     }
 
     /// Returns a similar name that the caller may use, chosen from the first callables of the table.
-    fn like(&self, table: &'a CallableTable, name: &str) -> Option<&'a str> {
+    fn similar_name(&self, table: &'a CallableTable, name: &str) -> Option<&'a str> {
         const MAX: usize = 1_000;
         let callables = table.visible().take(MAX).map(|slot| &slot.callable);
-        let usable = callables.filter(|callable| callable.access.is_open_to(self.caller));
+        let usable = callables.filter(|callable| callable.access.is_usable_by(self.caller));
         closest(name, usable.map(|callable| &*callable.name))
     }
 }
 
 /// A template and the variables with which it expands to the URI.
-type Matching<'a> = (&'a Arc<Callable>, Vec<(&'a str, String)>);
+type TemplateMatch<'a> = (&'a Arc<Callable>, Vec<(&'a str, String)>);

@@ -5,14 +5,14 @@ use std::fs;
 use serde_json::{Map, Value};
 
 /// Parses the arguments of a call. The schema determines which values are strings and which are JSON.
-pub(super) fn arguments(words: &[String], schema: &Value) -> Result<Value, String> {
+pub(super) fn parse_arguments(words: &[String], schema: &Value) -> Result<Value, String> {
     if let [word] = words {
         if let Some(path) = word.strip_prefix('@') {
             let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-            return object(&text).map_err(|problem| format!("{path} {problem}"));
+            return parse_object(&text).map_err(|problem| format!("{path} {problem}"));
         }
         if word.trim_start().starts_with('{') {
-            return object(word).map_err(|problem| format!("`{word}` {problem}"));
+            return parse_object(word).map_err(|problem| format!("`{word}` {problem}"));
         }
     }
     let mut arguments = Map::new();
@@ -22,7 +22,7 @@ pub(super) fn arguments(words: &[String], schema: &Value) -> Result<Value, Strin
                 "`{word}` is not an argument: write `name=value`, one JSON object, or `@file`"
             ));
         };
-        let value = typed(&schema["properties"][name], text);
+        let value = parse_typed(&schema["properties"][name], text);
         if arguments.insert(name.to_owned(), value).is_some() {
             return Err(format!("argument `{name}` is given twice"));
         }
@@ -30,7 +30,7 @@ pub(super) fn arguments(words: &[String], schema: &Value) -> Result<Value, Strin
     Ok(Value::Object(arguments))
 }
 
-fn object(text: &str) -> Result<Value, String> {
+fn parse_object(text: &str) -> Result<Value, String> {
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err("is not a JSON object".to_owned()),
@@ -40,7 +40,7 @@ fn object(text: &str) -> Result<Value, String> {
 
 /// Parses a value according to its schema. Text that does not match the schema is kept as a string, so that the server
 /// reports the mistake.
-pub(super) fn typed(schema: &Value, text: &str) -> Value {
+pub(super) fn parse_typed(schema: &Value, text: &str) -> Value {
     if takes_text(schema) {
         return Value::from(text);
     }
@@ -89,7 +89,7 @@ mod tests {
             "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]}, "colour": {"enum": ["red", "1"]},
         }});
         let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-        arguments(&words, &schema)
+        parse_arguments(&words, &schema)
     }
 
     #[test]

@@ -4,42 +4,42 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
 
 use crate::client::ListRequest;
-use crate::server::command_line::arguments::arguments;
+use crate::server::command_line::arguments::parse_arguments;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, asking};
+use crate::server::command_line::session::{CommandSession, with_answer_options};
 
 pub(super) fn command() -> Command {
-    asking(Command::new("call").about("Call a tool").long_about(
+    with_answer_options(Command::new("call").about("Call a tool").long_about(
         "Calls a tool and prints its result. Fails if the tool fails.\n\nThe tool's schema determines the types of values: \
          `call add a=1 b=2`. Write arrays and objects as JSON. You can also pass all arguments as one \
          JSON object, or as `@file`, where the file contains one.",
     ))
     .arg(Arg::new("tool").value_name("TOOL").required(true).help("The name of the tool"))
-    .arg(words())
+    .arg(name_value_arg())
 }
 
 /// Defines the arguments of a tool or prompt.
-pub(super) fn words() -> Arg {
+pub(super) fn name_value_arg() -> Arg {
     Arg::new("arguments")
         .value_name("NAME=VALUE")
         .num_args(0..)
         .help("Arguments, one JSON object, or `@file`")
 }
 
-pub(super) fn given(matches: &ArgMatches) -> Vec<String> {
+pub(super) fn given_arguments(matches: &ArgMatches) -> Vec<String> {
     let words = matches.get_many::<String>("arguments");
     words.into_iter().flatten().cloned().collect()
 }
 
-pub(super) fn name<'m>(matches: &'m ArgMatches, argument: &str) -> &'m str {
+pub(super) fn argument_text<'m>(matches: &'m ArgMatches, argument: &str) -> &'m str {
     matches
         .get_one::<String>(argument)
         .map_or("", String::as_str)
 }
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
-    let name = name(matches, "tool");
+    let name = argument_text(matches, "tool");
     let tool = match session.find(ListRequest::Tools, name).await {
         Err(unknown) if session.is_principal => {
             // A tool may be unlisted because it requires scopes. Calling it returns an error that names them.
@@ -48,11 +48,11 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
         }
         found => found?,
     };
-    let arguments = arguments(&given(matches), &tool["inputSchema"])?;
+    let arguments = parse_arguments(&given_arguments(matches), &tool["inputSchema"])?;
     let params = json!({"name": name, "arguments": arguments});
     let result = session.call("tools/call", params).await?;
     let failed = result["isError"] == true;
-    if session.json() {
+    if session.prints_json() {
         print::json(&result);
         return Ok(!failed);
     }

@@ -8,7 +8,7 @@ use crate::server::command_line::session::CommandSession;
 use crate::server::command_line::{call, check, complete, list, print, prompt, read};
 
 /// Adds the commands that use the server.
-pub(super) fn commands(command: Command) -> Command {
+pub(super) fn with_commands(command: Command) -> Command {
     command
         .subcommand_value_name("COMMAND")
         .subcommand(list::command("tools", "List the tools and their arguments").alias("list"))
@@ -31,7 +31,7 @@ pub(super) async fn perform_in(
     name: &str,
     matches: &ArgMatches,
 ) -> CommandResult {
-    session.begin(matches)?;
+    session.begin_command(matches)?;
     let outcome = match dispatch(session, name, matches).await {
         Err(CommandError::Failed(text)) => {
             print::error(&text);
@@ -39,7 +39,7 @@ pub(super) async fn perform_in(
         }
         outcome => outcome,
     };
-    session.end();
+    session.report_unused_answers();
     outcome
 }
 

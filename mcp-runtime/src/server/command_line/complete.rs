@@ -5,14 +5,16 @@ use mcp_schema::template::UriTemplate;
 use serde_json::{Value, json};
 
 use crate::client::ListRequest;
-use crate::server::command_line::arguments::arguments;
-use crate::server::command_line::call::{given, name};
+use crate::server::command_line::arguments::parse_arguments;
+use crate::server::command_line::call::{argument_text, given_arguments};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, common, unknown};
+use crate::server::command_line::session::{
+    CommandSession, unknown_name_message, with_common_options,
+};
 
 pub(super) fn command() -> Command {
-    common(
+    with_common_options(
         Command::new("complete")
             .about("Complete an argument of a prompt or a variable of a template"),
     )
@@ -43,7 +45,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
-    let of = name(matches, "of");
+    let of = argument_text(matches, "of");
     let prompts = session.client.list(ListRequest::Prompts).await?;
     let templates = session.client.list(ListRequest::Templates).await?;
     let mut takes = Vec::new();
@@ -67,20 +69,25 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
         let templates = templates
             .iter()
             .filter_map(|template| template["uriTemplate"].as_str());
-        return Err(unknown("prompt or template", of, prompts.chain(templates)).into());
+        return Err(
+            unknown_name_message("prompt or template", of, prompts.chain(templates)).into(),
+        );
     };
-    let earlier = arguments(&given(matches), &Value::Null)?;
-    let (argument, partial) = (name(matches, "argument"), name(matches, "partial"));
+    let earlier = parse_arguments(&given_arguments(matches), &Value::Null)?;
+    let (argument, partial) = (
+        argument_text(matches, "argument"),
+        argument_text(matches, "partial"),
+    );
     if !takes.iter().any(|name| name == argument) {
         let takes = takes.iter().map(String::as_str);
-        return Err(unknown("argument", argument, takes).into());
+        return Err(unknown_name_message("argument", argument, takes).into());
     }
     takes.retain(|name| name != argument && earlier.get(name).is_none());
     let result = session
         .client
         .complete(reference, argument, partial, earlier)
         .await?;
-    if session.json() {
+    if session.prints_json() {
         print::json(&result["completion"]);
         return Ok(true);
     }
@@ -91,7 +98,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
         .filter_map(Value::as_str)
         .collect();
     if values.is_empty() {
-        print::line(&nothing(&takes));
+        print::line(&no_candidates_message(&takes));
     } else {
         print::line(&values.join("\n"));
     }
@@ -100,7 +107,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
 
 /// Returns the message to print if there are no candidates. It lists the arguments that were not given, because the
 /// completer may depend on them.
-fn nothing(not_given: &[String]) -> String {
+fn no_candidates_message(not_given: &[String]) -> String {
     if not_given.is_empty() {
         return "no candidates".to_owned();
     }

@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, Write as _};
 use mcp_schema::explain::kind;
 use serde_json::Value;
 
-use crate::server::command_line::arguments::typed;
+use crate::server::command_line::arguments::parse_typed;
 
 /// Prompts for one field until the input is valid. Returns `None` at the end of the input.
 pub(super) fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, String> {
@@ -21,13 +21,13 @@ pub(super) fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Va
             text.push_str(", optional");
         }
         say(&format!("{text}): "));
-        let Some(typed_text) = line()? else {
+        let Some(typed_text) = read_line()? else {
             return Ok(None);
         };
         if typed_text.is_empty() && (!required || !default.is_null()) {
             return Ok(Some(default.clone()));
         }
-        let value = typed(field, &typed_text);
+        let value = parse_typed(field, &typed_text);
         if fits(field, &value) {
             return Ok(Some(value));
         }
@@ -56,7 +56,7 @@ fn fits(field: &Value, value: &Value) -> bool {
 }
 
 /// Reads one line from the terminal. Returns `None` at the end of the input.
-pub(super) fn line() -> Result<Option<String>, String> {
+pub(super) fn read_line() -> Result<Option<String>, String> {
     let mut text = String::new();
     match io::stdin().lock().read_line(&mut text) {
         Ok(0) => Ok(None),

@@ -9,15 +9,15 @@ use serde_json::Value;
 use crate::client::ListRequest;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, common};
+use crate::server::command_line::session::{CommandSession, with_common_options};
 
 pub(super) fn command(name: &'static str, about: &'static str) -> Command {
-    common(Command::new(name).about(about))
+    with_common_options(Command::new(name).about(about))
 }
 
 pub(super) async fn run(session: &CommandSession, list: ListRequest) -> CommandResult {
     let items = session.client.list(list).await?;
-    if session.json() {
+    if session.prints_json() {
         print::json(&Value::Array(items));
         return Ok(true);
     }

@@ -30,7 +30,7 @@ use clap::{ArgMatches, Command};
 use crate::error::Error;
 use crate::server::Server;
 use crate::types::Implementation;
-use commands::{commands, perform_in};
+use commands::{perform_in, with_commands};
 use outcome::{CommandError, CommandResult};
 pub(super) use serve::ServeOptions;
 use session::CommandSession;
@@ -99,7 +99,7 @@ fn parse(
             "a command does not serve, so `--http` and its options cannot be used with it",
         ),
         Some(_) => Ok(Invocation::Command(matches)),
-        None if matches.get_flag("json") || session::is_chosen(&matches) => refused(
+        None if matches.get_flag("json") || session::has_connection_options(&matches) => refused(
             ErrorKind::MissingSubcommand,
             "`--json`, `--protocol-version`, `--as` and `--scope` need a command, such as `tools`",
         ),
@@ -112,13 +112,13 @@ fn command(identity: &Implementation) -> Command {
         .description
         .clone()
         .unwrap_or_else(|| "A Model Context Protocol server".to_owned());
-    let command = serve::arguments(Command::new(identity.name.clone()));
+    let command = serve::with_serve_options(Command::new(identity.name.clone()));
     // Common options may also precede a command. The help for each command shows them.
-    let command = session::common(command).mut_args(|argument| {
+    let command = session::with_common_options(command).mut_args(|argument| {
         let is_common = session::COMMON.contains(&argument.get_id().as_str());
         argument.hide(is_common)
     });
-    commands(command)
+    with_commands(command)
         .about(about)
         .after_help(
             "Without a command, it serves standard input and output, for clients that start servers themselves.",

@@ -4,31 +4,31 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use crate::client::ListRequest;
-use crate::server::command_line::arguments::arguments;
-use crate::server::command_line::call::{given, name, words};
+use crate::server::command_line::arguments::parse_arguments;
+use crate::server::command_line::call::{argument_text, given_arguments, name_value_arg};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, asking};
+use crate::server::command_line::session::{CommandSession, with_answer_options};
 
 pub(super) fn command() -> Command {
-    asking(Command::new("prompt").about("Get a prompt"))
+    with_answer_options(Command::new("prompt").about("Get a prompt"))
         .arg(
             Arg::new("prompt")
                 .value_name("PROMPT")
                 .required(true)
                 .help("The name of the prompt"),
         )
-        .arg(words())
+        .arg(name_value_arg())
 }
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
-    let name = name(matches, "prompt");
+    let name = argument_text(matches, "prompt");
     session.find(ListRequest::Prompts, name).await?;
     // Prompt arguments are strings.
-    let arguments = arguments(&given(matches), &Value::Null)?;
+    let arguments = parse_arguments(&given_arguments(matches), &Value::Null)?;
     let params = json!({"name": name, "arguments": arguments});
     let result = session.call("prompts/get", params).await?;
-    if session.json() {
+    if session.prints_json() {
         print::json(&result);
         return Ok(true);
     }

@@ -4,13 +4,13 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
 
 use crate::client::ListRequest;
-use crate::server::command_line::call::name;
+use crate::server::command_line::call::argument_text;
 use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, asking};
+use crate::server::command_line::session::{CommandSession, with_answer_options};
 
 pub(super) fn command() -> Command {
-    asking(Command::new("read").about("Read a resource")).arg(
+    with_answer_options(Command::new("read").about("Read a resource")).arg(
         Arg::new("uri")
             .value_name("URI")
             .required(true)
@@ -24,9 +24,9 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
             "the server has no resources".to_owned(),
         ));
     }
-    let params = json!({"uri": name(matches, "uri")});
+    let params = json!({"uri": argument_text(matches, "uri")});
     let result = session.call("resources/read", params).await?;
-    if session.json() {
+    if session.prints_json() {
         print::json(&result);
         return Ok(true);
     }

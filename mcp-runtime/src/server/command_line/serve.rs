@@ -50,12 +50,12 @@ impl ServeOptions {
 }
 
 #[cfg(not(feature = "http"))]
-pub(super) fn arguments(command: Command) -> Command {
+pub(super) fn with_serve_options(command: Command) -> Command {
     command
 }
 
 #[cfg(feature = "http")]
-pub(super) fn arguments(command: Command) -> Command {
+pub(super) fn with_serve_options(command: Command) -> Command {
     command
         .arg(
             Arg::new("http")

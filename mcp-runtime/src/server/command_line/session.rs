@@ -30,14 +30,14 @@ pub(super) struct CommandSession {
 pub(super) const COMMON: [&str; 4] = ["json", "protocol-version", "as", "scope"];
 
 /// Returns `true` if any connection options are given. These apply to a whole session.
-pub(super) fn is_chosen(matches: &ArgMatches) -> bool {
+pub(super) fn has_connection_options(matches: &ArgMatches) -> bool {
     ["protocol-version", "as", "scope"]
         .into_iter()
         .any(|name| matches!(matches.try_contains_id(name), Ok(true)))
 }
 
 /// Adds the options shared by all commands that use the server.
-pub(super) fn common(command: Command) -> Command {
+pub(super) fn with_common_options(command: Command) -> Command {
     let versions = PossibleValuesParser::new(ProtocolVersion::supported());
     command
         .arg(
@@ -68,8 +68,8 @@ pub(super) fn common(command: Command) -> Command {
 }
 
 /// Adds the options for commands whose handlers may ask questions.
-pub(super) fn asking(command: Command) -> Command {
-    common(command)
+pub(super) fn with_answer_options(command: Command) -> Command {
+    with_common_options(command)
         .arg(
             Arg::new("answer")
                 .long("answer")
@@ -139,7 +139,7 @@ impl CommandSession {
     }
 
     /// Starts a command by setting its answers to questions and its output format.
-    pub(super) fn begin(&self, matches: &ArgMatches) -> Result<(), String> {
+    pub(super) fn begin_command(&self, matches: &ArgMatches) -> Result<(), String> {
         let texts = |name: &str| {
             // Commands whose handlers cannot ask questions lack these options.
             let values = matches.try_get_many::<String>(name).ok().flatten();
@@ -158,27 +158,27 @@ impl CommandSession {
                 None => return Err(format!("`--answer {answer}` has no `=`")),
             }
         }
-        self.terminal.begin(answers);
+        self.terminal.set_answers(answers);
         let json = self.always_json || flag("json");
         self.json.store(json, Ordering::Relaxed);
         Ok(())
     }
 
     /// Returns `true` if the command prints JSON.
-    pub(super) fn json(&self) -> bool {
+    pub(super) fn prints_json(&self) -> bool {
         self.json.load(Ordering::Relaxed)
     }
 
     /// Calls a method whose handler may ask questions and report progress.
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, CommandError> {
         let called = self.client.call(method, params).await;
-        self.terminal.called();
+        self.terminal.end_call();
         Ok(called?)
     }
 
     /// Ends a command and reports unused answers. Call it after the command's own output and error have been printed.
-    pub(super) fn end(&self) {
-        self.terminal.end();
+    pub(super) fn report_unused_answers(&self) {
+        self.terminal.report_unused_answers();
     }
 
     /// Returns the list item with this key.
@@ -191,7 +191,7 @@ impl CommandSession {
             ListRequest::Resources => "resource",
             ListRequest::Templates => "template",
         };
-        let unknown = unknown(what, key, keys);
+        let unknown = unknown_name_message(what, key, keys);
         let mut items = items.into_iter();
         let found = items.find(|item| item[list.key()] == key);
         found.ok_or(CommandError::Failed(unknown))
@@ -199,7 +199,7 @@ impl CommandSession {
 }
 
 /// Returns the message for an unknown name, which suggests a similar name or lists the known names.
-pub(super) fn unknown<'n>(
+pub(super) fn unknown_name_message<'n>(
     what: &str,
     name: &str,
     known: impl Iterator<Item = &'n str> + Clone,

@@ -7,13 +7,15 @@ use clap::{ArgMatches, Command};
 use mcp_schema::suggest::closest;
 
 use crate::client::ListRequest;
-use crate::server::command_line::commands::{commands, perform_in};
+use crate::server::command_line::commands::{perform_in, with_commands};
 use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, common, is_chosen};
+use crate::server::command_line::session::{
+    CommandSession, has_connection_options, with_common_options,
+};
 
 pub(super) fn command() -> Command {
-    common(
+    with_common_options(
         Command::new("shell")
             .about("Run several commands on one server that keeps its state")
             .long_about(
@@ -33,7 +35,7 @@ pub(super) async fn run(session: &CommandSession) -> CommandResult {
         if is_script && !session.always_json && !line.trim().is_empty() {
             print::line(&format!("> {}", line.trim()));
         }
-        let words = match words(&line) {
+        let words = match split_words(&line) {
             Ok(words) => words,
             Err(problem) => {
                 print::error(problem);
@@ -67,7 +69,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> bool {
     let Some((name, matches)) = matches.subcommand() else {
         return true;
     };
-    if is_chosen(matches) {
+    if has_connection_options(matches) {
         print::error("pass `--protocol-version`, `--as` and `--scope` to `shell` itself");
         return false;
     }
@@ -100,7 +102,7 @@ async fn unknown_command(session: &CommandSession, name: &str) -> String {
 /// Returns the grammar for commands, which in the shell are not preceded by a program name.
 fn grammar() -> Command {
     let exit = Command::new("exit").about("End the shell");
-    commands(Command::new("shell"))
+    with_commands(Command::new("shell"))
         .no_binary_name(true)
         .subcommand_required(true)
         .disable_help_flag(true)
@@ -130,7 +132,7 @@ async fn next_line(is_script: bool) -> Result<Option<String>, String> {
 }
 
 /// Splits a line into words. As in other shells, quotes preserve spaces and a backslash escapes the next character.
-fn words(line: &str) -> Result<Vec<String>, &'static str> {
+fn split_words(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -176,9 +178,9 @@ mod tests {
             ),
             ("  ", vec![]),
         ] {
-            assert_eq!(words(line).unwrap(), expected, "{line}");
+            assert_eq!(split_words(line).unwrap(), expected, "{line}");
         }
-        words("call 'x").unwrap_err();
+        split_words("call 'x").unwrap_err();
     }
 
     #[test]

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{ClientHost, Notification, Question};
 use crate::context::Progress;
-use crate::server::command_line::arguments::typed;
-use crate::server::command_line::input::{ask, line, say};
+use crate::server::command_line::arguments::parse_typed;
+use crate::server::command_line::input::{ask, read_line, say};
 use crate::server::command_line::print;
 use crate::server::command_line::progress_bar::bar;
 use crate::types::LoggingLevel;
@@ -45,17 +45,17 @@ impl ClientHost for Terminal {
     fn answer(&self, question: &Question) -> Result<Value, String> {
         self.clear_bar();
         match question.method.as_str() {
-            "roots/list" => Ok(json!({"roots": here()})),
-            "sampling/createMessage" => self.speak(&question.params),
+            "roots/list" => Ok(json!({"roots": current_directory_root()})),
+            "sampling/createMessage" => self.answer_sampling(&question.params),
             _ if self.answers().decline => Ok(json!({"action": "decline"})),
-            _ if question.params["url"].is_string() => self.open(question),
-            _ => self.fill_in(question),
+            _ if question.params["url"].is_string() => self.ask_to_open_url(question),
+            _ => self.fill_in_form(question),
         }
     }
 
     fn notification(&self, notification: Notification) {
         match notification {
-            Notification::Progress(progress) => self.show(&progress),
+            Notification::Progress(progress) => self.show_progress(&progress),
             Notification::Log { level, data, .. } if level >= LoggingLevel::Info => {
                 self.clear_bar();
                 let text = data
@@ -99,18 +99,18 @@ impl Terminal {
     }
 
     /// Starts a command with the given answers.
-    pub(super) fn begin(&self, answers: Answers) {
+    pub(super) fn set_answers(&self, answers: Answers) {
         *self.answers() = answers;
     }
 
     /// Ends a call whose handler may have asked questions.
-    pub(super) fn called(&self) {
+    pub(super) fn end_call(&self) {
         self.clear_bar();
         self.answers().called = true;
     }
 
     /// Ends a command and reports unused answers.
-    pub(super) fn end(&self) {
+    pub(super) fn report_unused_answers(&self) {
         let answers = self.answers();
         for name in answers.unused().filter(|_| answers.called) {
             print::error(&format!(
@@ -119,7 +119,7 @@ impl Terminal {
         }
     }
 
-    fn fill_in(&self, question: &Question) -> Result<Value, String> {
+    fn fill_in_form(&self, question: &Question) -> Result<Value, String> {
         let schema = &question.params["requestedSchema"];
         let required = schema["required"].as_array();
         let required =
@@ -139,7 +139,7 @@ impl Terminal {
                 given.map(|(_, text)| text.clone())
             };
             if let Some(text) = given {
-                content.insert(name.clone(), typed(field, &text));
+                content.insert(name.clone(), parse_typed(field, &text));
             } else if is_asked {
                 match ask(name, field, required(name))? {
                     Some(value) => drop(content.insert(name.clone(), value)),
@@ -160,7 +160,7 @@ impl Terminal {
         Ok(json!({"action": "accept", "content": content}))
     }
 
-    fn open(&self, question: &Question) -> Result<Value, String> {
+    fn ask_to_open_url(&self, question: &Question) -> Result<Value, String> {
         let url = question.params["url"].as_str().unwrap_or_default();
         let text = format!("{}\n{url}\n", question.message());
         if self.answers().agree {
@@ -174,7 +174,7 @@ impl Terminal {
             ));
         }
         say(&format!("{text}Open it? [y/n] "));
-        let action = match line()?.as_deref() {
+        let action = match read_line()?.as_deref() {
             Some("y" | "yes") => "accept",
             Some(_) => "decline",
             None => "cancel",
@@ -182,7 +182,7 @@ impl Terminal {
         Ok(json!({"action": action}))
     }
 
-    fn speak(&self, params: &Value) -> Result<Value, String> {
+    fn answer_sampling(&self, params: &Value) -> Result<Value, String> {
         let mut asked = String::new();
         for message in params["messages"].as_array().into_iter().flatten() {
             let text = message["content"]["text"].as_str().unwrap_or("(no text)");
@@ -197,7 +197,7 @@ impl Terminal {
             Some(text) => text,
             None if io::stdin().is_terminal() => {
                 say(&format!("The server asks the model:\n{asked}assistant: "));
-                line()?.unwrap_or_default()
+                read_line()?.unwrap_or_default()
             }
             None => {
                 return Err(format!(
@@ -211,7 +211,7 @@ impl Terminal {
         )
     }
 
-    fn show(&self, progress: &Progress) {
+    fn show_progress(&self, progress: &Progress) {
         if !io::stderr().is_terminal() {
             return;
         }
@@ -235,7 +235,7 @@ impl Terminal {
 }
 
 /// Returns the current directory as a root.
-fn here() -> Vec<Value> {
+fn current_directory_root() -> Vec<Value> {
     let Ok(here) = std::env::current_dir() else {
         return Vec::new();
     };

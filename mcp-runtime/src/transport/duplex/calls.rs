@@ -20,11 +20,11 @@ const UNREAD_RESULTS: usize = 4;
 
 impl<P: Peer> Channel<P> {
     /// Handles a line.
-    pub(super) fn handle(
+    pub(super) fn handle_line(
         self: &Arc<Self>,
         me: u64,
         text: &[u8],
-        known: &mut P::Known,
+        known: &mut P::ParseCache,
         scratch: &mut Vec<u8>,
     ) {
         // Matched by reference because a message is large.
@@ -33,11 +33,11 @@ impl<P: Peer> Channel<P> {
                 self.origin.refused(RefusalKind::Malformed);
                 self.answer_error(id.as_ref(), None, error);
                 if error.code == ErrorObject::PARSE_ERROR && !self.forgiving {
-                    self.lock().distrust();
+                    self.lock().stop_reading();
                 }
             }
-            Ok(Incoming::Message(message)) => self.message(me, text, message, None, scratch),
-            Ok(Incoming::Batch(elements)) => self.batch(me, elements, known, scratch),
+            Ok(Incoming::Message(message)) => self.handle_message(me, text, message, None, scratch),
+            Ok(Incoming::Batch(elements)) => self.handle_batch(me, elements, known, scratch),
         }
     }
 
@@ -53,11 +53,11 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Handles a batch. Its answers are sent as one line.
-    fn batch(
+    fn handle_batch(
         self: &Arc<Self>,
         me: u64,
         elements: &[&str],
-        known: &mut P::Known,
+        known: &mut P::ParseCache,
         scratch: &mut Vec<u8>,
     ) {
         let most = self.peer.limits().message.max_batch;
@@ -79,7 +79,7 @@ impl<P: Peer> Channel<P> {
             self.origin.refused(RefusalKind::Malformed);
             return self.answer_error(None, None, &ErrorObject::invalid_request(reason));
         }
-        if self.lock().in_flight.batches() >= MOST_BATCHES {
+        if self.lock().in_flight.open_batch_count() >= MOST_BATCHES {
             self.origin.refused(RefusalKind::TooMany);
             let error = errors::too_many("batches", RETRY_AFTER);
             return self.answer_error(None, None, &error);
@@ -88,7 +88,7 @@ impl<P: Peer> Channel<P> {
         for (text, element) in parsed {
             let (id, error) = match element {
                 Ok(Incoming::Message(message)) => {
-                    self.message(me, text, &message, Some(batch), scratch);
+                    self.handle_message(me, text, &message, Some(batch), scratch);
                     continue;
                 }
                 Ok(Incoming::Batch(_)) => {
@@ -102,7 +102,7 @@ impl<P: Peer> Channel<P> {
         self.lock().deliver(Some(batch), &[]);
     }
 
-    fn message(
+    fn handle_message(
         self: &Arc<Self>,
         me: u64,
         text: &[u8],
@@ -172,8 +172,8 @@ impl<P: Peer> Channel<P> {
     ) {
         let limits = self.peer.limits();
         let bytes = state.in_flight.queued_bytes().saturating_add(text.len());
-        let fits = bytes <= limits.message.max_line_bytes || state.in_flight.queued() == 0;
-        if fits && state.in_flight.queued() < limits.calls.max_queued {
+        let fits = bytes <= limits.message.max_line_bytes || state.in_flight.queued_calls() == 0;
+        if fits && state.in_flight.queued_calls() < limits.calls.max_queued {
             let job = new_job(state, id, batch, text);
             return state.in_flight.enqueue(job);
         }
@@ -196,7 +196,10 @@ impl<P: Peer> Channel<P> {
         let limits = self.peer.limits();
         let results = limits.calls.max_result_bytes.saturating_mul(UNREAD_RESULTS);
         let most = limits.streams.max_outgoing_bytes.saturating_add(results);
-        let unread = state.out.len().saturating_add(state.in_flight.held());
+        let unread = state
+            .out
+            .len()
+            .saturating_add(state.in_flight.held_answer_bytes());
         if unread.saturating_add(answer.len()) <= most {
             return match batch {
                 None if answer.is_empty() => {}

@@ -29,7 +29,7 @@ struct InFlightCall {
 
 /// A call in its first poll. It cannot be cancelled during the poll unless another task has taken over the lead.
 #[derive(Debug)]
-struct Polling {
+struct PolledCall {
     id: RequestId,
     serial: u64,
     cancelled: bool,
@@ -48,7 +48,7 @@ struct OpenBatch {
 pub(super) struct InFlight {
     serials: u64,
     calls: FnvMap<RequestId, InFlightCall>,
-    polling: Vec<Polling>,
+    polling: Vec<PolledCall>,
     queue: VecDeque<Job>,
     queued_bytes: usize,
     batches: FnvMap<u64, OpenBatch>,
@@ -60,7 +60,7 @@ pub(super) struct InFlight {
 
 /// A call that was removed from the table.
 #[derive(Debug)]
-pub(super) struct Removed {
+pub(super) struct RemovedCall {
     pub(super) task: Option<AbortHandle>,
     pub(super) batch: Option<u64>,
 }
@@ -88,7 +88,7 @@ impl InFlight {
     /// Records a call that is polled in place and returns its serial number.
     pub(super) fn enter(&mut self, id: &RequestId) -> u64 {
         let serial = self.serial();
-        self.polling.push(Polling {
+        self.polling.push(PolledCall {
             id: id.clone(),
             serial,
             cancelled: false,
@@ -123,7 +123,7 @@ impl InFlight {
 
     /// Records the task of a call. Returns `false` if the call has finished or was cancelled.
     #[must_use]
-    pub(super) fn owns(&mut self, id: &RequestId, serial: u64, task: AbortHandle) -> bool {
+    pub(super) fn record_task(&mut self, id: &RequestId, serial: u64, task: AbortHandle) -> bool {
         match self.calls.get_mut(id) {
             Some(call) if call.serial == serial => {
                 call.task = Some(task);
@@ -139,7 +139,7 @@ impl InFlight {
     }
 
     /// Removes a call that has been answered.
-    pub(super) fn finish(&mut self, id: &RequestId, serial: u64) -> Option<Removed> {
+    pub(super) fn finish(&mut self, id: &RequestId, serial: u64) -> Option<RemovedCall> {
         let (id, call) = self.calls.remove_entry(id)?;
         if call.serial != serial {
             // The entry belongs to a later call with the same id.
@@ -147,11 +147,11 @@ impl InFlight {
             return None;
         }
         let InFlightCall { task, batch, .. } = call;
-        Some(Removed { task, batch })
+        Some(RemovedCall { task, batch })
     }
 
     /// Removes a running or queued call that the client has cancelled.
-    pub(super) fn cancel(&mut self, id: &RequestId) -> Option<Removed> {
+    pub(super) fn cancel(&mut self, id: &RequestId) -> Option<RemovedCall> {
         if let Some(InFlightCall {
             serial,
             batch,
@@ -159,33 +159,33 @@ impl InFlight {
         }) = self.calls.remove(id)
         {
             self.unqueue(serial);
-            return Some(Removed { task, batch });
+            return Some(RemovedCall { task, batch });
         }
         let polling = self
             .polling
             .iter_mut()
             .find(|p| p.id == *id && !p.cancelled)?;
         polling.cancelled = true;
-        Some(Removed {
+        Some(RemovedCall {
             task: None,
             batch: None,
         })
     }
 
     /// Removes all calls.
-    pub(super) fn cancel_all(&mut self) -> Vec<(RequestId, Removed)> {
+    pub(super) fn cancel_all(&mut self) -> Vec<(RequestId, RemovedCall)> {
         self.queue.clear();
         self.queued_bytes = 0;
         let polling = self.polling.iter_mut().filter(|p| !p.cancelled).map(|p| {
             p.cancelled = true;
-            let removed = Removed {
+            let removed = RemovedCall {
                 task: None,
                 batch: None,
             };
             (p.id.clone(), removed)
         });
         let calls = self.calls.drain().map(|(id, call)| {
-            let removed = Removed {
+            let removed = RemovedCall {
                 task: call.task,
                 batch: call.batch,
             };
@@ -194,7 +194,7 @@ impl InFlight {
         polling.chain(calls).collect()
     }
 
-    pub(super) fn queued(&self) -> usize {
+    pub(super) fn queued_calls(&self) -> usize {
         self.queue.len()
     }
 
@@ -222,12 +222,12 @@ impl InFlight {
     }
 
     /// Returns the size, in bytes, of the answers that are waiting for the rest of their batch.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn held_answer_bytes(&self) -> usize {
         self.held
     }
 
     /// Returns the number of unanswered batches.
-    pub(super) fn batches(&self) -> usize {
+    pub(super) fn open_batch_count(&self) -> usize {
         self.batches.len()
     }
 

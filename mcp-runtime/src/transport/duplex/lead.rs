@@ -33,14 +33,14 @@ enum LeaderStep {
 /// Leads the channel until it is closed or another task leads.
 pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
     let mut line = Vec::new();
-    let mut known = P::Known::default();
+    let mut known = P::ParseCache::default();
     let mut scratch = Vec::new();
     poll_fn(|cx| {
         for _ in 0..TURN {
-            match channel.step(me, &mut line, cx) {
+            match channel.next_step(me, &mut line, cx) {
                 LeaderStep::Line(NextLine::Text) => {
-                    let handle = || channel.handle(me, &line, &mut known, &mut scratch);
-                    channel.origin.cover(handle);
+                    let handle = || channel.handle_line(me, &line, &mut known, &mut scratch);
+                    channel.origin.run_as_current(handle);
                 }
                 LeaderStep::Line(NextLine::TooLong) => {
                     channel.origin.refused(RefusalKind::TooLarge);
@@ -51,7 +51,7 @@ pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
                 }
                 LeaderStep::Job(job) => {
                     let start = || channel.start_job(me, job, &mut scratch);
-                    channel.origin.cover(start);
+                    channel.origin.run_as_current(start);
                 }
                 LeaderStep::Wait => return Poll::Pending,
                 LeaderStep::Over => return Poll::Ready(()),
@@ -73,7 +73,7 @@ fn shrink(buffer: &mut Vec<u8>) {
 }
 
 impl<P: Peer> Channel<P> {
-    fn step(&self, me: u64, line: &mut Vec<u8>, cx: &mut Context<'_>) -> LeaderStep {
+    fn next_step(&self, me: u64, line: &mut Vec<u8>, cx: &mut Context<'_>) -> LeaderStep {
         let mut guard = self.lock();
         let state = &mut *guard;
         loop {
@@ -89,7 +89,7 @@ impl<P: Peer> Channel<P> {
             let reads = self.may_read(state);
             if reads {
                 if !self.forgiving && !state.lines.may_be_messages() {
-                    state.distrust();
+                    state.stop_reading();
                 }
                 if let Some(kind) = state.lines.next(line) {
                     return LeaderStep::Line(kind);
@@ -99,7 +99,7 @@ impl<P: Peer> Channel<P> {
                     continue;
                 }
             }
-            self.notify(state);
+            self.queue_notifications(state);
             let written = state.write(cx, &self.attention);
             if state.phase == ClosingPhase::Closed {
                 continue;
@@ -110,7 +110,7 @@ impl<P: Peer> Channel<P> {
                 continue;
             }
             // Writing may have made room for queued calls.
-            if (self.may_run(state) && state.in_flight.queued() > 0)
+            if (self.may_run(state) && state.in_flight.queued_calls() > 0)
                 || (!reads && self.may_read(state))
             {
                 continue;
@@ -136,7 +136,7 @@ impl<P: Peer> Channel<P> {
         let Some((reader, _)) = &mut state.streams else {
             return Poll::Pending;
         };
-        match current::outside(|| state.lines.poll_read(reader, cx)) {
+        match current::outside_calls(|| state.lines.poll_read(reader, cx)) {
             Poll::Ready(Ok(())) => Poll::Ready(()),
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {
                 Poll::Ready(())
@@ -164,7 +164,7 @@ impl<P: Peer> Channel<P> {
     fn may_read(&self, state: &ChannelState<P>) -> bool {
         let limits = self.peer.limits();
         let is_slow = state.out.len() >= limits.streams.max_outgoing_bytes / 2;
-        let is_full = state.in_flight.queued() >= limits.calls.max_queued
+        let is_full = state.in_flight.queued_calls() >= limits.calls.max_queued
             || state.in_flight.queued_bytes() >= limits.message.max_line_bytes;
         let is_wanted = matches!(state.phase, ClosingPhase::Open | ClosingPhase::Draining(_));
         is_wanted && state.out.len() < limits.streams.max_outgoing_bytes && !(is_slow && is_full)
@@ -176,7 +176,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Queues as many notifications as there is room for.
-    fn notify(&self, state: &mut ChannelState<P>) {
+    fn queue_notifications(&self, state: &mut ChannelState<P>) {
         if self.may_notify(state) && self.notifications.swap(false, SeqCst) {
             let room = self.peer.limits().streams.max_outgoing_bytes / 2;
             let all_sent = P::drain(&mut state.session, state.out.buffer(), room);

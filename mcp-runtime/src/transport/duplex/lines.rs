@@ -60,16 +60,16 @@ impl LineReader {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
             let Some(length) = memchr::memchr(b'\n', unsearched) else {
                 self.searched = self.buffer.len();
-                return self.rest(line);
+                return self.make_room_or_take_rest(line);
             };
             let end = self.searched.saturating_add(length);
             if self.start == 0 && end > LARGE && end <= self.limit && !self.discarding {
-                if self.take_all(end, line) {
+                if self.take_large_line(end, line) {
                     return Some(NextLine::Text);
                 }
                 continue;
             }
-            let found = self.take(self.start..end, line);
+            let found = self.copy_line(self.start..end, line);
             self.start = end.saturating_add(1);
             self.searched = self.start;
             if found.is_some() {
@@ -79,7 +79,7 @@ impl LineReader {
     }
 
     /// Copies a line out of the buffer, unless it is blank.
-    fn take(&mut self, place: Range<usize>, line: &mut Vec<u8>) -> Option<NextLine> {
+    fn copy_line(&mut self, place: Range<usize>, line: &mut Vec<u8>) -> Option<NextLine> {
         let text = self.buffer.get(place).unwrap_or_default();
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         line.clear();
@@ -95,7 +95,7 @@ impl LineReader {
 
     /// Takes a large line together with its buffer, so that no second copy exists. Returns `false` if the line is
     /// blank.
-    fn take_all(&mut self, end: usize, line: &mut Vec<u8>) -> bool {
+    fn take_large_line(&mut self, end: usize, line: &mut Vec<u8>) -> bool {
         let after = self.buffer.split_off(end.saturating_add(1));
         *line = std::mem::replace(&mut self.buffer, after);
         line.truncate(end);
@@ -105,7 +105,7 @@ impl LineReader {
     }
 
     /// Makes room when the buffer contains no more line ends. At the end of input, takes the remaining bytes.
-    fn rest(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
+    fn make_room_or_take_rest(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
         self.buffer.drain(..self.start.min(self.buffer.len()));
         self.start = 0;
         // Allows one extra byte for a `\r` that belongs to the line end.
@@ -113,7 +113,7 @@ impl LineReader {
             self.discarding = true;
         }
         let found = if self.ended {
-            self.take(0..self.buffer.len(), line)
+            self.copy_line(0..self.buffer.len(), line)
         } else {
             None
         };

@@ -40,8 +40,8 @@ use crate::panics;
 use crate::telemetry::{Origin, current_span};
 use crate::transport::Connection;
 use crate::transport::peer::Peer;
-use crate::transport::watchdog::{Beat, Waking, Watched};
-use in_flight::{InFlight, Removed};
+use crate::transport::watchdog::{Beat, WatchdogWaker, Watched};
+use in_flight::{InFlight, RemovedCall};
 use lines::LineReader;
 use outgoing::Outgoing;
 
@@ -61,7 +61,7 @@ struct Channel<P: Peer> {
     span: Span,
     state: Mutex<ChannelState<P>>,
     runtime: Handle,
-    watchdog: Arc<Waking>,
+    watchdog: Arc<WatchdogWaker>,
     beat: Beat,
     /// Set when the session has notifications to send.
     notifications: Arc<AtomicBool>,
@@ -111,7 +111,7 @@ enum ClosingPhase {
 pub(super) async fn serve<P: Peer>(
     peer: Arc<P>,
     connection: Connection,
-    watchdog: Arc<Waking>,
+    watchdog: Arc<WatchdogWaker>,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let channel = Channel::open(peer, connection, watchdog);
@@ -121,8 +121,8 @@ pub(super) async fn serve<P: Peer>(
     let mut stopping = false;
     loop {
         let deadline = match channel.look_at_clocks() {
-            Clocks::Closed => break,
-            Clocks::Next(deadline) => deadline,
+            DeadlineCheck::Closed => break,
+            DeadlineCheck::Next(deadline) => deadline,
         };
         tokio::select! {
             () = channel.attention.notified() => {}
@@ -139,7 +139,7 @@ pub(super) async fn serve<P: Peer>(
 }
 
 /// Result of checking the deadlines.
-enum Clocks {
+enum DeadlineCheck {
     Closed,
     /// Check again at this time or after a change.
     Next(Option<Instant>),
@@ -170,7 +170,7 @@ impl<P: Peer> Drop for EndOnDrop<P> {
 }
 
 impl<P: Peer> Channel<P> {
-    fn open(peer: Arc<P>, connection: Connection, watchdog: Arc<Waking>) -> Arc<Self> {
+    fn open(peer: Arc<P>, connection: Connection, watchdog: Arc<WatchdogWaker>) -> Arc<Self> {
         let Connection {
             reader,
             writer,
@@ -245,7 +245,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Checks the deadlines and acts on any that have passed.
-    fn look_at_clocks(&self) -> Clocks {
+    fn look_at_clocks(&self) -> DeadlineCheck {
         let now = Instant::now();
         let stalled = self.peer.limits().streams.stall_timeout;
         let mut dropped = Vec::new();
@@ -268,15 +268,15 @@ impl<P: Peer> Channel<P> {
             match state.phase {
                 ClosingPhase::Flushing(deadline) if deadline <= now => {
                     state.phase = ClosingPhase::Closed;
-                    Clocks::Closed
+                    DeadlineCheck::Closed
                 }
-                ClosingPhase::Closed => Clocks::Closed,
-                ClosingPhase::Open => Clocks::Next(blocked),
+                ClosingPhase::Closed => DeadlineCheck::Closed,
+                ClosingPhase::Open => DeadlineCheck::Next(blocked),
                 ClosingPhase::Draining(deadline) => {
-                    Clocks::Next(deadline.into_iter().chain(blocked).min())
+                    DeadlineCheck::Next(deadline.into_iter().chain(blocked).min())
                 }
                 ClosingPhase::Flushing(deadline) => {
-                    Clocks::Next(Some(blocked.map_or(deadline, |other| deadline.min(other))))
+                    DeadlineCheck::Next(Some(blocked.map_or(deadline, |other| deadline.min(other))))
                 }
             }
         };
@@ -306,7 +306,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Fails all in-flight calls with an error.
-    fn refuse_all(&self, state: &mut ChannelState<P>) -> Vec<Removed> {
+    fn refuse_all(&self, state: &mut ChannelState<P>) -> Vec<RemovedCall> {
         let calls = state.in_flight.cancel_all();
         let error = shutting_down();
         let mut message = Vec::new();
@@ -334,7 +334,7 @@ impl<P: Peer> ChannelState<P> {
     }
 
     /// Stops reading from a client that does not speak the protocol.
-    fn distrust(&mut self) {
+    fn stop_reading(&mut self) {
         let text = "the client sent input that is not JSON";
         self.failure = Some(io::Error::new(io::ErrorKind::InvalidData, text));
         self.lines.abandon();
@@ -365,7 +365,7 @@ impl<P: Peer> ChannelState<P> {
         };
         let was_blocked = self.out.blocked_since();
         // If a custom stream logs an event, the event must not be queued as a message from the call that is writing.
-        match current::outside(|| self.out.poll_write(writer, cx)) {
+        match current::outside_calls(|| self.out.poll_write(writer, cx)) {
             Poll::Ready(Ok(())) => true,
             Poll::Ready(Err(error)) => {
                 self.fail(error);
@@ -405,7 +405,7 @@ fn shutting_down() -> ErrorObject {
     ErrorObject::internal("the server is shutting down")
 }
 
-fn abort(removed: &Removed) {
+fn abort(removed: &RemovedCall) {
     if let Some(task) = &removed.task {
         task.abort();
     }

@@ -36,7 +36,7 @@ impl<P: Peer> Channel<P> {
         scratch: &mut Vec<u8>,
     ) {
         let pace = P::pace(&call);
-        self.beat.lead(&self.watchdog);
+        self.beat.leader_enters(&self.watchdog);
         let began = Instant::now();
         let outcome = panics::catch(|| {
             scratch.clear();
@@ -57,13 +57,13 @@ impl<P: Peer> Channel<P> {
             FirstPoll::Done
         })
         .unwrap_or(FirstPoll::Panicked);
-        P::observed(&pace, began.elapsed());
+        P::record_first_poll(&pace, began.elapsed());
 
         let mut state = self.lock();
         if state.leader == me {
-            self.beat.led();
+            self.beat.leader_returns();
         } else {
-            self.beat.came_late();
+            self.beat.old_leader_returns();
         }
         let is_wanted = state.in_flight.leave(serial);
         match outcome {
@@ -96,7 +96,7 @@ impl<P: Peer> Channel<P> {
     /// Writes pending output, and wakes the leader if this may have been the last answer or if a queued call can start.
     fn after_answer(&self, state: &mut ChannelState<P>) {
         state.write_if_idle(&self.attention);
-        if state.phase != ClosingPhase::Open || state.in_flight.queued() > 0 {
+        if state.phase != ClosingPhase::Open || state.in_flight.queued_calls() > 0 {
             self.leader.wake();
         }
     }
@@ -116,9 +116,9 @@ impl<P: Peer> Channel<P> {
         })
     }
 
-    fn permit(self: &Arc<Self>, state: &mut ChannelState<P>) -> Permit<P> {
+    fn permit(self: &Arc<Self>, state: &mut ChannelState<P>) -> RunPermit<P> {
         state.in_flight.running = state.in_flight.running.saturating_add(1);
-        Permit(Arc::clone(self))
+        RunPermit(Arc::clone(self))
     }
 
     fn spawn_running(
@@ -126,22 +126,22 @@ impl<P: Peer> Channel<P> {
         mut running: P::Running,
         id: &RequestId,
         serial: u64,
-        permit: Permit<P>,
+        permit: RunPermit<P>,
     ) {
         let (channel, name) = (Arc::clone(self), id.clone());
         let task = self.runtime.spawn(async move {
-            let answer = channel.run(&mut running).await;
-            channel.finish(&name, serial, answer);
+            let answer = channel.poll_to_end(&mut running).await;
+            channel.queue_answer(&name, serial, answer);
             // The handler's future is dropped before its permit is returned.
             drop(running);
             drop(permit);
         });
-        self.own(id, serial, &task.abort_handle());
+        self.record_task(id, serial, &task.abort_handle());
     }
 
     /// Starts a queued call.
     pub(super) fn start_job(self: &Arc<Self>, me: u64, job: Job, scratch: &mut Vec<u8>) {
-        let parsed = self.peer.parse(&job.text, &mut P::Known::default());
+        let parsed = self.peer.parse(&job.text, &mut P::ParseCache::default());
         let mut guard = self.lock();
         let state = &mut *guard;
         // It may have been refused or cancelled since it left the queue.
@@ -179,31 +179,35 @@ impl<P: Peer> Channel<P> {
         let permit = self.permit(&mut self.lock());
         let (channel, id, serial) = (Arc::clone(self), job.id.clone(), job.serial);
         let task = self.runtime.spawn(async move {
-            let begin = || channel.origin.cover(|| channel.begin(&job));
+            let begin = || {
+                channel
+                    .origin
+                    .run_as_current(|| channel.start_from_text(&job))
+            };
             match channel.span.in_scope(begin) {
                 None => {}
-                Some(Ok(answer)) => channel.finish(&job.id, serial, answer),
+                Some(Ok(answer)) => channel.queue_answer(&job.id, serial, answer),
                 Some(Err(mut running)) => {
-                    let answer = channel.run(&mut running).await;
-                    channel.finish(&job.id, serial, answer);
+                    let answer = channel.poll_to_end(&mut running).await;
+                    channel.queue_answer(&job.id, serial, answer);
                     drop(running);
                 }
             }
             drop(permit);
         });
-        self.own(&id, serial, &task.abort_handle());
+        self.record_task(&id, serial, &task.abort_handle());
     }
 
-    fn own(&self, id: &RequestId, serial: u64, task: &tokio::task::AbortHandle) {
-        if !self.lock().in_flight.owns(id, serial, task.clone()) {
+    fn record_task(&self, id: &RequestId, serial: u64, task: &tokio::task::AbortHandle) {
+        if !self.lock().in_flight.record_task(id, serial, task.clone()) {
             // Already finished, or cancelled before its task was recorded.
             task.abort();
         }
     }
 
     /// Starts a call from its text. `Ok` is the answer; `None` means that the call must no longer be answered.
-    fn begin(self: &Arc<Self>, job: &Job) -> Option<Result<ResponseBytes, P::Running>> {
-        let parsed = self.peer.parse(&job.text, &mut P::Known::default());
+    fn start_from_text(self: &Arc<Self>, job: &Job) -> Option<Result<ResponseBytes, P::Running>> {
+        let parsed = self.peer.parse(&job.text, &mut P::ParseCache::default());
         let Ok(Incoming::Message(message)) = parsed else {
             return Some(Ok(ResponseBytes(None)));
         };
@@ -229,12 +233,12 @@ impl<P: Peer> Channel<P> {
                 CallProgress::Running(running) => Err(running),
             })
         });
-        P::observed(&pace, began.elapsed());
+        P::record_first_poll(&pace, began.elapsed());
         Some(started.unwrap_or(Ok(ResponseBytes(None))))
     }
 
     /// Polls a call until it is finished.
-    async fn run(&self, running: &mut P::Running) -> ResponseBytes {
+    async fn poll_to_end(&self, running: &mut P::Running) -> ResponseBytes {
         poll_fn(|cx| {
             let polled = self.beat.run(&self.watchdog, || {
                 panics::catch(|| {
@@ -254,7 +258,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Queues the answer to a call unless the call was cancelled.
-    fn finish(&self, id: &RequestId, serial: u64, answer: ResponseBytes) {
+    fn queue_answer(&self, id: &RequestId, serial: u64, answer: ResponseBytes) {
         let mut answer = answer.0.unwrap_or_else(|| {
             let mut message = Vec::new();
             self.peer.error(&mut message, Some(id), &panicked());
@@ -276,13 +280,13 @@ fn panicked() -> ErrorObject {
 }
 
 /// A permit for a running call. It is returned when dropped, which happens when the call's task ends.
-struct Permit<P: Peer>(Arc<Channel<P>>);
+struct RunPermit<P: Peer>(Arc<Channel<P>>);
 
-impl<P: Peer> Drop for Permit<P> {
+impl<P: Peer> Drop for RunPermit<P> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.in_flight.running = state.in_flight.running.saturating_sub(1);
-        if state.phase != ClosingPhase::Open || state.in_flight.queued() > 0 {
+        if state.phase != ClosingPhase::Open || state.in_flight.queued_calls() > 0 {
             self.0.leader.wake();
         }
     }

@@ -38,7 +38,7 @@ impl Stdio {
     /// Fails if the streams have already been taken or if one of them is closed.
     pub fn open() -> io::Result<Self> {
         #[cfg(unix)]
-        let take = unix::take;
+        let take = unix::take_streams;
         #[cfg(not(unix))]
         let take = || Ok(());
         Self::open_once(&TAKEN, take)

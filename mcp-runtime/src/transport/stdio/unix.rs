@@ -26,7 +26,7 @@ use crate::transport::Connection;
 use crate::transport::stdio::threads;
 
 /// Takes both streams. Afterwards, standard input is empty and standard output goes to standard error.
-pub(super) fn take() -> io::Result<(File, File)> {
+pub(super) fn take_streams() -> io::Result<(File, File)> {
     // The copies are numbered above the three standard descriptors and closed in child processes.
     let input = fcntl_dupfd_cloexec(stdin(), 3)?;
     let output = fcntl_dupfd_cloexec(stdout(), 3)?;
@@ -50,17 +50,20 @@ pub(super) fn hung_up(input: &File) -> bool {
 /// Opens a connection over both streams without blocking. Must be called within a runtime.
 pub(super) fn connection((input, output): (File, File)) -> io::Result<Connection> {
     Ok(Connection {
-        reader: reader(input, stderr())?,
-        writer: writer(output, stderr())?,
+        reader: async_reader(input, stderr())?,
+        writer: async_writer(output, stderr())?,
         forgiving: true,
         origin: Origin::pipe(),
         caller: Caller::trusted(),
     })
 }
 
-fn reader(input: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
+fn async_reader(
+    input: File,
+    error: BorrowedFd<'_>,
+) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
     #[cfg(target_os = "linux")]
-    if let Some(path) = pipe(&input)
+    if let Some(path) = pipe_path(&input)
         && let Ok(pipe) = OpenOptions::new().open_receiver(path)
     {
         return Ok(Box::new(pipe));
@@ -71,9 +74,12 @@ fn reader(input: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncRead + 
     Ok(Box::new(threads::StdinReader::start(input)?))
 }
 
-fn writer(output: File, error: BorrowedFd<'_>) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
+fn async_writer(
+    output: File,
+    error: BorrowedFd<'_>,
+) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
     #[cfg(target_os = "linux")]
-    if let Some(path) = pipe(&output)
+    if let Some(path) = pipe_path(&output)
         && let Ok(pipe) = OpenOptions::new().open_sender(path)
     {
         return Ok(Box::new(pipe));
@@ -103,7 +109,7 @@ fn socket(stream: File) -> io::Result<UnixStream> {
 /// Returns the path at which a pipe can be reopened to obtain a separate open file description. Returns `None` without
 /// `/proc`, and for a named pipe, because its end of input could not be detected after reopening it.
 #[cfg(target_os = "linux")]
-fn pipe(stream: &File) -> Option<String> {
+fn pipe_path(stream: &File) -> Option<String> {
     use std::os::fd::AsRawFd;
 
     let path = format!("/proc/self/fd/{}", stream.as_raw_fd());
@@ -143,8 +149,8 @@ mod tests {
         let theirs_too = theirs.try_clone().unwrap();
         let theirs = File::from(OwnedFd::from(theirs));
         let ours = File::from(OwnedFd::from(ours));
-        let mut writer = writer(ours, ours_too.as_fd()).unwrap();
-        let reader = reader(theirs, ours_too.as_fd()).unwrap();
+        let mut writer = async_writer(ours, ours_too.as_fd()).unwrap();
+        let reader = async_reader(theirs, ours_too.as_fd()).unwrap();
         assert!(is_blocking(&ours_too) && is_blocking(&theirs_too));
         drop(ours_too);
         let writing = async move {
@@ -160,8 +166,8 @@ mod tests {
         let server = File::from(OwnedFd::from(server));
         let also = server.try_clone().unwrap();
         let error = File::open("/dev/null").unwrap();
-        let mut writer = writer(server, error.as_fd()).unwrap();
-        let reader = reader(also, error.as_fd()).unwrap();
+        let mut writer = async_writer(server, error.as_fd()).unwrap();
+        let reader = async_reader(also, error.as_fd()).unwrap();
         client.write_all(b"in").unwrap();
         client.shutdown(std::net::Shutdown::Write).unwrap();
         assert_eq!(read_to_end(reader).await, "in");
@@ -177,7 +183,7 @@ mod tests {
         let (mut client, server) = StdUnixStream::pair().unwrap();
         let server = File::from(OwnedFd::from(server));
         let error = server.try_clone().unwrap();
-        let mut writer = writer(server, error.as_fd()).unwrap();
+        let mut writer = async_writer(server, error.as_fd()).unwrap();
         writer.write_all(b"out").await.unwrap();
         writer.flush().await.unwrap();
         assert!(is_blocking(&error));
@@ -190,10 +196,10 @@ mod tests {
     async fn files_are_read_and_written_by_threads() {
         let path = std::env::temp_dir().join(format!("mcp-stdio-{}", std::process::id()));
         let error = File::open("/dev/null").unwrap();
-        let mut writer = writer(File::create(&path).unwrap(), error.as_fd()).unwrap();
+        let mut writer = async_writer(File::create(&path).unwrap(), error.as_fd()).unwrap();
         writer.write_all(long().as_bytes()).await.unwrap();
         writer.flush().await.unwrap();
-        let reader = reader(File::open(&path).unwrap(), error.as_fd()).unwrap();
+        let reader = async_reader(File::open(&path).unwrap(), error.as_fd()).unwrap();
         assert_eq!(read_to_end(reader).await, long());
         std::fs::remove_file(path).unwrap();
     }

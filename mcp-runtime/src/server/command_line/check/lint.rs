@@ -70,17 +70,20 @@ pub(super) fn lint(surface: &Surface) -> Vec<Lint> {
         lint_prompt(prompt, &mut found);
     }
     for template in surface.items(ListRequest::Templates) {
-        found.about("template", template["uriTemplate"].as_str());
-        found.described(template);
+        found.set_subject("template", template["uriTemplate"].as_str());
+        found.check_described(template);
     }
     lint_resources(surface.items(ListRequest::Resources), &mut found);
-    let (tools, tokens) = (surface.items(ListRequest::Tools).len(), tokens(surface));
+    let (tools, tokens) = (
+        surface.items(ListRequest::Tools).len(),
+        estimated_tokens(surface),
+    );
     found.at = "the tools".into();
     if tools > MOST_TOOLS {
-        found.refused(format!("there are {tools}"), MANY);
+        found.push_refused(format!("there are {tools}"), MANY);
     }
     if tokens > MOST_TOKENS {
-        found.advice(format!(
+        found.push_advice(format!(
             "they use about {tokens} tokens of every conversation; shorten descriptions, or split the server"
         ));
     }
@@ -88,7 +91,7 @@ pub(super) fn lint(surface: &Surface) -> Vec<Lint> {
 }
 
 /// Estimates the number of tokens the tools use in a model's context: about one per four bytes of JSON.
-pub(super) fn tokens(surface: &Surface) -> usize {
+pub(super) fn estimated_tokens(surface: &Surface) -> usize {
     let tools = surface.items(ListRequest::Tools).iter();
     let bytes: usize = tools
         .map(|tool| {
@@ -102,32 +105,32 @@ pub(super) fn tokens(surface: &Surface) -> usize {
 
 fn lint_tool(tool: &Value, found: &mut Findings) {
     let name = tool["name"].as_str().unwrap_or_default();
-    found.about("tool", Some(name));
+    found.set_subject("tool", Some(name));
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !name.chars().all(is_plain) || name.len() > LONGEST_NAME {
-        found.refused("some clients reject this name", NAMES);
+        found.push_refused("some clients reject this name", NAMES);
     }
-    found.described(tool);
+    found.check_described(tool);
     let description = tool["description"].as_str().unwrap_or_default();
     if description.chars().count() > LONGEST_DESCRIPTION {
-        found.disliked("the description is long", LONG);
+        found.push_disliked("the description is long", LONG);
     }
     let schema = &tool["inputSchema"];
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         if !is_described(property) {
-            found.advice(format!("argument `{name}` has no description"));
+            found.push_advice(format!("argument `{name}` has no description"));
         }
     }
     schema::lint(schema, found);
 }
 
 fn lint_prompt(prompt: &Value, found: &mut Findings) {
-    found.about("prompt", prompt["name"].as_str());
-    found.described(prompt);
+    found.set_subject("prompt", prompt["name"].as_str());
+    found.check_described(prompt);
     for argument in prompt["arguments"].as_array().into_iter().flatten() {
         if !is_described(argument) {
             let name = argument["name"].as_str().unwrap_or_default();
-            found.advice(format!("argument `{name}` has no description"));
+            found.push_advice(format!("argument `{name}` has no description"));
         }
     }
 }
@@ -136,8 +139,8 @@ fn lint_prompt(prompt: &Value, found: &mut Findings) {
 fn lint_resources(resources: &[Value], found: &mut Findings) {
     let mut bare = resources.iter().filter(|resource| !is_described(resource));
     if let Some(first) = bare.next() {
-        found.about("resource", first["uri"].as_str());
-        found.advice(match bare.count() {
+        found.set_subject("resource", first["uri"].as_str());
+        found.push_advice(match bare.count() {
             0 => "has no description; write a doc comment".to_owned(),
             more => {
                 format!("has no description (and {more} more like it); write doc comments")
@@ -160,25 +163,25 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    fn about(&mut self, word: &str, name: Option<&str>) {
+    fn set_subject(&mut self, word: &str, name: Option<&str>) {
         self.at = format!("{word} `{}`", name.unwrap_or_default());
     }
 
-    fn described(&mut self, item: &Value) {
+    fn check_described(&mut self, item: &Value) {
         if !is_described(item) {
-            self.advice("has no description; write a doc comment");
+            self.push_advice("has no description; write a doc comment");
         }
     }
 
-    pub(super) fn refused(&mut self, text: impl Into<String>, source: &'static str) {
+    pub(super) fn push_refused(&mut self, text: impl Into<String>, source: &'static str) {
         self.push(Severity::Refused, text.into(), source);
     }
 
-    pub(super) fn disliked(&mut self, text: impl Into<String>, source: &'static str) {
+    pub(super) fn push_disliked(&mut self, text: impl Into<String>, source: &'static str) {
         self.push(Severity::Advice, text.into(), source);
     }
 
-    fn advice(&mut self, text: impl Into<String>) {
+    fn push_advice(&mut self, text: impl Into<String>) {
         self.push(Severity::Advice, text.into(), "");
     }
 

@@ -14,11 +14,11 @@ use crate::client::surface::Surface;
 use crate::client::surface::compare::{SurfaceChange, compare};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::session::{CommandSession, common};
+use crate::server::command_line::session::{CommandSession, with_common_options};
 use lint::{Lint, Severity};
 
 pub(super) fn command() -> Command {
-    common(
+    with_common_options(
         Command::new("check")
             .about("Check for problems with clients and models")
             .long_about(
@@ -53,16 +53,16 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let file = matches.get_one::<String>("surface").map(String::as_str);
     let saves = matches.get_flag("save");
     let differences = match file {
-        Some(file) => compared(file, &surface, saves)?,
+        Some(file) => compare_with_file(file, &surface, saves)?,
         None => Vec::new(),
     };
     if let (Some(file), true) = (file, saves) {
         fs::write(file, surface.to_text()).map_err(|error| format!("{file}: {error}"))?;
     }
-    if session.json() {
-        print::json(&report(&surface, &findings, &differences));
+    if session.prints_json() {
+        print::json(&json_report(&surface, &findings, &differences));
     } else {
-        print::line(&text(&surface, &findings, &differences));
+        print::line(&text_report(&surface, &findings, &differences));
     }
     let is_fine =
         |finding: &Lint| finding.severity == Severity::Advice && !matches.get_flag("strict");
@@ -72,7 +72,11 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
 }
 
 /// Returns the changes since the file was saved.
-fn compared(file: &str, surface: &Surface, saves: bool) -> Result<Vec<SurfaceChange>, String> {
+fn compare_with_file(
+    file: &str,
+    surface: &Surface,
+    saves: bool,
+) -> Result<Vec<SurfaceChange>, String> {
     let before = match fs::read_to_string(file) {
         Ok(before) => before,
         Err(error) if saves && error.kind() == std::io::ErrorKind::NotFound => {
@@ -86,7 +90,7 @@ fn compared(file: &str, surface: &Surface, saves: bool) -> Result<Vec<SurfaceCha
     }
 }
 
-fn text(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> String {
+fn text_report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> String {
     let counts: Vec<_> = [
         (ListRequest::Tools, "tool"),
         (ListRequest::Prompts, "prompt"),
@@ -102,7 +106,7 @@ fn text(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> 
     let mut lines = vec![format!(
         "{}; the tools use about {} tokens of a model's context",
         counts.join(", "),
-        lint::tokens(surface)
+        lint::estimated_tokens(surface)
     )];
     lines.extend(findings.iter().map(Lint::to_string));
     lines.extend(differences.iter().map(SurfaceChange::to_string));
@@ -112,7 +116,7 @@ fn text(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> 
     lines.join("\n")
 }
 
-fn report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> Value {
+fn json_report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> Value {
     let found = |one: &Lint| {
         json!({
             "severity": one.severity.as_str(),
@@ -122,7 +126,7 @@ fn report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -
         })
     };
     let difference = |one: &SurfaceChange| json!({"breaking": one.is_breaking, "text": one.text});
-    let mut report = json!({"tokens": lint::tokens(surface)});
+    let mut report = json!({"tokens": lint::estimated_tokens(surface)});
     for list in ListRequest::ALL {
         report[list.member()] = surface.items(list).len().into();
     }

@@ -56,13 +56,13 @@ pub(super) fn lint(schema: &Value, found: &mut Findings) {
     let is_object = schema["type"] == "object";
     let composed = ["oneOf", "anyOf", "allOf", "not", "enum", "if"];
     if !is_object {
-        found.refused("the schema of the arguments is not of type `object`", ROOT);
+        found.push_refused("the schema of the arguments is not of type `object`", ROOT);
     }
     if let Some(keyword) = composed
         .iter()
         .find(|keyword| schema.get(keyword).is_some())
     {
-        found.refused(
+        found.push_refused(
             format!("the schema of the arguments has `{keyword}` at its root"),
             ROOT,
         );
@@ -76,38 +76,38 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Findings) {
     };
     let place = if at.is_empty() { "the schema" } else { at };
     if members.contains_key("$ref") {
-        found.refused(
+        found.push_refused(
             format!("{place} refers to another schema with `$ref`"),
             REFERENCES,
         );
     }
     if let Some(types @ Value::Array(_)) = members.get("type") {
-        found.refused(format!("{place} has several types: {types}"), TYPES);
+        found.push_refused(format!("{place} has several types: {types}"), TYPES);
     }
     if members.get("type").is_some_and(|name| name == "array") && !members.contains_key("items") {
-        found.refused(format!("{place} is an array without `items`"), ITEMS);
+        found.push_refused(format!("{place} is an array without `items`"), ITEMS);
     }
     if members.contains_key("oneOf") {
-        found.disliked(format!("{place} has alternatives (`oneOf`)"), FORMS);
+        found.push_disliked(format!("{place} has alternatives (`oneOf`)"), FORMS);
     }
     if members.contains_key("prefixItems") {
-        found.disliked(format!("{place} is a tuple (`prefixItems`)"), FORMS);
+        found.push_disliked(format!("{place} is a tuple (`prefixItems`)"), FORMS);
     }
     if members
         .get("additionalProperties")
         .is_some_and(Value::is_object)
     {
-        found.disliked(format!("{place} is a map"), MAPS);
+        found.push_disliked(format!("{place} is a map"), MAPS);
     }
     if let Some(values) = members.get("enum").and_then(Value::as_array)
         && !values.iter().all(Value::is_string)
     {
-        found.refused(format!("{place} has non-string `enum` values"), ENUMS);
+        found.push_refused(format!("{place} has non-string `enum` values"), ENUMS);
     }
     if let Some(format) = members.get("format").and_then(Value::as_str)
         && !KNOWN_FORMATS.contains(&format)
     {
-        found.refused(
+        found.push_refused(
             format!("{place} has the unknown format `{format}`"),
             FORMATS,
         );
@@ -122,7 +122,7 @@ fn walk(schema: &Value, at: &str, depth: usize, found: &mut Findings) {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
             let is_name = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_plain);
             if keyword == "properties" && !is_name {
-                found.refused(
+                found.push_refused(
                     format!("some clients reject the name of {at}/{name}"),
                     PROPERTIES,
                 );

@@ -13,21 +13,21 @@ use serde_json::value::RawValue;
 /// # Errors
 ///
 /// Fails if the text cannot be edited. The message continues a sentence that starts with the file name.
-pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
+pub(super) fn set_member(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let (mark, text) = match text.strip_prefix('\u{feff}') {
         Some(rest) => ("\u{feff}", rest),
         None => ("", text),
     };
-    let style = FileStyle::of(text);
-    let edited = style.set(text, path, value, 0)?;
+    let style = FileStyle::detect(text);
+    let edited = style.set_member(text, path, value, 0)?;
     let end = &text[text.trim_end().len()..];
     let end = if end.is_empty() { style.line_end } else { end };
     Ok(format!("{mark}{edited}{end}"))
 }
 
 /// Returns `true` if the text has a member at this path.
-pub(super) fn has(text: &str, path: &[&str]) -> bool {
-    let Some(root) = read(text) else {
+pub(super) fn has_member(text: &str, path: &[&str]) -> bool {
+    let Some(root) = parse_json(text) else {
         return false;
     };
     let mut names = path.iter();
@@ -36,11 +36,11 @@ pub(super) fn has(text: &str, path: &[&str]) -> bool {
 }
 
 /// Returns `true` if two texts are identical or contain the same JSON.
-pub(super) fn are_same(a: &str, b: &str) -> bool {
-    a == b || matches!((read(a), read(b)), (Some(a), Some(b)) if a == b)
+pub(super) fn are_same_json(a: &str, b: &str) -> bool {
+    a == b || matches!((parse_json(a), parse_json(b)), (Some(a), Some(b)) if a == b)
 }
 
-fn read(text: &str) -> Option<Value> {
+fn parse_json(text: &str) -> Option<Value> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()
 }
 
@@ -52,7 +52,7 @@ struct FileStyle {
 }
 
 impl FileStyle {
-    fn of(text: &str) -> Self {
+    fn detect(text: &str) -> Self {
         let lines = text.lines().skip(1);
         let mut indents = lines.filter_map(|line| {
             let rest = line.trim_start();
@@ -65,7 +65,7 @@ impl FileStyle {
         }
     }
 
-    fn set(
+    fn set_member(
         &self,
         text: &str,
         path: &[&str],
@@ -73,7 +73,7 @@ impl FileStyle {
         depth: usize,
     ) -> Result<String, String> {
         let Some((name, rest)) = path.split_first() else {
-            return Ok(self.write(value, depth));
+            return Ok(self.format_value(value, depth));
         };
         let mut members: Members = serde_json::from_str(text).map_err(|error| {
             if depth > 0 {
@@ -84,16 +84,16 @@ impl FileStyle {
         })?;
         let place = members.0.iter_mut().find(|(other, _)| other == name);
         let old = place.as_ref().map_or("{}", |(_, old)| old.get());
-        let new = self.set(old, rest, value, depth + 1)?;
+        let new = self.set_member(old, rest, value, depth + 1)?;
         let new = RawValue::from_string(new).map_err(|error| error.to_string())?;
         match place {
             Some((_, old)) => *old = new,
             None => members.0.push(((*name).to_owned(), new)),
         }
-        Ok(self.join(&members, depth))
+        Ok(self.format_object(&members, depth))
     }
 
-    fn join(&self, members: &Members, depth: usize) -> String {
+    fn format_object(&self, members: &Members, depth: usize) -> String {
         let mut text = String::from("{");
         for (index, (name, value)) in members.0.iter().enumerate() {
             text.push_str(if index == 0 { "" } else { "," });
@@ -110,7 +110,7 @@ impl FileStyle {
     }
 
     /// Formats a new value in the style of the file.
-    fn write(&self, value: &Value, depth: usize) -> String {
+    fn format_value(&self, value: &Value, depth: usize) -> String {
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(self.indent.as_bytes());
         let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
@@ -173,15 +173,15 @@ mod tests {
             ),
         ] {
             let path = ["servers", "a", "args"];
-            let edited = set(before, &path, &json!([])).unwrap();
+            let edited = set_member(before, &path, &json!([])).unwrap();
             assert_eq!(edited, after);
-            assert_eq!(set(&edited, &path, &json!([])).unwrap(), after);
+            assert_eq!(set_member(&edited, &path, &json!([])).unwrap(), after);
         }
     }
 
     #[test]
     fn new_values_are_indented_like_the_rest() {
-        let edited = set("{\n    \"a\": 1\n}\n", &["b"], &json!({"c": [1]})).unwrap();
+        let edited = set_member("{\n    \"a\": 1\n}\n", &["b"], &json!({"c": [1]})).unwrap();
         assert_eq!(
             edited,
             "{\n    \"a\": 1,\n    \"b\": {\n        \"c\": [\n            1\n        ]\n    }\n}\n"
@@ -197,7 +197,7 @@ mod tests {
             ("{\"servers\": []}", "does not have an object"),
             ("{\"servers\": {\"a\": null}}", "does not have an object"),
         ] {
-            let error = set(text, &["servers", "a", "args"], &json!([])).unwrap_err();
+            let error = set_member(text, &["servers", "a", "args"], &json!([])).unwrap_err();
             assert!(error.contains(problem), "{text}: {error}");
         }
     }

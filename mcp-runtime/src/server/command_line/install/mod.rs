@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
-use crate::server::command_line::call::name;
+use crate::server::command_line::call::argument_text;
 use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::print;
 use crate::types::Implementation;
@@ -64,12 +64,12 @@ pub(super) fn command() -> Command {
 pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> CommandResult {
     let Some(host) = HOSTS
         .iter()
-        .find(|host| host.name == name(matches, "client"))
+        .find(|host| host.name == argument_text(matches, "client"))
     else {
         return Err(CommandError::Failed("unknown client".into()));
     };
     let entry_name = matches.get_one::<String>("name").unwrap_or(&identity.name);
-    let entry = entry(host, matches)?;
+    let entry = server_entry(host, matches)?;
     let whole = json!({ host.servers: { entry_name: entry } });
     if matches.get_flag("print") {
         print::json(&whole);
@@ -94,14 +94,14 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> CommandRes
     // Sets each member separately to preserve members that the user added to the entry.
     for (member, value) in &entry {
         let path = [host.servers, entry_name, member];
-        if member == "args" && !matches.contains_id("arg") && edit::has(before, &path) {
+        if member == "args" && !matches.contains_id("arg") && edit::has_member(before, &path) {
             continue;
         }
         let edited = match value {
             Value::Object(variables) => variables.iter().try_fold(after, |text, (name, value)| {
-                edit::set(&text, &[host.servers, entry_name, member, name], value)
+                edit::set_member(&text, &[host.servers, entry_name, member, name], value)
             }),
-            _ => edit::set(&after, &path, value),
+            _ => edit::set_member(&after, &path, value),
         };
         after = edited.map_err(|problem| {
             format!(
@@ -115,7 +115,7 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> CommandRes
         print::line(&after);
         return Ok(true);
     }
-    if edit::are_same(before, &after) {
+    if edit::are_same_json(before, &after) {
         print::line(&format!(
             "Already installed in {}: {}",
             host.title,
@@ -138,7 +138,10 @@ pub(super) fn run(identity: &Implementation, matches: &ArgMatches) -> CommandRes
 }
 
 /// Returns the entry that tells the client how to start the server.
-fn entry(host: &HostApplication, matches: &ArgMatches) -> Result<Map<String, Value>, String> {
+fn server_entry(
+    host: &HostApplication,
+    matches: &ArgMatches,
+) -> Result<Map<String, Value>, String> {
     let executable = env::current_exe().map_err(|error| format!("executable path: {error}"))?;
     let Some(executable) = executable.to_str() else {
         return Err(format!(
@@ -170,7 +173,7 @@ fn entry(host: &HostApplication, matches: &ArgMatches) -> Result<Map<String, Val
 fn write(file: &Path, exists: bool, text: &str) -> io::Result<Option<PathBuf>> {
     let mut kept = None;
     if exists {
-        let copy = unused(file);
+        let copy = unused_backup_path(file);
         fs::copy(file, &copy)?;
         kept = Some(copy);
     } else if let Some(directory) = file.parent() {
@@ -182,7 +185,7 @@ fn write(file: &Path, exists: bool, text: &str) -> io::Result<Option<PathBuf>> {
 }
 
 /// Returns an unused path next to the file for the backup.
-fn unused(file: &Path) -> PathBuf {
+fn unused_backup_path(file: &Path) -> PathBuf {
     let beside = |ending: String| {
         let mut path = file.as_os_str().to_owned();
         path.push(ending);

@@ -78,7 +78,7 @@ async fn flood(
 impl Peer for Fake {
     type Session = Session;
     type Message<'m> = Request;
-    type Known = ();
+    type ParseCache = ();
     type Call<'m> = Call<'m>;
     type Running = Pin<Box<dyn Future<Output = String> + Send>>;
     type Finished = String;
@@ -177,7 +177,7 @@ impl Peer for Fake {
 
     fn pace(_: &Call<'_>) {}
 
-    fn observed(_pace: &(), _: Duration) {}
+    fn record_first_poll(_pace: &(), _: Duration) {}
 
     fn start(
         call: Call<'_>,
@@ -259,7 +259,8 @@ impl Peer for Fake {
                 Box::pin(async move {
                     let _under_way = under_way;
                     tokio::task::yield_now().await;
-                    let sent = current::within(Some(context()), || sink.send(b"{\"progress\":1}"));
+                    let sent =
+                        current::within_call(Some(context()), || sink.send(b"{\"progress\":1}"));
                     assert!(sent);
                     done
                 })

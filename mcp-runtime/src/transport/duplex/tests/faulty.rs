@@ -45,7 +45,7 @@ pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Val
 
 /// Serves this input. Returns `true` if a stream was written to as part of a call.
 pub(super) async fn written_within_a_call(input: &str) -> bool {
-    current::forward();
+    current::enable_forwarding();
     let (mut ours, theirs) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(theirs);
     let within = Arc::new(AtomicBool::new(false));
@@ -63,7 +63,7 @@ struct Nosy<W>(W, Arc<AtomicBool>);
 
 impl<W> Nosy<W> {
     fn look(&self) {
-        self.1.fetch_or(current::current().is_some(), SeqCst);
+        self.1.fetch_or(current::current_call().is_some(), SeqCst);
     }
 }
 
