@@ -280,9 +280,9 @@ pub use mcp_macros::resource_template;
 /// }
 /// ```
 ///
-/// The first parameter is the text typed so far. The others are either injected, or arguments that the user has already
-/// filled in, matched by name. Candidates may be in any order, because the framework ranks them and sends only the best
-/// 100.
+/// The first parameter is the text typed so far. The other parameters are either injected or receive arguments that the
+/// user has already filled in, matched by name. Candidates may be in any order, because the framework ranks them and
+/// sends only the best 100.
 ///
 /// To use a completer, put `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or
 /// [`resource_template`](macro@resource_template). Where that is not possible, the completer can name the argument
@@ -402,7 +402,7 @@ pub use mcp_macros::main;
 /// | `name` | `"string"` | the value in the client's answer, instead of the variant's name |
 /// | `title` | `"string"` | the display name, instead of the doc comment |
 ///
-/// On the type, `crate = path` sets the path of the runtime crate; default `::mcp_runtime`.
+/// On the type, `crate = path` sets the path of the runtime crate, which defaults to `::mcp_runtime`.
 #[doc(inline)]
 pub use mcp_macros::Elicit;
 

@@ -11,7 +11,7 @@ pub struct RuleVerdict {
 impl RuleVerdict {
     const CAPACITY: usize = 512;
 
-    /// The verdict for a rule that holds.
+    /// The result for a rule that is satisfied.
     pub const HOLDS: Self = Self {
         text: [0; Self::CAPACITY],
         length: 0,

@@ -121,7 +121,7 @@ impl<'a> Expanded<'a> {
         format_ident!("__mcp_default_{}", self.index)
     }
 
-    /// Returns a function that creates the default; `None` if there is no default or it is JSON. Using a function
+    /// Returns a function that creates the default, or `None` if there is no default or the default is given as JSON. Using a function
     /// ensures that the user's expression appears only once in the expansion.
     pub(crate) fn default_function(&self) -> Option<TokenStream> {
         let default = self.parameter.annotations.options.default.as_ref()?;

@@ -42,7 +42,7 @@ impl Caller {
         Self(Standing::Anonymous)
     }
 
-    /// Returns a caller who may do everything, such as the user who started the process.
+    /// Returns a caller who has full access, such as the user who started the process.
     #[must_use]
     pub const fn trusted() -> Self {
         Self(Standing::Trusted)

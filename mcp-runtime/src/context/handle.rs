@@ -283,7 +283,7 @@ pub(crate) enum EditStep {
 /// The actions that a handle can perform on its server. Implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
     fn notify(&self, change: ChangeNotification);
-    /// Edits a list. Returns `true` if it changed, in which case clients have been notified.
+    /// Edits a list. Returns `true` if it changed; clients have then already been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.
     fn names(&self, list: Capability) -> Vec<String>;

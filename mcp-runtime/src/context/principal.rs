@@ -92,9 +92,9 @@ impl Principal {
     /// Default: never.
     ///
     /// From then on, HTTP requests with these credentials are rejected with 401, and notification streams opened with
-    /// them end: a `subscriptions/listen` stream with its result, and other streams without a message. Clients
-    /// reconnect with new credentials. Running calls are not cancelled. A principal that the embedding program has put
-    /// into a request's extensions is not rejected, because that decision is left to the program.
+    /// them end. A `subscriptions/listen` stream ends with its result, and all other streams end without a message.
+    /// Clients reconnect with new credentials. Running calls are not cancelled. A principal that the embedding program
+    /// has put into a request's extensions is not rejected, because that decision is left to the program.
     #[must_use]
     pub fn with_expires_at(mut self, time: SystemTime) -> Self {
         self.known().expires_at = Some(time);

@@ -1,7 +1,6 @@
 //! State remembered for one multiplexed channel: the result of the handshake and the open subscriptions.
 //!
-//! Modern requests never read the legacy part, and requests without a channel have no such state at all. The state is
-//! plain data that owns no task and does no I/O.
+//! Modern requests never read the legacy part, and requests without a channel have no such state at all. The state is plain data: no tasks, no I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -77,7 +76,7 @@ impl ChannelMemory {
         }
     }
 
-    /// Sets the caller of subsequent messages. The initial caller is anonymous.
+    /// Sets the caller to whom subsequent messages are attributed. The initial caller is anonymous.
     pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
         self.origin.caller = self.dispatcher.settings.admission.admit(caller.into());
     }

@@ -1,4 +1,4 @@
-//! A single call to a handler: its input, how it starts, and its result.
+//! A single call to a handler: its input, its start, and its result.
 
 use std::any::Any;
 use std::future::Future;
@@ -160,7 +160,7 @@ macro_rules! kind {
     };
 }
 
-/// Converts return values from tools.
+/// Converts the return values of tools.
 pub mod tool {
     use super::{CallOutput, IntoToolResult, Output};
 
@@ -177,14 +177,14 @@ pub mod tool {
 }
 
 kind!(
-    /// Converts return values from prompts.
+    /// Converts the return values of prompts.
     prompt, IntoPromptResult, into_prompt_result, Prompt
 );
 kind!(
-    /// Converts return values from resources and templates.
+    /// Converts the return values of resources and templates.
     resource, IntoResourceResult, into_resource_result, Resource
 );
 kind!(
-    /// Converts return values from completers.
+    /// Converts the return values of completers.
     completer, IntoCompletionResult, into_completion_result, Completion
 );

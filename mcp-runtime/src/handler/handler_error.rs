@@ -56,7 +56,7 @@ impl HandlerError {
         Self(HandlerErrorRepr::Opaque(cause.into()))
     }
 
-    /// Creates an error about the request itself, which is sent as a JSON-RPC error.
+    /// Creates an error about the request itself. It is sent as a JSON-RPC error.
     ///
     /// Use a code outside the range from -32768 to -32000, which is reserved for JSON-RPC and the protocol. A handler
     /// may use only the following codes from this range:

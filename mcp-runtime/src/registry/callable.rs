@@ -83,7 +83,7 @@ impl Callable {
         self.handler.start(arguments, context)
     }
 
-    /// Converts the arguments of a prompt, all of which are strings, to the form that its handler decodes.
+    /// Converts the arguments of a prompt, all of which are strings, into the form its handler expects.
     fn prompt_arguments(&self, prompt: &Prompt, arguments: &str) -> Result<String, Vec<Fault>> {
         if let Some(decoder) = self.handler.decoder() {
             return decoder.from_strings(arguments);

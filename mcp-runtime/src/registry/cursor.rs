@@ -72,8 +72,8 @@ impl ItemMark {
 }
 
 impl Cursor {
-    /// Returns the string for the client, which is at most 1 KiB long. It is valid only for `owner`, which is included
-    /// in the checksum and is empty for a list that is the same for all callers.
+    /// Returns the string for the client, which is at most 1 KiB long. The string is valid only for `owner`. The owner
+    /// is included in the checksum and is empty for a list that is the same for all callers.
     pub(crate) fn encode(&self, owner: &str) -> String {
         let (stage, mark, inner) = match &self.position {
             CursorPosition::After(mark) => (0, mark, None),

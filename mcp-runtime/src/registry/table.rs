@@ -41,8 +41,8 @@ pub(crate) struct CallableTable {
     visible: Vec<usize>,
     /// `true` if any callable has access rules.
     restricted: bool,
-    /// `true` if the list is declared, which is the case if it has or has had any callables, even disabled ones, or may
-    /// have some later.
+    /// `true` if the list is declared. A list is declared if it contains, has contained or may later contain callables,
+    /// even disabled ones.
     offered: bool,
     /// `true` if an argument of any callable has or has had completions.
     completed: bool,

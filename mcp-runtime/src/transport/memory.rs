@@ -32,7 +32,7 @@ pub fn memory() -> (Memory, DuplexStream) {
     (memory, client)
 }
 
-/// Creates a transport for several clients in the same process. Also returns each client's side.
+/// Creates a transport for several clients in the same process. Also returns the client's end of each connection.
 #[cfg(any(feature = "cli", feature = "testing"))]
 pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStream>) {
     let pairs = (0..clients).map(|_| tokio::io::duplex(BUFFER));

@@ -59,7 +59,7 @@ impl Validator {
         self.run(&self.0.schema, value, &ValuePath::Root)
     }
 
-    /// Returns all faults in a tool's output, given the length of its JSON. The step budget grows with the length,
+    /// Returns all problems found in a tool's output, given the length of its JSON. The step budget grows with the length,
     /// because only the author controls the output.
     #[must_use]
     pub fn check_output(&self, value: &Value, length: usize) -> Vec<Fault> {

@@ -26,12 +26,12 @@ use crate::types::InputRequest;
 
 /// A question to the client. It is not sent until it is awaited.
 ///
-/// Awaiting it returns the answer, or an [`AskError`] that explains why there is none. If the handler propagates the
+/// Awaiting it yields the answer, or an [`AskError`] that explains why there is none. If the handler propagates the
 /// error with `?`, the model sees this explanation. To handle declined and dismissed questions without errors, use
 /// [`outcome`](Self::outcome).
 ///
 /// In revision 2026-07-28, the handler runs again from the start once the answer has arrived, so code before the
-/// question is executed again. See [`Context::once`] and the page on asking in the documentation.
+/// question is executed again. See [`Context::once`] and the documentation page on asking questions.
 #[must_use = "a question is not asked unless it is awaited"]
 pub struct Ask<T> {
     context: Context,

@@ -1,7 +1,7 @@
 //! Corrections for values that models frequently get wrong.
 //!
-//! Models put JSON into strings and write integers with a fraction of zero, such as `1.0`. Both are accepted unless a
-//! tool is strict. Corrections work on the text of a value, so numbers of any size stay exact.
+//! Models put JSON into strings and write integers with a zero fraction, such as `1.0`. Both are accepted unless a tool
+//! is strict. Corrections work on the text of a value, so numbers of any size stay exact.
 
 use std::fmt::Write as _;
 

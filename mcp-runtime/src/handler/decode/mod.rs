@@ -1,8 +1,8 @@
 //! Decodes the argument object of a call into the slots of a function, in one scan.
 //!
-//! The object is split up here, and serde reads each value in place, straight into the slot of its parameter. Nothing
-//! is scanned twice, no key is copied, and no tree is built. If the arguments are invalid, the slow path starts over:
-//! it examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
+//! The object is split here, and serde reads each value in place, straight into the slot of its parameter. Nothing is
+//! scanned twice, no key is copied, and no tree is built. If the arguments are invalid, the slow path starts over: it
+//! examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
 //! schema.
 //!
 //! `mcp_schema` creates schemas and checks values against them.

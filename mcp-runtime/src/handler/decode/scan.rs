@@ -76,7 +76,7 @@ pub(super) fn scan<'t>(
     }
 }
 
-/// Reads a name, borrowed unless it contains escapes; also returns the number of bytes read.
+/// Reads a name, which is borrowed unless it contains escapes. Also returns the number of bytes read.
 #[inline]
 pub(super) fn key(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
     let inner = text.get(1..).unwrap_or("");

@@ -1,7 +1,7 @@
 //! Enforces the parts of a schema that the Rust type does not. For example, serde may accept a number where the schema
 //! requires a string, and it accepts an array of field values for any struct.
 //!
-//! Most parameters do not need this, because their types are known to accept exactly what their schema allows
+//! Most parameters do not need these checks, because their types are known to accept exactly what their schema allows
 //! (`exact`). For the others, the schema is converted at start-up to a [`Shape`], against which the text of a value is
 //! checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
 
@@ -119,7 +119,7 @@ const PASSED_OVER: [&str; 14] = [
     "contentMediaType",
 ];
 
-/// The assertions of a schema that contains neither choices nor references.
+/// The assertions in a schema that contains neither choices nor references.
 #[derive(Debug)]
 pub(super) struct Shape {
     kinds: Kinds,
@@ -204,7 +204,7 @@ impl Shape {
         Some(())
     }
 
-    /// Reads a choice between one schema and `null`, which represents an optional value.
+    /// Reads an `anyOf` or `oneOf` of one schema and `null`, the usual way to represent an optional value.
     fn read_nullable(object: &Map<String, Value>) -> Option<Self> {
         let Value::Array(branches) = object.get("anyOf")? else {
             return None;

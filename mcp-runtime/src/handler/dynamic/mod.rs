@@ -160,7 +160,7 @@ macro_rules! builder {
             }
 
             /// Sets the maximum size of a result in bytes. Defaults to
-            /// [`limits.calls.max_result_bytes`](crate::Limits), which no result may exceed in any case.
+            /// [`limits.calls.max_result_bytes`](crate::Limits), a limit that no result may exceed in any case.
             #[must_use]
             pub fn max_output(mut self, bytes: usize) -> Self {
                 self.handler.guards.max_output = Some(bytes);

@@ -33,7 +33,7 @@ type Names = HashMap<String, String>;
 ///
 /// # Errors
 ///
-/// Returns an error if names that were different become equal, or if the text is not JSON that all readers accept.
+/// Returns an error if distinct names become equal, or if the text is not JSON that all readers accept.
 pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, Unclean> {
     let mut out = Vec::with_capacity(json.len());
     // One entry per open bracket. If the bracket opens an object, the entry holds the names read so far.

@@ -1,4 +1,4 @@
-//! Messages that are sent as a whole.
+//! Messages that are sent in one piece.
 
 use hyper::body::Bytes;
 

@@ -66,7 +66,7 @@ impl Storing {
         }
     }
 
-    /// Stores an entry, with up to the maximum number of attempts. Returns `false` if all of them fail.
+    /// Stores an entry, retrying up to the maximum number of attempts. Returns `false` if all of them fail.
     async fn store(&self, position: u64, entry: StreamEntry) -> bool {
         let keep = match entry {
             StreamEntry::Ended => self.limits.streams.replay_timeout,

@@ -15,8 +15,7 @@ use crate::http::stores::maybe_ready::MaybeReady;
 /// A stream is a list of entries at consecutive positions: first [`StreamEntry::Opened`] at position 0, then messages,
 /// and finally [`StreamEntry::Ended`]. A client that reconnects names the last position it has seen. Messages are sent
 /// only after they have been appended, unless appending fails: it is then retried a few times, and the client meanwhile
-/// receives the messages that are available. If the store or the instance fails before the whole stream is stored, the
-/// stream ends at other instances when the store drops it.
+/// receives the messages that are available. If the store or the instance fails before the whole stream is stored, other instances see the stream end when the store drops it.
 ///
 /// As with a [`SessionStore`], each operation may take up to [`limits.sessions.store_timeout`](crate::Limits), and a
 /// request for which the store fails receives 503.

@@ -14,7 +14,7 @@ use crate::registry::page::{ListPage, Listable, PartialPage};
 use crate::registry::table::{CallableTable, TableRange, TableSlot};
 
 impl View<'_> {
-    /// Returns the page of a list that starts at `cursor`, or the first page if there is no cursor.
+    /// Returns the list page that starts at `cursor`, or the first page if there is no cursor.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl View<'_> {
         })))
     }
 
-    /// Returns all resources that have a definition and that the caller has access to, but not those from listing
+    /// Returns all resources with definitions to which the caller has access, excluding resources from listing
     /// functions. The result consists of list items in the form that `version` defines, separated by commas.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, version: ProtocolVersion) -> String {

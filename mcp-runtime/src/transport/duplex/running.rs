@@ -14,7 +14,7 @@ use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, ChannelState, Phase};
 use crate::transport::peer::{MessageVerdict, Peer};
 
-/// Initial capacity for an answer, sufficient for most answers.
+/// Initial capacity of the response buffer, large enough for most responses.
 const ANSWER: usize = 256;
 
 /// Result of a call's first poll.
