@@ -117,14 +117,6 @@ impl ProtocolVersion {
         self.is_modern()
     }
 
-    /// Returns `true` if questions to the client are sent as results (`InputRequiredResult`) and the client answers
-    /// them when it retries the request. In earlier versions, the server sends questions as requests.
-    #[inline]
-    #[must_use]
-    pub const fn asks_in_results(self) -> bool {
-        self.is_modern()
-    }
-
     /// Returns `true` if a completion request can include the arguments that have already been filled in.
     #[inline]
     #[must_use]
@@ -181,7 +173,6 @@ mod tests {
                 ProtocolVersion::reports_missing_capabilities_as_errors,
                 V2026_07_28,
             ),
-            (ProtocolVersion::asks_in_results, V2026_07_28),
             (ProtocolVersion::is_modern, V2026_07_28),
         ] {
             for version in ProtocolVersion::ALL {

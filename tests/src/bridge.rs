@@ -35,7 +35,7 @@ pub fn streamable(address: SocketAddr, version: Version) -> DuplexStream {
 
 /// Returns the client's side of a bridge to a server over the HTTP transport of protocol version 2024-11-05.
 #[must_use]
-pub fn sse_2024(address: SocketAddr, version: Version) -> DuplexStream {
+pub fn legacy_sse(address: SocketAddr, version: Version) -> DuplexStream {
     let (client, own) = tokio::io::duplex(64 << 10);
     tokio::spawn(async move {
         let (mut lines, said) = split(own);

@@ -29,7 +29,7 @@ impl Judge {
 
     /// Returns `true` if the response answers a known method.
     pub(crate) fn knows_method(&self) -> bool {
-        self.method.is_some()
+        self.method.is_some() || !self.methods.is_empty()
     }
 
     /// Checks a message, or each message of an array.
@@ -52,8 +52,15 @@ impl Judge {
                 assert!(message["error"]["code"].is_i64(), "{message}");
                 continue;
             }
-            let method = self.methods.get(&message["id"].to_string());
-            let method = method.or(self.method.as_ref()).map(String::as_str);
+            let id = message
+                .get("id")
+                .filter(|_| message.get("method").is_none());
+            let asked = id.and_then(|id| self.methods.get(&id.to_string()));
+            assert!(
+                id.is_none_or(|id| asked.is_some() || id.is_null() || self.methods.is_empty()),
+                "an answer to no request: {message}"
+            );
+            let method = asked.or(self.method.as_ref()).map(String::as_str);
             if let Err(faults) = schema::check(self.version, message, method) {
                 panic!("{faults}");
             }

@@ -92,7 +92,7 @@ impl Served {
                 children.push(process.child);
                 return process.client;
             }
-            Way::Http(address, true, _) => bridge::sse_2024(*address, version),
+            Way::Http(address, true, _) => bridge::legacy_sse(*address, version),
             Way::Http(address, false, _) => bridge::streamable(*address, version),
         };
         let (reader, writer) = tokio::io::split(stream);

@@ -62,6 +62,11 @@ fn definition_fields(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStr
         (handler.kind == Kind::Tool)
             .then(|| quote!(<#output as __mcp::IntoToolResult>::output_schema)),
     );
+    let conforms = if handler.kind == Kind::Tool {
+        quote!(<#output as __mcp::IntoToolResult>::CONFORMS)
+    } else {
+        quote!(false)
+    };
     let run = run(handler, parameters, &output);
     quote!(
         kind: __mcp::Kind::#kind,
@@ -73,6 +78,7 @@ fn definition_fields(handler: &Handler, parameters: &[Expanded<'_>]) -> TokenStr
         parameters: &__MCP_PARAMETERS,
         options: &#options,
         output_schema: #output_schema,
+        conforms: #conforms,
         run: #run,
     )
 }

@@ -45,6 +45,7 @@ fn scopes_are_checked_and_passed_on() {
                         ..__mcp::Options::NONE
                     },
                     output_schema: ::core::option::Option::None,
+                    conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         ::core::result::Result::Ok(__mcp::prompt::reply::<String>(review()))
@@ -93,6 +94,7 @@ fn a_method_names_a_function_of_its_type() {
                         ..__mcp::Options::NONE
                     },
                     output_schema: ::core::option::Option::None,
+                    conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         let __mcp_receiver = __mcp_call.receiver::<Notes>()?;

@@ -49,6 +49,7 @@ fn the_first_parameter_has_no_name() {
                     parameters: &__MCP_PARAMETERS,
                     options: &__mcp::Options::NONE,
                     output_schema: ::core::option::Option::None,
+                    conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         let mut __mcp_slots: (
                             ::core::option::Option<<str as __mcp::Lend>::Owned>,
@@ -127,6 +128,7 @@ fn the_completed_argument_is_checked() {
                         ..__mcp::Options::NONE
                     },
                     output_schema: ::core::option::Option::None,
+                    conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         let mut __mcp_slots: (::core::option::Option<String>,) = (
                             ::core::option::Option::None,

@@ -56,6 +56,7 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                         ..__mcp::Options::NONE
                     },
                     output_schema: ::core::option::Option::None,
+                    conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         let mut __mcp_slots: (
                             ::core::option::Option<Option<String>>,

@@ -42,6 +42,7 @@ fn a_resource_has_its_uri_checked() {
                         ..__mcp::Options::NONE
                     },
                     output_schema: ::core::option::Option::None,
+                    conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         ::core::result::Result::Ok(__mcp::resource::reply::<String>(config()))
@@ -114,6 +115,7 @@ fn a_template_has_its_variables_checked() {
                         ..__mcp::Options::NONE
                     },
                     output_schema: ::core::option::Option::None,
+                    conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         let mut __mcp_slots: (
                             ::core::option::Option<u32>,

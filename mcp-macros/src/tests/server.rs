@@ -71,6 +71,7 @@ fn methods_are_called_on_a_shared_value() {
                     output_schema: ::core::option::Option::Some(
                         <Result<Notes> as __mcp::IntoToolResult>::output_schema,
                     ),
+                    conforms: <Result<Notes> as __mcp::IntoToolResult>::CONFORMS,
                     run: __mcp::Run::Async(|__mcp_call| {
                         let mut __mcp_slots: (::core::option::Option<u8>,) = (
                             ::core::option::Option::None,
@@ -113,6 +114,7 @@ fn methods_are_called_on_a_shared_value() {
                     parameters: &__MCP_PARAMETERS,
                     options: &__mcp::Options::NONE,
                     output_schema: ::core::option::Option::None,
+                    conforms: false,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         let __mcp_receiver = __mcp_call.receiver::<Notes>()?;

@@ -63,6 +63,7 @@ fn a_function_is_described_and_registered() {
                     output_schema: ::core::option::Option::Some(
                         <i64 as __mcp::IntoToolResult>::output_schema,
                     ),
+                    conforms: <i64 as __mcp::IntoToolResult>::CONFORMS,
                     run: __mcp::Run::Sync(|__mcp_call| {
                         let mut __mcp_slots: (
                             ::core::option::Option<i64>,
@@ -135,6 +136,7 @@ fn options_are_fields_and_strings_are_checked() {
                     output_schema: ::core::option::Option::Some(
                         <() as __mcp::IntoToolResult>::output_schema,
                     ),
+                    conforms: <() as __mcp::IntoToolResult>::CONFORMS,
                     run: __mcp::Run::Async(|__mcp_call| {
                         __mcp_call.decode(&mut [])?;
                         ::core::result::Result::Ok(
@@ -193,6 +195,7 @@ fn the_future_owns_lent_values() {
                     output_schema: ::core::option::Option::Some(
                         <Result<Cow<'_, str>> as __mcp::IntoToolResult>::output_schema,
                     ),
+                    conforms: <Result<Cow<'_, str>> as __mcp::IntoToolResult>::CONFORMS,
                     run: __mcp::Run::Async(|__mcp_call| {
                         let mut __mcp_slots: (
                             ::core::option::Option<<str as __mcp::Lend>::Owned>,
@@ -284,6 +287,7 @@ fn a_default_in_rust_occurs_once() {
                     output_schema: ::core::option::Option::Some(
                         <() as __mcp::IntoToolResult>::output_schema,
                     ),
+                    conforms: <() as __mcp::IntoToolResult>::CONFORMS,
                     run: __mcp::Run::Blocking(|__mcp_call| {
                         let mut __mcp_slots: (::core::option::Option<Option<u8>>,) = (
                             ::core::option::Option::None,

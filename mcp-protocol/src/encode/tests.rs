@@ -445,11 +445,9 @@ fn prompt_results() {
 fn resource_results() {
     let mut text = ResourceContents::text("notes:///1", "one").with_mime_type("text/plain");
     text.meta = Some(meta());
-    let whole = ReadResourceResult {
-        contents: vec![text, ResourceContents::blob("notes:///2", [1])],
-        meta: Some(meta()),
-        ..ReadResourceResult::default()
-    };
+    let mut whole = ReadResourceResult::default();
+    whole.contents = vec![text, ResourceContents::blob("notes:///2", [1])];
+    whole.meta = Some(meta());
     for resource in [whole, ReadResourceResult::default()] {
         results(
             "ReadResourceResult",

@@ -28,8 +28,38 @@ use crate::types::Format;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Form {
-    #[doc(hidden)]
-    pub fields: Vec<(String, Field)>,
+    pub(crate) fields: Vec<(String, Field)>,
+}
+
+// For `mcp-runtime`, which checks answers against a form.
+#[doc(hidden)]
+impl Form {
+    /// Returns the fields with their names.
+    #[must_use]
+    pub fn fields(&self) -> &[(String, Field)] {
+        &self.fields
+    }
+}
+
+#[doc(hidden)]
+impl Field {
+    /// Returns `true` if an answer must contain the field.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        self.required
+    }
+
+    /// Returns the default value.
+    #[must_use]
+    pub fn default_value(&self) -> Option<&Value> {
+        self.default.as_ref()
+    }
+
+    /// Returns the kind of input.
+    #[must_use]
+    pub fn input(&self) -> &FieldInput {
+        &self.input
+    }
 }
 
 impl Form {
@@ -69,16 +99,11 @@ impl Form {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Field {
-    #[doc(hidden)]
-    pub title: Option<String>,
-    #[doc(hidden)]
-    pub description: Option<String>,
-    #[doc(hidden)]
-    pub required: bool,
-    #[doc(hidden)]
-    pub default: Option<Value>,
-    #[doc(hidden)]
-    pub input: FieldInput,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) required: bool,
+    pub(crate) default: Option<Value>,
+    pub(crate) input: FieldInput,
 }
 
 /// The kind of input that a field accepts.
@@ -127,14 +152,24 @@ pub enum FieldInput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Choice {
-    #[doc(hidden)]
-    pub value: String,
-    #[doc(hidden)]
-    pub title: Option<String>,
+    pub(crate) value: String,
+    pub(crate) title: Option<String>,
 }
 
 #[doc(hidden)]
 impl Choice {
+    /// Returns the value that an answer contains.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// Returns the title, if there is one.
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
     /// Returns the title, or the value if there is no title.
     #[must_use]
     pub fn title_or_value(&self) -> &str {

@@ -119,11 +119,24 @@ pub struct ReadResourceResult {
     pub contents: Vec<ResourceContents>,
     /// The media type for contents that have none, used if the definition does not declare one either.
     #[serde(skip)]
-    #[doc(hidden)]
-    pub mime_type: Option<&'static str>,
+    mime_type: Option<&'static str>,
     /// Additional metadata.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
+}
+
+#[doc(hidden)]
+impl ReadResourceResult {
+    /// Returns the media type for contents without one.
+    #[must_use]
+    pub fn default_mime_type(&self) -> Option<&'static str> {
+        self.mime_type
+    }
+
+    /// Sets the media type for contents without one.
+    pub fn set_default_mime_type(&mut self, mime_type: &'static str) {
+        self.mime_type = Some(mime_type);
+    }
 }
 
 /// The clients that may share a cached result.

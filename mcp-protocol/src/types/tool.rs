@@ -105,10 +105,6 @@ pub struct CallToolResult {
     /// Additional metadata.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
-    /// `true` if the structured content is certain to match the schema of the type from which it was created.
-    #[serde(skip)]
-    #[doc(hidden)]
-    pub conforms: bool,
 }
 
 impl CallToolResult {

@@ -55,7 +55,7 @@ pub enum OnceClaim {
     Taken,
 }
 
-/// A store for work done by [`Context::once`]. It guarantees that the work is done at most once, even if a client
+/// A store for work done by [`Context::once`](crate::Context::once). It guarantees that the work is done at most once, even if a client
 /// resends a round.
 ///
 /// **Open**: implement it on a database that all instances of a server share. [`begin`](Self::begin) must be atomic: if

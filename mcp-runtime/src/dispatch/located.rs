@@ -11,7 +11,7 @@ pub(super) fn located(
     uri: &str,
     mime_type: Option<&str>,
 ) -> ReadResourceResult {
-    let mime_type = mime_type.or(result.mime_type);
+    let mime_type = mime_type.or(result.default_mime_type());
     for contents in &mut result.contents {
         if contents.uri.is_empty() {
             contents.uri = Cow::Owned(uri.to_owned());

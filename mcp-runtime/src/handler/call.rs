@@ -166,13 +166,7 @@ pub mod tool {
 
     /// Converts the function's return value.
     pub fn reply<R: IntoToolResult>(value: R) -> Output {
-        value.into_tool_result().map(|mut result| {
-            // Moving a result is expensive, so it is left in place unless it has to change.
-            if R::CONFORMS {
-                result.conforms = true;
-            }
-            CallOutput::Tool(result)
-        })
+        value.into_tool_result().map(CallOutput::Tool)
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Definition {
     pub options: &'static Options,
     /// Returns the schema of `structuredContent`, derived from the tool's return type.
     pub output_schema: Option<fn(&mut SchemaGenerator) -> Option<Schema>>,
+    /// `true` if every value of the return type matches that schema, so that results need not be validated.
+    pub conforms: bool,
     /// Starts a call.
     pub run: Run,
 }

@@ -88,7 +88,7 @@ impl<T: Serialize> IntoResourceResult for Json<T> {
     fn into_resource_result(self) -> Result<ReadResourceResult, HandlerError> {
         let text = serde_json::to_string(&self.0).map_err(HandlerError::opaque)?;
         let mut result = vec![ResourceContents::text("", text)].into_resource_result()?;
-        result.mime_type = Some("application/json");
+        result.set_default_mime_type("application/json");
         Ok(result)
     }
 }
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(json(Bytes::from_static(&[0, 1])), blob);
         assert_eq!(json(Json([1])), r#"[{"uri":"","text":"[1]"}]"#);
         let result = Json([1]).into_resource_result().unwrap();
-        assert_eq!(result.mime_type, Some("application/json"));
+        assert_eq!(result.default_mime_type(), Some("application/json"));
         assert_eq!(
             json([ResourceContents::text("a:", "a")]),
             r#"[{"uri":"a:","text":"a"}]"#

@@ -161,7 +161,7 @@ fn tool(
     tool.output_schema = output_schema;
     tool.annotations = (annotations != ToolAnnotations::default()).then_some(annotations);
     tool.meta = meta;
-    let outputs = Outputs::derived(tool.output_schema.as_deref());
+    let outputs = Outputs::derived(tool.output_schema.as_deref(), definition.conforms);
     Some(Details::Tool { tool, outputs })
 }
 

@@ -22,8 +22,8 @@ use crate::types::{CallToolResult, Tool};
 pub(crate) struct Outputs {
     /// The value that the output schema describes.
     pub(crate) root: OutputRoot,
-    /// `true` if the schema is derived from the tool's return type.
-    is_derived: bool,
+    /// `true` if every value of the tool's return type matches the schema, which is derived from that type.
+    conforms: bool,
     /// `true` if the schema contains numbers that may have fractions.
     has_numbers: bool,
     /// The validator, created on first use. `None` if the schema cannot be used.
@@ -32,11 +32,11 @@ pub(crate) struct Outputs {
 
 impl Outputs {
     /// Creates the value for a function. The schema is derived from the function's return type.
-    pub(crate) fn derived(schema: Option<&RawValue>) -> Self {
+    pub(crate) fn derived(schema: Option<&RawValue>, conforms: bool) -> Self {
         let finds = |schema: &RawValue| memmem::find(schema.get().as_bytes(), b"\"number\"");
         Self {
             root: OutputRoot::of(schema),
-            is_derived: true,
+            conforms,
             has_numbers: schema.and_then(finds).is_some(),
             validator: OnceLock::new(),
         }
@@ -45,9 +45,8 @@ impl Outputs {
     /// Creates the value for a closure. The schema was written by the closure's author.
     pub(crate) fn written(schema: Option<&RawValue>, validator: Option<Validator>) -> Self {
         Self {
-            is_derived: false,
             validator: OnceLock::from(validator.map(Box::new)),
-            ..Self::derived(schema)
+            ..Self::derived(schema, false)
         }
     }
 
@@ -70,7 +69,7 @@ impl Outputs {
             );
         };
         let text = structured.get();
-        let fits = self.is_derived && result.conforms && !was_touched;
+        let fits = self.conforms && !was_touched;
         if fits && !(self.has_numbers && has_null(text)) {
             return None;
         }

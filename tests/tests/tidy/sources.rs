@@ -92,15 +92,26 @@ impl Source {
             .collect()
     }
 
+    /// Returns the text before the module of tests that stands in the file, if there is one.
+    pub(crate) fn product(&self) -> &str {
+        let mut start = 0;
+        while let Some(at) = self.text[start..].find("\n#[cfg(test)]\n") {
+            let end = start + at + 1;
+            let item = self.text[end..].lines().nth(1).unwrap_or_default();
+            if item.starts_with("mod ") && item.ends_with('{') {
+                return &self.text[..end];
+            }
+            start = end;
+        }
+        &self.text
+    }
+
     /// Returns each block of lines that contain only a comment as one string, with the number of its first line.
     pub(crate) fn comments(&self) -> Vec<(usize, String)> {
         let mut found: Vec<(usize, String)> = Vec::new();
         let mut is_going_on = false;
         let mut is_fenced = false;
-        for (number, line) in self.text.lines().enumerate() {
-            if line.starts_with("#[cfg(test)]") {
-                break;
-            }
+        for (number, line) in self.product().lines().enumerate() {
             let Some(comment) = line.trim_start().strip_prefix("//") else {
                 is_going_on = false;
                 is_fenced = false;
@@ -127,8 +138,7 @@ impl Source {
     /// Returns the string literals in the file with their line numbers, excluding tests and attributes.
     pub(crate) fn strings(&self) -> Vec<(usize, String)> {
         let mut found = Vec::new();
-        let product = self.text.split("\n#[cfg(test)]").next().unwrap_or_default();
-        if let Ok(tokens) = product.parse::<TokenStream>() {
+        if let Ok(tokens) = self.product().parse::<TokenStream>() {
             strings(tokens, &mut found);
         }
         found

@@ -11,22 +11,22 @@ use crate::types::{Choice, Field, FieldInput, Form, Meta};
 pub(crate) fn check_answer(form: &Form, mut answer: Meta) -> Result<Meta, String> {
     let mut checked = Meta::new();
     let mut faults = Vec::new();
-    for (name, field) in &form.fields {
+    for (name, field) in form.fields() {
         let given = answer
             .get_mut(name)
             .map(Value::take)
             .filter(|value| !value.is_null());
         // Some clients report an optional field that the user left empty as an empty string.
-        let is_empty = |value: &Value| !field.required && value == "" && !accepts_empty(field);
+        let is_empty = |value: &Value| !field.is_required() && value == "" && !accepts_empty(field);
         match given.filter(|value| !is_empty(value)) {
             Some(value) => match check_value(field, value) {
                 Ok(value) => drop(checked.insert(name.clone(), value)),
                 Err(problem) => faults.push(format!("`{name}` {problem}")),
             },
-            None if let Some(default) = &field.default => {
+            None if let Some(default) = field.default_value() => {
                 checked.insert(name.clone(), default.clone());
             }
-            None if field.required => faults.push(format!("`{name}` is missing")),
+            None if field.is_required() => faults.push(format!("`{name}` is missing")),
             None => {}
         }
     }
@@ -39,7 +39,7 @@ pub(crate) fn check_answer(form: &Form, mut answer: Meta) -> Result<Meta, String
 
 fn accepts_empty(field: &Field) -> bool {
     matches!(
-        field.input,
+        field.input(),
         FieldInput::Text {
             min: None | Some(0),
             format: None,
@@ -49,7 +49,7 @@ fn accepts_empty(field: &Field) -> bool {
 }
 
 fn check_value(field: &Field, value: Value) -> Result<Value, String> {
-    match &field.input {
+    match field.input() {
         FieldInput::Boolean => match value {
             Value::Bool(_) => Ok(value),
             Value::String(text) if text == "true" || text == "false" => {
@@ -142,16 +142,16 @@ fn check_length(length: u64, min: Option<u64>, max: Option<u64>, what: &str) -> 
 
 /// Returns the value of the choice that has this value or title.
 fn choice<'a>(choices: &'a [Choice], text: &str) -> Option<&'a str> {
-    let by_value = choices.iter().find(|choice| choice.value == text);
+    let by_value = choices.iter().find(|choice| choice.value() == text);
     let found = by_value.or_else(|| {
         let mut titles = choices.iter();
-        titles.find(|choice| choice.title.as_deref() == Some(text))
+        titles.find(|choice| choice.title() == Some(text))
     });
-    found.map(|choice| choice.value.as_str())
+    found.map(Choice::value)
 }
 
 fn not_among(choices: &[Choice]) -> String {
-    let values: Vec<_> = choices.iter().map(|choice| choice.value.as_str()).collect();
+    let values: Vec<_> = choices.iter().map(Choice::value).collect();
     format!("is not one of {}", values.join(", "))
 }
 #[cfg(test)]

@@ -63,7 +63,6 @@ impl Authentication {
         not(feature = "auth"),
         expect(
             clippy::unused_async,
-            clippy::unused_self,
             unused_variables,
             reason = "checking a token has to wait"
         )

@@ -114,7 +114,7 @@ fn check_arguments(
     method: Option<Method>,
     params: &Params<'_>,
 ) -> Result<(), ErrorObject> {
-    if method != Some(Method::ToolsCall) {
+    if !method.is_some_and(Method::mirrors_arguments) {
         return Ok(());
     }
     let Ok(Some(name)) = params.string(Member::Name) else {

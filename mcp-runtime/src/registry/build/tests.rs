@@ -36,6 +36,7 @@ fn definition(kind: Kind, name: &'static str, line: u32, function: TypeId) -> De
         parameters: &[],
         options: &Options::NONE,
         output_schema: None,
+        conforms: false,
         run: Run::Sync(|_| Ok(Err(HandlerError::exposed("not called here")))),
     }
 }

@@ -4,6 +4,8 @@ mod calls;
 mod check;
 mod docs;
 mod install;
+#[cfg(unix)]
+mod legacy_sse;
 mod shell;
 #[cfg(unix)]
 mod terminal;
@@ -62,7 +64,7 @@ pub(crate) fn run(example: &str, arguments: &[&str]) -> Ran {
 fn in_every_version(example: &str, arguments: &[&str], check: impl Fn(&str, Ran)) {
     for version in tests::Version::ALL {
         let date = version.date();
-        let with = [arguments, &["--revision", date]].concat();
+        let with = [arguments, &["--protocol-version", date]].concat();
         check(date, run(example, &with));
     }
 }

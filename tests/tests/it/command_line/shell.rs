@@ -31,7 +31,11 @@ fn shell(example: &str, arguments: &[&str], lines: &str) -> Ran {
 fn what_one_call_changes_the_next_one_finds() {
     for version in tests::Version::ALL {
         let lines = "# two notes\ncall add text=\"buy milk\" urgency=5\n\ncall add text=sleep\nread notes:///0\nread notes:///1\n";
-        let ran = shell("guide", &["shell", "--revision", version.date()], lines);
+        let ran = shell(
+            "guide",
+            &["shell", "--protocol-version", version.date()],
+            lines,
+        );
         assert_eq!(ran.err, "");
         assert_eq!(ran.code, Some(0));
         let expected = "> # two notes\n> call add text=\"buy milk\" urgency=5\n> call add text=sleep\n\

@@ -93,7 +93,7 @@ impl Screen {
 #[test]
 fn a_form_is_filled_in_at_the_terminal_until_it_fits() {
     for date in ["2025-11-25", "2026-07-28"] {
-        let arguments = ["call", "dig_out", "plant=rose", "--revision", date];
+        let arguments = ["call", "dig_out", "plant=rose", "--protocol-version", date];
         let mut screen = Screen::of("garden", &arguments);
         screen.expect("Rose will be gone for good.");
         screen.expect("Really dig it out? (true|false): ");
@@ -108,7 +108,7 @@ fn a_form_is_filled_in_at_the_terminal_until_it_fits() {
 #[test]
 fn the_end_of_the_input_cancels_a_form() {
     for date in ["2025-11-25", "2026-07-28"] {
-        let arguments = ["call", "dig_out", "plant=rose", "--revision", date];
+        let arguments = ["call", "dig_out", "plant=rose", "--protocol-version", date];
         let mut screen = Screen::of("garden", &arguments);
         screen.expect("(true|false): ");
         screen.type_in(END);

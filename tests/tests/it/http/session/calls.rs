@@ -128,7 +128,7 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
         ))
         .await;
     assert_eq!(response.status, 200);
-    let answers: Vec<Value> = serde_json::from_str(&response.text().await).unwrap();
+    let answers: Vec<Value> = serde_json::from_value(response.message().await).unwrap();
     let mut ids: Vec<_> = answers
         .iter()
         .map(|answer| answer["id"].as_i64().unwrap())

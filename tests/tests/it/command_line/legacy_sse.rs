@@ -1,0 +1,42 @@
+//! `--legacy-sse`: the HTTP+SSE transport of 2024-11-05, on request only.
+
+use std::process::Stdio;
+
+use tests::Version;
+use tests::http::{Request, send};
+use tests::process::binary;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+/// Starts the example with these options, and returns the status of a request that opens the stream of 2024-11-05, and
+/// whether its response is an event stream.
+async fn open_stream(options: &[&str]) -> (u16, bool) {
+    let mut child = Command::new(binary("guide"))
+        .args(options)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the example starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let url = lines.next_line().await.unwrap().expect("the URL");
+    let host = url.strip_prefix("http://").unwrap();
+    let address = host.strip_suffix("/mcp").unwrap().parse().unwrap();
+    let response = send(
+        address,
+        &Request::new("GET", Version::V2024_11_05).to("/sse"),
+    )
+    .await;
+    (response.status, response.is_events())
+}
+
+#[tokio::test]
+async fn the_stream_of_2024_is_served_only_on_request() {
+    let http = ["--http", "127.0.0.1:0"];
+    assert_eq!(
+        open_stream(&[&http[..], &["--legacy-sse"]].concat()).await,
+        (200, true)
+    );
+    let (status, is_events) = open_stream(&http).await;
+    assert!(status == 404 && !is_events, "{status}");
+}
