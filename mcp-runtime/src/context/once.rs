@@ -24,7 +24,7 @@ impl Context {
     /// ```
     ///
     /// The result is stored with the call as JSON and returned when the handler runs again. Errors are not stored, so
-    /// failed work runs again. A round of the call does not end while the work is in progress.
+    /// work that failed runs again. A round of the call does not end while the work is in progress.
     ///
     /// If a client resends an earlier round, the work runs again, unless the server has a
     /// [`once_store`](crate::Server::once_store).

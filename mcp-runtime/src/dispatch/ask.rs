@@ -1,4 +1,4 @@
-//! A call's questions to its client, and the two ways to deliver them.
+//! A call's questions to its client and the two ways to deliver them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,7 +19,7 @@ use crate::protocol::{ProtocolVersion, encode, errors, input, negotiation};
 use crate::random;
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
-/// Maximum number of times that a form is sent while its answers are invalid, across all rounds of a call.
+/// Maximum number of times to send the same form if the client's answers are invalid, across all rounds of a call.
 const TRIES: u32 = 3;
 
 /// A call's questions to its client.
@@ -31,13 +31,13 @@ pub(super) struct Asks {
     /// `None` until the call first asks a question or uses `once`.
     seen: Mutex<Option<Box<AskedQuestions>>>,
     way: Way,
-    /// Wakes the task that polls the call. Needed because a question may be polled by another task.
+    /// Wakes the task that polls the call. This is necessary because another task may be polling a question.
     caller: Bell,
 }
 
 /// How questions are delivered to the client.
 pub(super) enum Way {
-    /// Not delivered, because this method cannot ask questions.
+    /// Not delivered, because handlers for this method cannot ask questions.
     None,
     /// Sent as requests from the server.
     Requests {
@@ -53,7 +53,7 @@ pub(super) enum Way {
 /// The questions and `once` names used in this run of the handler.
 #[derive(Default)]
 struct AskedQuestions {
-    /// How often each digest or name has been used.
+    /// Number of times that each digest or name has been used.
     asked: BTreeMap<String, u32>,
     once: BTreeSet<String>,
 }
@@ -125,7 +125,7 @@ impl Asks {
         lock(&self.seen)
     }
 
-    /// Returns the key for this digest or name. From the second use on, a number is appended.
+    /// Returns the key for this digest or name. A number is appended from the second use onward.
     fn numbered(&self, name: &str) -> String {
         let mut seen = self.seen();
         let asked = &mut seen.get_or_insert_default().asked;
@@ -315,8 +315,8 @@ impl Asking for Asks {
         question.rejected = question.rejected.saturating_add(1);
         question.progress = QuestionProgress::Not;
         let again = match &self.way {
-            // Only forms are worth repeating, because a user can correct a form, whereas a program would give the same
-            // answer again.
+            // Only forms are worth repeating: a user can correct a form, whereas a program would give the same answer
+            // again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
             Way::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
             Way::None | Way::Requests { .. } => question.rejected < TRIES,

@@ -26,7 +26,7 @@ use crate::protocol::{Era, errors};
 use crate::registry::{HandlerProgress, Pace};
 use crate::telemetry::Sight;
 
-/// A call that is ready to start. Its request is valid, except that the arguments have not been checked yet.
+/// A call that is ready to start. Its request has been validated except for the arguments.
 pub(crate) struct PreparedCall<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
@@ -148,8 +148,8 @@ impl PreparedCall<'_> {
     }
 }
 
-/// Reads the state and the answers in a modern request. A state must have been issued by this server even if the call
-/// does not need it.
+/// Reads the state and the answers in a modern request. A state that this server did not issue is an error even if the
+/// call does not need a state.
 ///
 /// Returns `None` if the request has neither, which is the usual case.
 fn resume(
@@ -201,7 +201,7 @@ fn resume(
     Ok(Some(memory))
 }
 
-/// Admits a call if the rate limits for its caller currently allow it.
+/// Admits a call if its caller's rate limits currently allow it.
 fn admit(
     finish: &Finish,
     channel: ChannelId,

@@ -36,17 +36,17 @@ pub(crate) enum HandlerErrorRepr {
     /// The result cannot be serialized as JSON.
     Unwritable(serde_json::Error),
     Protocol(ErrorObject),
-    /// The call may be retried later. Tools return a text that tells the model when to retry; other calls fail with the
-    /// error.
+    /// The call may be retried later. Tools return a message that tells the model when to retry; other calls fail with
+    /// the error.
     Busy(ErrorObject),
     /// All errors in the arguments.
     Arguments(Vec<Fault>),
-    /// The resource does not exist. Holds an optional text; the error code depends on the protocol version.
+    /// The resource does not exist. Holds an optional message; the error code depends on the protocol version.
     ResourceNotFound(Option<String>),
 }
 
 impl HandlerError {
-    /// Creates an error whose text is shown to the model. The text should state what to change.
+    /// Creates an error whose text is shown to the model. The text should tell the model what to change.
     pub fn exposed(text: impl fmt::Display) -> Self {
         Self(HandlerErrorRepr::Shown(text.to_string()))
     }

@@ -65,7 +65,8 @@ pub(crate) enum Details {
 }
 
 impl Callable {
-    /// Decodes the arguments, a JSON object, and starts the call. This may run user code, even to completion.
+    /// Decodes the arguments, a JSON object, and starts the call. This may run user code and may even complete the
+    /// call.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! A server's registry of definitions and their handlers. They are validated once and changed copy-on-write.
+//! A server's registry of definitions and their handlers. Definitions are validated once, and changes are
+//! copy-on-write.
 //!
 //! [`Registry::build`] gathers annotated functions and dynamic definitions and reports all problems together. Each
 //! request is served from a [`Snapshot`] that never changes; an edit creates a new one. `dispatch` runs the handlers

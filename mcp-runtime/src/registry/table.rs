@@ -1,5 +1,5 @@
-//! The callables in one list. They are looked up by name and kept in a stable order, and list pages are rendered only
-//! once.
+//! The callables in one list. They can be looked up by name and are kept in a stable order. List pages are rendered
+//! only once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -151,8 +151,8 @@ impl CallableTable {
         self.visible.partition_point(|index| *index < next)
     }
 
-    /// Returns the members of the page that contains `size` enabled callables from `start` on. The page is rendered
-    /// once and is the same for all callers.
+    /// Returns the members of the page that contains up to `size` enabled callables, starting at `start`. The page is
+    /// rendered once and is the same for all callers.
     ///
     /// `cursor` creates the cursor for the page that follows a slot.
     pub(crate) fn page(
@@ -192,7 +192,7 @@ impl CallableTable {
         }
     }
 
-    /// Returns up to `size` enabled callables from `start` on for which `shows` returns `true`.
+    /// Returns up to `size` enabled callables for which `shows` returns `true`, starting at `start`.
     pub(crate) fn part(
         &self,
         start: usize,

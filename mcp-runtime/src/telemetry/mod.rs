@@ -1,9 +1,9 @@
 //! Telemetry for operators: a span for each request, metrics, and a log of refusals.
 //!
-//! With the `telemetry` feature, a [`Sight`] accompanies each request. Without it, [`Sight`] only keeps the span in
-//! which the request arrived, and only the log of refusals remains. Payloads are never recorded. The only recorded
-//! parts of a request are its method, its id, the registered name that it calls, the URI that it reads, and its parent
-//! span.
+//! With the `telemetry` feature, a [`Sight`] accompanies each request. Without it, [`Sight`] keeps only the span in
+//! which the request arrived, and there are no metrics; refusals are still logged. Payloads are never recorded. The
+//! only recorded parts of a request are its method, its id, the registered name that it calls, the URI that it reads,
+//! and its parent span.
 //!
 //! Names follow OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and "Metric:
 //! `mcp.server.operation.duration`" (status: development).

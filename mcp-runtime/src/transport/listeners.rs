@@ -10,10 +10,10 @@ use tokio::net::TcpListener;
 use crate::telemetry::Origin;
 use crate::transport::{Connection, Transport};
 
-/// Serves each TCP connection as a client. Connections are neither encrypted nor authenticated, so listen on a loopback
-/// address.
+/// Serves each TCP connection as a separate client. Connections are neither encrypted nor authenticated, so listen on a
+/// loopback address.
 ///
-/// A web page can also reach loopback addresses, but it speaks only HTTP. For this reason, a connection that starts
+/// A web page can also reach loopback addresses, but it can send only HTTP. For this reason, a connection that starts
 /// with anything other than `{` or `[` is closed without a response, and a connection that later sends a line that is
 /// not JSON accepts no more input.
 impl Transport for TcpListener {
@@ -28,7 +28,8 @@ impl Transport for TcpListener {
     }
 }
 
-/// Serves each connection to a local socket as a client. Access is controlled by the permissions of the socket's file.
+/// Serves each connection to a local socket as a separate client. Access is controlled by the permissions of the
+/// socket's file.
 ///
 /// As with TCP, input that is not JSON ends the connection.
 #[cfg(unix)]

@@ -59,7 +59,7 @@ const UNDERSTOOD: [&str; 31] = [
     "maxItems",
 ];
 
-/// The name of each bound, and `true` if a smaller bound is looser.
+/// Each bound's keyword, paired with `true` if a smaller value is looser.
 const BOUNDS: [(&str, bool); 10] = [
     ("minimum", true),
     ("exclusiveMinimum", true),
@@ -73,7 +73,7 @@ const BOUNDS: [(&str, bool); 10] = [
     ("maxProperties", false),
 ];
 
-/// Returns the reasons why some values that match `from` do not match `to`; empty if all of them match.
+/// Returns the reasons why some values that match `from` do not match `to`. The list is empty if all of them match.
 pub(super) fn narrowings(from: &Value, to: &Value, direction: Direction) -> Vec<String> {
     let mut walk = Walk {
         roots: (from, to),
@@ -210,7 +210,7 @@ impl<'s> Walk<'s> {
         for (name, given) in given.and_then(Value::as_object).into_iter().flatten() {
             match property(taken, name) {
                 Some(taken) => self.schema(given, taken, &format!("{at}/{name}"), depth),
-                // Additional members do not break readers of the output.
+                // Additional members do not break clients that read the output.
                 None if is_closed && self.direction == Direction::Input => {
                     self.find(at, format!("`{name}` was removed"));
                 }
@@ -306,7 +306,7 @@ fn branches(schema: &Value) -> Vec<Branch<'_>> {
     vec![Branch::Schema(schema)]
 }
 
-/// Returns the types that a schema allows; empty if it does not state any.
+/// Returns the types that a schema allows, or an empty set if the schema does not specify any.
 fn types(schema: &Value) -> BTreeSet<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => BTreeSet::from([name.as_str()]),

@@ -16,9 +16,9 @@ pub(crate) trait Asking: Send + Sync {
     fn can(&self, feature: ClientFeature) -> bool;
     /// Checks that a question is valid and that the client supports it.
     fn check(&self, request: &InputRequest) -> Result<(), AskError>;
-    /// Assigns a key that distinguishes a question from the others in this run.
+    /// Assigns a key that distinguishes this question from the others in the same run.
     fn identify(&self, request: &InputRequest) -> QuestionKey;
-    /// Returns the key that is sent on the wire for a name chosen by the author.
+    /// Returns the key used on the wire for a name chosen by the author.
     fn key(&self, name: &str) -> String;
     /// Sends the question or polls for its answer. The answer is JSON text and can contain any value.
     fn poll(

@@ -1,6 +1,6 @@
 //! A record of the changes to lists so far, used when sessions are resumed.
 //!
-//! Changes are counted rather than timed because clocks can be set back. Counts from different sources cannot be
+//! Versions are counts rather than timestamps because clocks can be set back. Counts from different sources cannot be
 //! compared; a source is usually one process. A session with a count from another source is notified that every list
 //! has changed. That notification may be unnecessary, but no change is lost. If instances shared a counter, they would
 //! form a single source.
@@ -185,7 +185,7 @@ mod tests {
         assert!(!told(&versions, second, &caller("a"))[0]);
         assert!(told(&versions, second, &caller("b"))[0]);
         assert!(!told(&versions, first, &caller("c"))[0]);
-        // A change's audience is not kept forever.
+        // The audience of a change is eventually discarded.
         for _ in 0..History::MOST {
             versions.note(ListKind::Tools, &users("b"));
         }

@@ -226,7 +226,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
     }
 }
 
-/// Returns the options of `#[arg(…)]` that a value violates, each checked individually.
+/// Returns the `#[arg(…)]` options that a value violates. Each option is checked individually.
 fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
     const NONE: Constraints = Constraints::NONE;
     let Constraints {

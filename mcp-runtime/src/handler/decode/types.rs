@@ -1,5 +1,5 @@
-//! Enforces the parts of a schema that the Rust type does not. For example, serde may accept a number where the schema
-//! requires a string, and it accepts an array of field values for any struct.
+//! Enforces the parts of a schema that the Rust type does not enforce. For example, serde may accept a number where the
+//! schema requires a string, and it accepts an array of field values for any struct.
 //!
 //! Most parameters do not need these checks, because their types are known to accept exactly what their schema allows
 //! (`exact`). For the others, the schema is converted at start-up to a [`Shape`], against which the text of a value is
@@ -17,16 +17,16 @@ use crate::jsonrpc::Decimal;
 /// The part of a parameter's schema that its type does not enforce.
 #[derive(Debug)]
 pub(super) enum Types {
-    /// A shape that is checked on the text of a value.
+    /// A shape against which the text of a value is checked.
     Shape(Box<Shape>),
-    /// The whole schema of the property, checked on the value.
+    /// The property's whole schema, against which the value is checked.
     Property,
-    /// The whole schema, checked on the object of a flattened type.
+    /// The whole schema, against which the object for a flattened type is checked.
     Object(Box<Validator>),
 }
 
 impl Types {
-    /// Returns the part of a property's schema that has to be enforced; `None` if there is nothing to enforce.
+    /// Returns the part of a property's schema that has to be enforced, or `None` if there is nothing to enforce.
     pub(super) fn of_property(schema: &Value) -> Option<Self> {
         match Shape::read(schema) {
             Some(shape) => shape.says_something().then(|| Self::Shape(Box::new(shape))),
@@ -100,8 +100,8 @@ impl Kinds {
     }
 }
 
-/// Keywords that are read elsewhere, make no assertion, or are left to the type. `enum` is left to the type because a
-/// variant may be accepted under several names.
+/// Keywords that are interpreted elsewhere, make no assertion, or are left to the type. `enum` is left to the type
+/// because a variant may be accepted under several names.
 const PASSED_OVER: [&str; 14] = [
     "type",
     "required",
@@ -234,7 +234,7 @@ impl Shape {
             || self.items.is_some()
     }
 
-    /// Returns the length in bytes of the value at the start of the text; `None` if it does not match.
+    /// Returns the length in bytes of the value at the start of the text, or `None` if the value does not match.
     fn length(&self, text: &str) -> Option<usize> {
         let (kind, length) = match text.as_bytes().first()? {
             b'{' if self.kinds.has(Kinds::OBJECT) => return self.object(text),

@@ -55,7 +55,7 @@ async fn open(
     Ok(follow(state, session, reader.ok_or_else(gone)?))
 }
 
-/// Returns a reader for the events that follow this one on its stream. They are either kept here or stored by the
+/// Returns a reader for the events that follow this event on its stream. They are either kept here or stored by the
 /// instance where they occurred.
 async fn resume(
     state: &ServiceState,

@@ -5,7 +5,7 @@ use hyper::body::Bytes;
 use crate::http::response::body::HttpBody;
 use crate::protocol::encode::Gap;
 
-/// A complete message. It may contain a list page that all callers share.
+/// A complete message. It may contain a page of a list that is shared by all callers.
 pub(in crate::http) struct Whole {
     pub(in crate::http) text: Vec<u8>,
     pub(in crate::http) page: Option<(Gap, Bytes)>,

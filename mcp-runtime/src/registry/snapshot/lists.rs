@@ -126,8 +126,8 @@ impl View<'_> {
         })))
     }
 
-    /// Returns all resources with definitions to which the caller has access, excluding resources from listing
-    /// functions. The result consists of list items in the form that `version` defines, separated by commas.
+    /// Returns all resource definitions to which the caller has access, excluding resources that only listers return.
+    /// The result is a comma-separated sequence of list items in the form that `version` defines.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;
