@@ -64,7 +64,7 @@ pub(crate) fn check_default(
     }
 }
 
-/// Returns the error for a number of characters or items that `length` does not allow, or `None` if `length` allows it.
+/// Returns an error if `length` does not allow the given number of characters or items, or `None` if it does.
 fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
     let length = &constraints.length.as_ref()?.value;
     let size = u64::try_from(size).unwrap_or(u64::MAX);

@@ -24,7 +24,7 @@ pub(crate) trait CallHandle: Send + Sync {
     fn request(&self) -> &RequestContext;
     /// Returns the sender for the call's notifications.
     fn outbound(&self) -> &dyn Outbound;
-    /// Returns the interface through which the call asks questions.
+    /// Returns the interface through which this call can ask questions.
     fn asking(&self) -> &dyn Asking;
 }
 

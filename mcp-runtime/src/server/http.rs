@@ -105,7 +105,7 @@ impl Server {
         Ok(HttpService::new(dispatcher, options, shutdown))
     }
 
-    /// Serves over HTTP until a signal asks the server to stop. The returned flag is `true` if handlers are still
+    /// Serves over HTTP until the process receives a shutdown signal. The returned flag is `true` if handlers are still
     /// blocking threads.
     #[cfg(feature = "cli")]
     pub(super) async fn run_http(self, address: &str) -> (Result<(), Error>, bool) {

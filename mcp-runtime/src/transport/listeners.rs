@@ -69,7 +69,7 @@ mod tests {
         client.write_all(text.as_bytes()).await.unwrap();
         let mut sent = Vec::new();
         let reading = client.read_to_end(&mut sent);
-        // Unread input may reset the connection. Only the bytes received before that matter.
+        // Leaving input unread may cause the connection to be reset. Only the bytes received before that matter.
         let _ = tokio::time::timeout(std::time::Duration::from_secs(5), reading)
             .await
             .expect("the connection stays open");

@@ -33,7 +33,7 @@ pub(crate) trait Asking: Send + Sync {
 
     /// Returns the id of the call, which is the same in all of its rounds.
     fn call_id(&self) -> CallId;
-    /// Starts work that must run only once. Returns its result if an earlier round has already completed it.
+    /// Starts a task that must run only once. Returns its result if an earlier round has already completed it.
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
     /// Ends work started by `begin_once` and records its result if it succeeded.
     fn end_once(&self, name: &str, result: Option<&str>);

@@ -13,7 +13,7 @@ use super::LISTS;
 use crate::handler::audience::Audience;
 use crate::protocol::encode::ListKind;
 
-/// The number of changes to lists up to some point in time, as counted by one source.
+/// The number of list changes that a given source had counted at a given time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Version {
     /// A random number. Two sources have the same number with a probability of 1 in 2^32. Zero denotes an unknown

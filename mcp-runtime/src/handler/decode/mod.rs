@@ -163,8 +163,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// The fast path, which decodes the arguments of nearly all calls. Returns `false`, without a reason, if the
-    /// arguments are invalid.
+    /// The fast path, which decodes the arguments of nearly all calls. Returns `false` if the arguments are invalid, without saying why.
     fn decode_fast(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> bool {
         let mut given = 0_u64;
         let mut expected = 0_usize;

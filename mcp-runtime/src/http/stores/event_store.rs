@@ -13,7 +13,7 @@ use crate::http::stores::maybe_ready::MaybeReady;
 /// streams, within [`limits.streams`](crate::Limits).
 ///
 /// A stream is a list of entries at consecutive positions: first [`StreamEntry::Opened`] at position 0, then messages,
-/// and finally [`StreamEntry::Ended`]. A client that reconnects names the last position it has seen. Messages are
+/// and finally [`StreamEntry::Ended`]. A reconnecting client sends the last position it received. Messages are
 /// normally sent only after they have been appended. If appending fails, it is retried a few times, and in the
 /// meantime, the client receives the messages that are available. If the store or the instance fails before the whole
 /// stream has been stored, other instances see the stream end when the store drops it.
