@@ -53,7 +53,7 @@ pub fn completer(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::function(Kind::Completer, options.into(), item.into()).into()
 }
 
-/// Allows the attributes above to be used on the methods of an `impl` block.
+/// Allows handler attributes such as `tool` to be used on the methods of an `impl` block.
 #[proc_macro_attribute]
 pub fn server(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::server(options.into(), item.into()).into()

@@ -25,7 +25,7 @@ pub use results::{
     list_with_gap, listen_result, prompt_result, resource_result, tool_result,
 };
 
-/// Hints that specify how long and by which clients a result may be cached. Only in modern protocol versions.
+/// Hints about how long a result may be cached, and by which clients. Only in modern protocol versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHint {
     /// The time for which the result may be cached, sent in milliseconds.
@@ -38,7 +38,7 @@ pub struct CacheHint {
 #[derive(Debug)]
 pub struct Identity {
     implementation: Implementation,
-    /// `{"io.modelcontextprotocol/serverInfo":{…}}` without the outer braces, for the `_meta` of modern results.
+    /// `{"io.modelcontextprotocol/serverInfo":{…}}` without the outer braces, for `_meta` in modern results.
     modern: Box<str>,
 }
 

@@ -125,13 +125,13 @@ pub fn header_mismatch(header: &str, problem: &str) -> ErrorObject {
     ErrorObject::new(HEADER_MISMATCH, format!("header `{header}` {problem}"))
 }
 
-/// Creates the error for a request without a claim before `initialize`.
+/// Creates the error for a request that has no claim and arrives before `initialize`.
 #[must_use]
 pub fn not_initialized() -> ErrorObject {
     ErrorObject::invalid_request("not initialized: send `initialize` first")
 }
 
-/// Creates the error for a second `initialize`.
+/// Creates the error for a second `initialize` request.
 #[must_use]
 pub fn already_initialized() -> ErrorObject {
     ErrorObject::invalid_request("already initialized")
@@ -187,7 +187,7 @@ fn retry_later(mut message: String, retry_after: Duration) -> ErrorObject {
     ErrorObject::new(TOO_MANY, message).with_data(json!({ "retryAfterMs": milliseconds }))
 }
 
-/// Returns the time after which to retry, in whole seconds, if the error specifies one.
+/// Returns the delay before a retry, in whole seconds, if the error specifies one.
 #[must_use]
 pub fn retry_after(error: &ErrorObject) -> Option<u64> {
     let milliseconds = error.data.as_ref()?.get("retryAfterMs")?.as_u64()?;

@@ -1,4 +1,4 @@
-//! Questions to the client, in the form that each protocol version requires.
+//! Questions for the client, in the form that each protocol version requires.
 //!
 //! Version 2025-06-18 supports choice titles only as `enumNames`, supports defaults only for booleans, and has no
 //! multiple-choice fields; earlier versions have no forms. Specification: `docs/requirements.md`, section 4.6.
@@ -101,7 +101,7 @@ fn check_url(url: &str) -> Result<(), String> {
     Err(format!("the URL to open {problem}"))
 }
 
-/// Checks that each message with tool uses is followed by a message that contains only their results.
+/// Checks that each message containing tool uses is followed by a message containing only their results.
 fn check_conversation(sample: &SamplingRequest) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for message in &sample.messages {
@@ -136,7 +136,7 @@ fn check_conversation(sample: &SamplingRequest) -> Result<(), String> {
     }
 }
 
-/// Returns the `params` of a question. `id` identifies an elicitation with a URL in versions that require an id.
+/// Returns the `params` for a question. `id` identifies a URL elicitation in versions that require an id.
 #[must_use]
 pub fn params(request: &InputRequest, version: ProtocolVersion, id: &str) -> Value {
     match request {
@@ -194,8 +194,8 @@ fn sampling(sample: &SamplingRequest, version: ProtocolVersion) -> Value {
     sampling_to_json(&sample).unwrap_or_default()
 }
 
-/// Converts the request to a value by serializing it to text and parsing the text. All other code only serializes these
-/// types to text, and a direct conversion would require much more code. Returns `None` if the text is nested too deeply
+/// Converts the request to a value by serializing it to text and parsing the result. All other code serializes these
+/// types only to text, so a direct conversion would add a lot of code. Returns `None` if the text is nested too deeply
 /// to be parsed.
 fn sampling_to_json(sample: &SamplingRequest) -> Option<Value> {
     let text = serde_json::to_string(sample).ok()?;

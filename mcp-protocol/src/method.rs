@@ -3,7 +3,7 @@
 use crate::Era;
 use crate::jsonrpc::Member;
 
-/// Defines an enum of methods with their names on the wire, and conversions in both directions.
+/// Defines an enum of methods, with their names on the wire and conversions in both directions.
 macro_rules! methods {
     ($(#[$doc:meta])* $kind:ident { $($method:ident = $name:literal,)+ }) => {
         $(#[$doc])*
@@ -101,7 +101,7 @@ impl Method {
         }
     }
 
-    /// Returns `true` if the session remembers the request because it affects how later messages are handled.
+    /// Returns `true` if the session remembers the request, because the request affects how later messages are handled.
     #[inline]
     #[must_use]
     pub const fn is_remembered_by_session(self) -> bool {
@@ -132,8 +132,8 @@ impl Method {
         }
     }
 
-    /// Returns `true` if arguments are mirrored in `Mcp-Param-…` HTTP headers, provided that the definition declares
-    /// this.
+    /// Returns `true` if the method's arguments are mirrored in the `Mcp-Param-…` HTTP headers that the definition
+    /// declares.
     #[inline]
     #[must_use]
     pub const fn mirrors_arguments(self) -> bool {

@@ -48,7 +48,7 @@ impl ShapeForVersion for CallToolResult {
     }
 }
 
-/// Returns `true` if no block is text. Structured content must then be repeated as text.
+/// Returns `true` if no block is text, in which case structured content must be repeated as text.
 fn lacks_text(content: &[ContentBlock]) -> bool {
     !content
         .iter()

@@ -57,7 +57,8 @@ impl ProtocolVersion {
     /// The newest version.
     pub const LATEST: Self = Self::V2026_07_28;
 
-    /// The version assumed for an HTTP request without an `MCP-Protocol-Version` header if nothing else determines it.
+    /// The version assumed for an HTTP request without an `MCP-Protocol-Version` header if the version cannot be
+    /// determined in any other way.
     ///
     /// Source: 2025-06-18, basic/transports, "Protocol Version Header".
     pub const WITHOUT_HEADER: Self = Self::V2025_03_26;
@@ -109,8 +110,8 @@ impl ProtocolVersion {
         self >= Self::V2026_07_28
     }
 
-    /// Returns `true` if a call fails with an error when the client lacks a required capability. Earlier versions have
-    /// no error code for this.
+    /// Returns `true` if a call fails with a protocol error when the client lacks a required capability. Earlier
+    /// versions have no error code for this case.
     #[inline]
     #[must_use]
     pub const fn reports_missing_capabilities_as_errors(self) -> bool {

@@ -1,4 +1,4 @@
-//! An event that occurs once and that any number of tasks can wait for.
+//! A one-time event that any number of tasks can wait for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

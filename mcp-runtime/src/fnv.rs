@@ -1,8 +1,8 @@
 //! A map for short keys that uses a cheaper hash than `std`.
 //!
-//! The hash has no secret, so use it only for keys with which nobody can cause collisions at the expense of others:
-//! names defined by the server, random ids, and the ids of a client's requests, only a few of which are pending at a
-//! time.
+//! The hash has no secret, so use it only where nobody can harm others by choosing keys that collide. Suitable keys are
+//! names defined by the server, random ids, and the ids of a client's pending requests, of which there are only a few
+//! at a time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -41,7 +41,7 @@ impl Hasher for FnvHasher {
     }
 
     fn finish(&self) -> u64 {
-        // A map uses the highest bits to tell keys apart before comparing them, but the last byte hardly affects these
+        // A map uses the highest bits to tell keys apart before comparing them, but the last byte hardly affects those
         // bits.
         self.0 ^ (self.0 << 17)
     }

@@ -33,7 +33,7 @@ pub const fn parameter<T: Parameter<K> + 'static, K>(
     ParameterMeta::of::<T, K>(name, doc)
 }
 
-/// Panics if a line is not parsed in the same way as `serde_json` parses it.
+/// Panics if the parser disagrees with `serde_json` about a line.
 pub fn envelope(line: &[u8]) {
     crate::jsonrpc::agreement::assert_readers_agree(line);
     crate::jsonrpc::agreement::assert_ids_agree(line);
@@ -46,9 +46,9 @@ pub struct Arguments(Decoder);
 /// The mode for decoding arguments.
 #[derive(Clone, Copy, Debug)]
 pub enum Arriving {
-    /// As arguments of a tool with strict decoding.
+    /// As arguments for a tool with strict decoding.
     Strict,
-    /// As arguments of a tool.
+    /// As arguments for a tool.
     Lenient,
     /// As strings.
     Text,
@@ -85,7 +85,7 @@ pub struct States(Seal);
 
 #[cfg(feature = "sealing")]
 impl States {
-    /// Creates a seal with this key. A sealed state is valid for ten minutes.
+    /// Creates a seal with this key. Sealed states are valid for ten minutes.
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
         let lifetime = Duration::from_mins(10);

@@ -120,7 +120,7 @@ pub use server::{Cacheable, Server};
 pub use transport::{Transport, shutdown_signal};
 pub use types::SamplingRequest;
 
-/// Completion candidates, with their total number.
+/// Completion candidates and their total number.
 pub mod completion {
     pub use crate::handler::completion::Candidates;
 }
@@ -179,8 +179,8 @@ pub mod text {
     /// ```
     #[doc(inline)]
     pub use mcp_schema::suggest::closest as did_you_mean;
-    /// Percent-encodes a value for a URI. If a template variable is a string, encode its value in the URIs of listings
-    /// and notifications, because clients read and subscribe to exactly these URIs.
+    /// Percent-encodes a value for a URI. If a template variable is a string, encode its value in the URIs that you
+    /// list or send in notifications, because clients read and subscribe to exactly these URIs.
     ///
     /// ```
     /// let name = mcp_runtime::text::percent_encode("olive oil, 1/2");

@@ -3,8 +3,7 @@
 //!
 //! The attribute `tool` is a macro and the function `tool` is a value, so one import brings both into scope.
 
-/// Turns a function into a tool that models can call. To select a tool, pass its function to the function `tool`, as in
-/// `tool(add)`.
+/// Turns a function into a tool that models can call. To select a tool, call the function `tool`, as in `tool(add)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -91,7 +90,7 @@
 /// it must not block. If it panics, the caller is rejected.
 ///
 /// Scopes are granted through credentials. They do not apply over standard input and output or within the same process:
-/// see [`Caller`](crate::Caller). Caches never share caller-dependent lists and results between users, regardless of
+/// see [`Caller`](crate::Caller). Caches never share caller-dependent lists or results between users, regardless of
 /// `cache`.
 ///
 /// ```
@@ -115,7 +114,7 @@
 ///
 /// # Mistakes
 ///
-/// Mistakes are reported at compile time where possible, and all in a single run:
+/// Mistakes are reported at compile time where possible, and all of them in a single run:
 ///
 /// ```compile_fail
 /// # use mcp_runtime::prelude::*;
@@ -130,7 +129,7 @@
 pub use mcp_macros::tool;
 
 /// Turns a function into a prompt: a set of messages with which a user can start a conversation. To select a prompt,
-/// pass its function to the function `prompt`, as in `prompt(code_review)`.
+/// call the function `prompt`, as in `prompt(code_review)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -175,8 +174,8 @@ pub use mcp_macros::tool;
 #[doc(inline)]
 pub use mcp_macros::prompt;
 
-/// Turns a function into a resource that clients read at a fixed URI. To select a resource, pass its function to the
-/// function `resource`, as in `resource(config)`.
+/// Turns a function into a resource that clients read at a fixed URI. To select a resource, call the function
+/// `resource`, as in `resource(config)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -214,7 +213,7 @@ pub use mcp_macros::prompt;
 pub use mcp_macros::resource;
 
 /// Turns a function into a resource template. The function reads every resource whose URI matches the template. To
-/// select a template, pass its function to the function `resource_template`, as in `resource_template(note)`.
+/// select a template, call the function `resource_template`, as in `resource_template(note)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -229,15 +228,15 @@ pub use mcp_macros::resource;
 /// }
 /// ```
 ///
-/// Each variable of the template needs an argument of the same name, and vice versa; injected parameters do not count.
-/// Templates follow RFC 6570 up to level 3, plus the modifier `*`. `{id:3}` is rejected because the truncated part of
-/// the value cannot be restored.
+/// Each variable in the template needs an argument with the same name, and vice versa; injected parameters do not
+/// count. Templates follow RFC 6570 up to level 3, plus the modifier `*`. `{id:3}` is rejected because the truncated
+/// part of the value cannot be restored.
 ///
 /// A list parameter needs a variable with `*`: `{ids*}` matches `1,2`, `{/path*}` matches `/a/b`, and `{?tags*}`
 /// matches `?tags=a&tags=b`. A string parameter receives the whole text matched by such a variable.
 ///
 /// A URI does not match if one of its variables contains NUL, has `..` as a whole segment, or begins with `/`, `\` or a
-/// drive letter such as `C:`. This holds for every kind of expression and every encoding, because such a value would
+/// drive letter such as `C:`. This applies to every kind of expression and every encoding, because such a value would
 /// lead out of the directory that it is joined to. Dots inside a segment, as in `v1..2`, are allowed. A parameter with
 /// `#[arg(any_path)]` accepts these values as well; the function must then validate them before using them as paths.
 /// Source: revision 2026-07-28, server/resources, "Security Considerations".
@@ -259,7 +258,7 @@ pub use mcp_macros::resource;
 pub use mcp_macros::resource_template;
 
 /// Turns a function into a completer, which suggests values for an argument while the user types. To select a
-/// completer, pass its function to the function `completer`, as in `completer(frameworks)`.
+/// completer, call the function `completer`, as in `completer(frameworks)`.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -280,9 +279,9 @@ pub use mcp_macros::resource_template;
 /// }
 /// ```
 ///
-/// The first parameter is the text typed so far. The others are either injected, or arguments that the user has already
-/// filled in, matched by name. Candidates may be in any order, because the framework ranks them and sends only the best
-/// 100.
+/// The first parameter is the text typed so far. The other parameters are either injected or receive arguments that the
+/// user has already filled in, matched by name. Candidates may be in any order, because the framework ranks them and
+/// sends only the best 100.
 ///
 /// To use a completer, put `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or
 /// [`resource_template`](macro@resource_template). Where that is not possible, the completer can name the argument
@@ -300,7 +299,7 @@ pub use mcp_macros::resource_template;
 #[doc(inline)]
 pub use mcp_macros::completer;
 
-/// Allows the other attributes to be used on a type's methods. Put it on the `impl` block.
+/// Allows the other attributes to be used on a type's methods. Put this attribute on the `impl` block.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -402,7 +401,7 @@ pub use mcp_macros::main;
 /// | `name` | `"string"` | the value in the client's answer, instead of the variant's name |
 /// | `title` | `"string"` | the display name, instead of the doc comment |
 ///
-/// On the type, `crate = path` sets the path of the runtime crate; default `::mcp_runtime`.
+/// On the type, `crate = path` sets the path of the runtime crate, which defaults to `::mcp_runtime`.
 #[doc(inline)]
 pub use mcp_macros::Elicit;
 
@@ -427,12 +426,12 @@ pub use mcp_macros::Elicit;
 /// }
 /// ```
 ///
-/// Unknown fields are rejected, with a suggestion, as if the type had `#[serde(deny_unknown_fields)]`. Otherwise a
+/// Unknown fields are rejected, with a suggestion, as if the type had `#[serde(deny_unknown_fields)]`. Otherwise, a
 /// model that misspells the name of an optional field would never find out. Types with a `#[serde(flatten)]` field are
 /// exempt.
 ///
-/// Put `#[data]` above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends on serde and
-/// schemars itself can use their derives as usual.
+/// Put `#[data]` above the `#[serde(…)]` and `#[schemars(…)]` attributes of the type. A program that depends directly
+/// on serde and schemars can use their derives as usual.
 ///
 /// | Option | Meaning |
 /// |---|---|
@@ -443,8 +442,8 @@ pub use mcp_macros::Elicit;
 #[doc(inline)]
 pub use mcp_macros::data;
 
-/// Marks an error type as safe to show to the model. Whenever a handler fails with such an error, by returning it or
-/// through `?`, the model reads the error's message.
+/// Marks an error type as safe to show to the model. Whenever a handler returns such an error, directly or through `?`,
+/// the model receives the error's message.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;

@@ -1,4 +1,4 @@
-//! Catches panics in user code, including panics while their payloads are dropped.
+//! Catches panics in user code, including those that occur while a panic's payload is dropped.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

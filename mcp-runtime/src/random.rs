@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn every_byte_is_random() {
-        // Fails by chance once in 2^128.
+        // The probability that this fails by chance is 1 in 2^122.
         assert!(random::<1_024>().chunks(16).all(|chunk| chunk != [0; 16]));
         assert_ne!(random_id::<16>(), random_id::<16>());
     }

@@ -1,4 +1,4 @@
-//! Rate limits, implemented as token buckets: one shared by all callers, or one for each caller.
+//! Rate limits, implemented as token buckets. A limit has one bucket shared by all callers or one for each caller.
 //!
 //! A bucket is stored as the time at which it will be full again. A full bucket therefore needs no entry and is
 //! discarded. `handler::rules` parses rates; `dispatch` identifies callers.
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A number of tokens per time span, and a burst size.
+/// A number of tokens per time span and a burst size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
-    /// Time it takes to refill one token.
+    /// Time that it takes to refill one token.
     interval: Duration,
-    /// Maximum lead over the refill rate, which is the burst size minus one, expressed as time.
+    /// Maximum lead over the refill rate: the time that it takes to refill all but one of a burst's tokens.
     slack: Duration,
     per_caller: bool,
 }
@@ -89,7 +89,7 @@ pub(crate) struct RateLimiter {
 struct RateUsage {
     /// The time at which each caller's bucket will be full again.
     full: HashMap<u64, Instant>,
-    /// The bucket shared by all callers beyond the maximum number.
+    /// The time at which the bucket shared by all other callers will be full again.
     others: Option<Instant>,
     swept: Option<Instant>,
 }
@@ -105,7 +105,7 @@ impl RateLimiter {
         }
     }
 
-    /// Checks whether a token is available without taking it. The error is the time to wait.
+    /// Checks whether a token is available without taking it. The error contains the time to wait.
     pub(crate) fn check(&self, caller: u64, now: Instant) -> Result<(), Duration> {
         let caller = self.key(caller);
         let taken = self.taken();
@@ -113,7 +113,8 @@ impl RateLimiter {
         self.rate.take(full, now).map(|_| ())
     }
 
-    /// Takes a token. The error is the time to wait. Up to `max` callers get their own bucket; all others share one.
+    /// Takes a token. The error contains the time to wait. Up to `max` callers get their own bucket; all others share
+    /// one.
     pub(crate) fn take(&self, caller: u64, max: usize, now: Instant) -> Result<(), Duration> {
         let caller = self.key(caller);
         let taken = &mut *self.taken();
@@ -142,8 +143,8 @@ impl RateLimiter {
 }
 
 impl RateUsage {
-    /// Discards full buckets. Does so at most once per `SWEEP`, so that calls do not repeatedly iterate over all
-    /// buckets when there are many anonymous callers.
+    /// Discards full buckets, but at most once per `SWEEP`, so that calls do not repeatedly iterate over all buckets
+    /// when there are many anonymous callers.
     fn sweep(&mut self, now: Instant) {
         let is_due = |swept| now.saturating_duration_since(swept) >= SWEEP;
         if self.swept.is_none_or(is_due) {

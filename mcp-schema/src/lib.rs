@@ -1,8 +1,8 @@
 //! JSON Schema and URI templates, independent of the Model Context Protocol: schema generation from Rust types,
-//! validation that explains what is wrong, suggestions for misspelled names, and URI matching.
+//! validation that explains each problem, suggestions for misspelled names, and URI matching.
 //!
-//! This crate is an internal part of `mcp-runtime`, which re-exports everything that users need. Its API is not stable,
-//! so depend on `mcp-runtime` instead.
+//! This crate is an internal part of `mcp-runtime` and has no stable API. Depend on `mcp-runtime` instead, which
+//! re-exports everything that users need.
 
 #![forbid(unsafe_code)]
 

@@ -55,7 +55,7 @@ pub fn allows(schema: &Value, kind: &str) -> bool {
 }
 
 /// Returns the completion candidates that a schema implies: the values of an `enum`, a `const` or a `bool`, including
-/// those in the branches of a choice.
+/// values in the branches of a choice.
 #[must_use]
 pub fn candidates(schema: &Value) -> Vec<String> {
     let mut values = Vec::new();
@@ -107,10 +107,10 @@ fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
     }
 }
 
-/// Returns the parts of an input schema that several model APIs reject. Each is described by a pointer, made up of
-/// property names, indices and `*` for items, and by the Rust construct that causes it.
+/// Returns the parts of an input schema that several model APIs reject. Each part is described by a pointer (made up of
+/// property names, indices, and `*` for items) and the Rust construct that causes it.
 ///
-/// None of these parts can be simplified without changing the values that it allows.
+/// None of these parts can be simplified without changing the values that the schema allows.
 #[must_use]
 pub fn rejected_by_model_apis(schema: &Value) -> Vec<(String, &'static str)> {
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! The outcome of checking a rule, with a message that a `const fn` can build.
 
-/// The outcome of checking a rule: either the rule holds, or a message describes the problem.
+/// The outcome of checking a rule: either the rule is satisfied, or a message describes the problem.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleVerdict {
     text: [u8; RuleVerdict::CAPACITY],
@@ -11,20 +11,20 @@ pub struct RuleVerdict {
 impl RuleVerdict {
     const CAPACITY: usize = 512;
 
-    /// The verdict for a rule that holds.
+    /// The result for a rule that is satisfied.
     pub const HOLDS: Self = Self {
         text: [0; Self::CAPACITY],
         length: 0,
         holds: true,
     };
 
-    /// Returns `true` if the rule holds.
+    /// Returns `true` if the rule is satisfied.
     #[must_use]
     pub const fn holds(&self) -> bool {
         self.holds
     }
 
-    /// Returns the message, which is empty if the rule holds.
+    /// Returns the message, which is empty if the rule is satisfied.
     #[must_use]
     pub const fn text(&self) -> &str {
         match str::from_utf8(self.text.split_at(self.length).0) {
@@ -37,7 +37,7 @@ impl RuleVerdict {
     ///
     /// # Errors
     ///
-    /// Returns the message if the rule does not hold.
+    /// Returns the message if the rule is violated.
     pub fn into_result(self) -> Result<(), String> {
         if self.holds {
             Ok(())
@@ -46,7 +46,7 @@ impl RuleVerdict {
         }
     }
 
-    /// Creates the verdict for a rule that does not hold, with the concatenated `parts` as its message.
+    /// Creates the result for a violated rule, with the concatenated `parts` as its message.
     #[must_use]
     pub const fn wrong(parts: &[&str]) -> Self {
         let mut verdict = Self {
@@ -103,11 +103,11 @@ impl RuleVerdict {
     }
 }
 
-/// Asserts that a rule holds. In the expansion of a macro, the assertion is evaluated at compile time.
+/// Asserts that a rule is satisfied. In a macro's expansion, the assertion is evaluated at compile time.
 ///
 /// # Panics
 ///
-/// Panics with the message, at the caller's location, if the rule does not hold.
+/// Panics with the message, at the caller's location, if the rule is violated.
 #[track_caller]
 pub const fn check(verdict: &RuleVerdict) {
     assert!(verdict.holds, "{}", verdict.text());

@@ -1,5 +1,5 @@
-//! `#[expose]`: registers an error type, so that the model may read the message when a handler fails with such an
-//! error.
+//! `#[expose]`: registers an error type, so that the model may read the message when a handler fails with an error of
+//! that type.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -47,7 +47,7 @@ pub(crate) fn options(handler: &Handler) -> TokenStream {
     fields.into_expression(&quote!(__mcp::Options))
 }
 
-/// Returns an expression of type `GuardOptions`; `None` if no limit is set.
+/// Returns an expression of type `GuardOptions`, or `None` if no limit is set.
 fn guards(guards: &GuardOptions) -> Option<TokenStream> {
     let mut fields = Fields::default();
     fields.set_some("timeout", guards.timeout.as_ref());

@@ -1,4 +1,4 @@
-//! Expands a parameter's description, default, and value in a call.
+//! Expands a parameter's description, its default, and the value that it receives in a call.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -127,8 +127,8 @@ impl<'a> ExpandedParameter<'a> {
         format_ident!("__mcp_default_{}", self.index)
     }
 
-    /// Returns a function that creates the default; `None` if there is no default or it is JSON. Using a function
-    /// ensures that the user's expression appears only once in the expansion.
+    /// Returns a function that creates the default, or `None` if there is no default or the default is given as JSON.
+    /// Using a function ensures that the user's expression appears only once in the expansion.
     pub(crate) fn default_function(&self) -> Option<TokenStream> {
         let default = self.parameter.annotations.options.default.as_ref()?;
         let expression = match &default.value {
@@ -211,7 +211,7 @@ impl<'a> ExpandedParameter<'a> {
     }
 }
 
-/// Returns an expression of type `Constraints`; `None` if no constraint is set.
+/// Returns an expression of type `Constraints`, or `None` if no constraint is set.
 fn constraints(constraints: &Constraints, example: Option<&String>) -> Option<TokenStream> {
     let mut fields = Fields::default();
     let range = constraints.range.as_ref().map(|range| &range.value);

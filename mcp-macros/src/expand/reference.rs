@@ -25,8 +25,8 @@ pub(crate) fn reference_name(function: &Ident) -> Ident {
     )
 }
 
-/// Returns the hidden function, to be placed next to the handler; `None` if a completer cannot refer to this kind of
-/// handler.
+/// Returns the hidden function, which must be placed next to the handler, or `None` if a completer cannot refer to this
+/// kind of handler.
 pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
     if !has_reference(handler) {
         return None;

@@ -66,8 +66,8 @@ pub(crate) fn first_span(tokens: &TokenStream) -> Span {
         .map_or_else(Span::call_site, |tree| tree.span())
 }
 
-/// Returns an anonymous constant that causes a compile error at `span`, with the verdict's message, if the verdict is
-/// negative.
+/// Returns an anonymous constant that causes a compile error at `span`, with the verdict's message, if the rule is
+/// violated.
 pub(crate) fn compile_time_check(span: Span, verdict: &TokenStream) -> TokenStream {
     quote_spanned!(macro_span_at(span)=> const _: () = __mcp::rules::check(&#verdict);)
 }

@@ -15,8 +15,8 @@ pub(crate) struct CompleterTarget {
 }
 
 impl CompleterTarget {
-    /// Returns the argument named in the options; `None` if the options do not name one, in which case `#[complete(…)]`
-    /// must name the completer.
+    /// Returns the argument named in the options, or `None` if the options do not name one, in which case
+    /// `#[complete(…)]` must name the completer.
     pub(crate) fn new(options: &CompleterOptions, errors: &mut Errors) -> Option<Self> {
         let named = match (&options.prompt, &options.template) {
             (Some(_), Some(template)) => {

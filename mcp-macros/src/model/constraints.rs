@@ -64,7 +64,7 @@ pub(crate) fn check_default(
     }
 }
 
-/// Returns the error for a number of characters or items that `length` does not allow; `None` if it is allowed.
+/// Returns an error if `length` does not allow the given number of characters or items, or `None` if it does.
 fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
     let length = &constraints.length.as_ref()?.value;
     let size = u64::try_from(size).unwrap_or(u64::MAX);
@@ -79,8 +79,8 @@ fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
     }
 }
 
-/// Returns the error for a number that `range` does not allow; `None` if it is allowed or the expression is not a
-/// number literal.
+/// Returns the error for a number that `range` does not allow, or `None` if `range` allows it or the expression is not
+/// a number literal.
 fn wrong_number(expression: &syn::Expr, constraints: &Constraints) -> Option<String> {
     let range = &constraints.range.as_ref()?.value;
     let number = parse_number(expression).ok()?.value;

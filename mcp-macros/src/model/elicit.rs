@@ -1,4 +1,4 @@
-//! Models of forms and choices.
+//! Models forms and choices.
 
 use syn::spanned::Spanned;
 
@@ -128,7 +128,7 @@ fn format(name: &syn::LitStr) -> syn::Result<&'static str> {
     }
 }
 
-/// Returns the `Literal` variant for a literal or a negative number; `None` for any other expression.
+/// Returns the `Literal` variant for a literal or a negative number, or `None` for any other expression.
 fn literal_kind(value: &syn::Expr) -> Option<&'static str> {
     match signed(value)? {
         (_, syn::Lit::Int(_) | syn::Lit::Float(_)) => Some("Number"),

@@ -31,7 +31,7 @@ pub(crate) struct Handler {
     /// The argument that the handler completes, if the handler is a completer that names its argument.
     pub(crate) target: Option<CompleterTarget>,
     pub(crate) parameters: Vec<Parameter>,
-    /// The return type; `None` if the function returns nothing.
+    /// The return type, or `None` if the function returns nothing.
     pub(crate) output: Option<syn::Type>,
 }
 

@@ -8,12 +8,12 @@ pub(crate) struct Name {
     pub(crate) value: String,
     /// The span of the literal or identifier.
     pub(crate) span: Span,
-    /// `true` if the name was set with an option; `false` if it is an identifier.
+    /// `true` if the name was set with an option; `false` if it is taken from an identifier.
     pub(crate) chosen: bool,
 }
 
 impl Name {
-    /// Uses the option's value if there is one, and the identifier otherwise.
+    /// Creates a name from the option's value if there is one, and from the identifier otherwise.
     pub(crate) fn new(option: Option<&syn::LitStr>, ident: &syn::Ident) -> Self {
         match option {
             Some(name) => Self {

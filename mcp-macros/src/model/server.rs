@@ -15,7 +15,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Builds the models of the methods. They inherit the block's `crate` option and `#[cfg(…)]` attributes.
+    /// Builds the models of the methods, which inherit the block's `crate` option and `#[cfg(…)]` attributes.
     pub(crate) fn new(parsed: AnnotatedBlock, errors: &mut Errors) -> Self {
         let AnnotatedBlock { mut block, runtime } = parsed;
         check_impl(&block, errors);

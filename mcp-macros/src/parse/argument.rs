@@ -16,7 +16,7 @@ pub(crate) struct ArgumentOptions {
     /// The name on the wire. Defaults to the parameter's name.
     #[darling(with = text)]
     pub(crate) name: Option<syn::LitStr>,
-    /// The value that is used if the client omits the argument.
+    /// The value used if the client omits the argument.
     pub(crate) default: Option<Keyed<DefaultValue>>,
     /// A sample value.
     pub(crate) example: Option<Expression>,
@@ -31,7 +31,7 @@ pub(crate) struct ArgumentOptions {
     pub(crate) constraints: Constraints,
 }
 
-/// Constraints on an argument, which are also the options in `items(…)`.
+/// Constraints on an argument, also used as the options in `items(…)`.
 #[derive(Default, FromMeta)]
 pub(crate) struct Constraints {
     /// The allowed range of numbers.

@@ -40,7 +40,8 @@ pub(crate) fn decides_about_unknown_fields(ty: &syn::DeriveInput) -> bool {
     inside || decides(&ty.attrs)
 }
 
-/// Returns `true` if the tokens contain such an option in `serde(…)`, including inside `cfg_attr(…)`.
+/// Returns `true` if the tokens contain `serde(…)` with an option that determines how unknown fields are treated. Also
+/// looks inside `cfg_attr(…)`.
 fn decides(tokens: TokenStream, mut within: bool) -> bool {
     tokens.into_iter().any(|tree| match tree {
         TokenTree::Ident(word) => {

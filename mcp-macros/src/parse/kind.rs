@@ -11,7 +11,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind for a marker attribute such as `#[tool]` or `#[mcp_runtime::tool(…)]`; `None` for any other
+    /// Returns the kind for a marker attribute such as `#[tool]` or `#[mcp_runtime::tool(…)]`, or `None` for any other
     /// attribute.
     pub(crate) fn of_attribute(attribute: &syn::Attribute) -> Option<Self> {
         let name = &attribute.path().segments.last()?.ident;

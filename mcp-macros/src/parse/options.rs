@@ -52,7 +52,7 @@ impl Options {
         }
     }
 
-    /// Returns the options for handlers that clients can list; `None` for a completer.
+    /// Returns the options for handlers that clients can list, or `None` for a completer.
     pub(crate) fn listed(&self) -> Option<&ListedOptions> {
         match self {
             Self::Completer(_) => None,

@@ -66,7 +66,7 @@ fn hint_for(name: &str, hint: &str) -> Option<String> {
 }
 
 /// Returns `true` if one name is a prefix of the other or their edit distance is small. Darling also suggests names
-/// that are only vaguely similar, which this filters out.
+/// that are only vaguely similar; this check filters them out.
 fn is_close(written: &str, name: &str) -> bool {
     let begins = written.len().min(name.len()) >= 3
         && (written.starts_with(name) || name.starts_with(written));

@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 
 use crate::parse::literal::literal;
 
-/// A value with the span of its key, which is used to report errors about the option.
+/// A value with the span of its key. The span is used to report errors about the option.
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed<T> {
     pub(crate) key: Span,

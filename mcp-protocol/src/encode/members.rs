@@ -1,4 +1,4 @@
-//! Appends members of objects and items of arrays, with commas between them.
+//! Appends object members and array items, with commas between them.
 
 use std::borrow::Cow;
 
@@ -64,8 +64,8 @@ pub(super) fn number(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Appends any value on a single line. Values from the framework can always be serialized; if serialization fails
-/// nevertheless, `null` is written so that the message remains valid.
+/// Appends any value on a single line. Values created by the framework can always be serialized; if serialization ever
+/// fails, `null` is written so that the message remains valid.
 pub(super) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {

@@ -97,7 +97,7 @@ impl ListGap {
 /// Writes the result of `tools/call`, adapted to the protocol version. Structured content is repeated as text unless
 /// the result already contains text.
 ///
-/// `root` is the kind of values that the tool's output schema describes.
+/// `root` is the kind of value that the tool's output schema describes.
 pub fn tool_result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -187,7 +187,7 @@ pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Co
         out.push(b'}');
     });
 }
-/// Writes the response to a listen request that the server ends, with `resultType` and the subscription id.
+/// Writes the response with which the server ends a listen request, including `resultType` and the subscription id.
 pub fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(reply.id.as_bytes());
@@ -224,7 +224,7 @@ pub fn input_required<'a>(
 
 /// Writes a complete result: `{"jsonrpc":"2.0","id":…,"result":{…}}`.
 ///
-/// `body` writes the members and calls [`comma`] before each of them to insert the separators.
+/// `body` writes the members and calls [`comma`] before each one to insert the separators.
 fn result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -303,7 +303,7 @@ fn text_block(out: &mut Vec<u8>, text: &str) {
 
 fn block(out: &mut Vec<u8>, block: &ContentBlock) {
     match block {
-        // Nearly all content has this form, so it bypasses the serializer.
+        // Nearly all content has this form, so such blocks bypass the serializer.
         ContentBlock::Text(text) if text.annotations.is_none() && text.meta.is_none() => {
             text_block(out, &text.text);
         }

@@ -1,4 +1,5 @@
-//! Checks all messages in all protocol versions against the official schema, and rebuilds the specification's examples.
+//! Checks all messages in all protocol versions against the official schema, and reproduces the specification's
+//! examples.
 
 use std::fs;
 

@@ -14,8 +14,8 @@ pub struct RequestId(IdRepr);
 
 #[derive(Clone)]
 enum IdRepr {
-    /// A short id, stored without an allocation. Most clients use consecutive numbers, which fit. Used only for ids
-    /// that can be written in just one way, so that ids can be compared byte by byte.
+    /// A short id, stored without an allocation. Most clients use consecutive numbers, which fit. This variant holds
+    /// only ids that can be written in exactly one way, so that they can be compared byte by byte.
     Short { text: [u8; SHORT], length: u8 },
     /// Any other id, behind a thin pointer so that an id is no larger than two words.
     Long(Arc<String>),

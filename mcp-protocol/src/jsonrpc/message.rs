@@ -7,7 +7,7 @@ use crate::jsonrpc::rescue::rescue_id;
 use crate::jsonrpc::scan::{MAX_DEPTH, Scan, ScanFailure, Span};
 use crate::jsonrpc::{ErrorObject, ParseLimits, RequestId, unquote};
 
-/// The contents of a line or of an HTTP body.
+/// The contents of a line or an HTTP body.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -70,8 +70,8 @@ impl Id {
 /// the limits on depth and size.
 ///
 /// A message with a method has a valid id or no id, and neither a result nor an error. A message without a method has
-/// either a result or an error, and its id may be invalid. `params` that are `null` count as absent. A message in which
-/// a kept member occurs more than once is rejected, because two readers could interpret it differently.
+/// either a result or an error, and its id may be invalid. If `params` is `null`, it counts as absent. A message in
+/// which a kept member occurs more than once is rejected, because two readers could interpret it differently.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ pub fn parse<'a>(text: &'a [u8], limits: &ParseLimits) -> ParseOutcome<'a> {
     parse_with(text, limits, None)
 }
 
-/// Like `parse`, but for one of many messages that share the same limits. Its `_meta` is not read again if it
+/// Like `parse`, but for one of many messages that share the same limits. The message's `_meta` is not read again if it
 /// equals `known`.
 ///
 /// # Errors
@@ -148,7 +148,7 @@ pub fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
     Some((unquote(json).ok()?, json.len()))
 }
 
-/// The contents of a text, or the error to respond with.
+/// The contents of a line or body, or the error to respond with.
 type ParseOutcome<'a> = Result<Incoming<'a>, (Option<RequestId>, ErrorObject)>;
 
 fn parse_error(

@@ -1,5 +1,5 @@
-//! JSON-RPC 2.0 messages, ids and errors, and their conversion to and from bytes. This module does not use async. It
-//! depends on MCP only for the names of the members that it keeps while reading a message.
+//! JSON-RPC 2.0 messages, ids and errors, and their conversion to and from bytes. This module contains no async code.
+//! It depends on MCP only for the names of the members that it keeps while reading a message.
 
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]

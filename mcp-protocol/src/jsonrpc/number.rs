@@ -1,9 +1,9 @@
 //! JSON numbers represented by their digits, so that they are exact at any length and `1.0` equals `1`.
 
-/// Maximum number of digits in an integer that is written out. No integer type can hold more digits.
+/// Maximum number of digits to write out for an integer. No integer type can hold more digits.
 const DIGITS: usize = 40;
 
-/// A number, represented as its digits without leading or trailing zeros, times a power of ten. Zero has no digits.
+/// A number, represented by its digits, without leading or trailing zeros, and a power of ten. Zero has no digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     is_negative: bool,

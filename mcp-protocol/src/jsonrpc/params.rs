@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::jsonrpc::scan::{Scan, Span};
 use crate::jsonrpc::text::{unquote, without_quotes};
 
-/// Defines an enum of members with their names on the wire and conversions in both directions.
+/// Defines an enum of members, with their names on the wire and conversions in both directions.
 macro_rules! members {
     ($(#[$doc:meta])* $kind:ident { $($member:ident = $name:literal,)+ }) => {
         $(#[$doc])*
@@ -98,7 +98,7 @@ pub struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// Creates the `params` of a message that has none.
+    /// Creates the value for a message without `params`.
     pub(super) fn absent(text: &'a str) -> Self {
         Self {
             text,
@@ -141,7 +141,7 @@ impl<'a> Params<'a> {
         Some(())
     }
 
-    /// Reads `_meta`, which must be an object, or skips it if it equals the known one.
+    /// Reads `_meta`, which must be an object, or skips it if it equals the known `_meta`.
     fn read_meta(
         &mut self,
         scan: &mut Scan<'a>,
@@ -241,6 +241,6 @@ impl<'a> Params<'a> {
     }
 }
 
-/// The error for a member whose value must be a string but is not one.
+/// The error for a member whose value must be a string but is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAString;

@@ -3,7 +3,7 @@
 use crate::jsonrpc::scan::Scan;
 use crate::jsonrpc::text::plain;
 
-/// Returns the value of `id`, as JSON text, from a request that is nested too deeply or too long to be read in full.
+/// Returns the value of `id`, as JSON text, from a request that is too deeply nested or too long to be read in full.
 ///
 /// Values are skipped by matching brackets without validating the contents, so the id must be used only for an error
 /// response. Returns `None` for a response, or if the message contains more than one id.

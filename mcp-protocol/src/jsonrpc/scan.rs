@@ -17,7 +17,7 @@ pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
 /// The reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScanFailure {
-    /// The text is not valid JSON from this byte on.
+    /// The text stops being valid JSON at this byte.
     Syntax(usize),
     /// The nesting is deeper than the limit.
     Deep,
@@ -25,7 +25,7 @@ pub(super) enum ScanFailure {
     Long,
 }
 
-/// The position of a value in a text. `Option<Span>` is no larger than `Span`.
+/// A value's position in the text. `Option<Span>` is no larger than `Span`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     start: u32,
@@ -39,7 +39,8 @@ impl Span {
         text.get(range).unwrap_or_default()
     }
 
-    /// Returns this position relative to a text that begins at `start`, or `None` if the position is outside that text.
+    /// Returns this position relative to the part of the text that begins at `start`, or `None` if the position is
+    /// outside that part.
     pub(super) fn within(self, start: usize) -> Option<Self> {
         let start = u32::try_from(start).ok()?;
         Some(Self {
@@ -48,7 +49,7 @@ impl Span {
         })
     }
 
-    /// Returns this position relative to an outer text in which the current text begins at `start`.
+    /// Returns this position relative to the outer text, in which the current text begins at `start`.
     pub(super) fn after(self, start: usize) -> Option<Self> {
         let start = u32::try_from(start).ok()?;
         Some(Self {
@@ -58,7 +59,7 @@ impl Span {
     }
 }
 
-/// A reader at a position in a text.
+/// A reader and its current position in the text.
 pub(super) struct Scan<'a> {
     text: &'a str,
     at: usize,
@@ -79,7 +80,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Creates a reader for a text that is expected to be a single string, number or literal.
+    /// Creates a reader for text that is expected to be a single string, number or literal.
     pub(super) fn of_scalar(text: &'a str) -> Self {
         Self {
             nodes: 1,
@@ -88,7 +89,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Creates a reader for a text that has already been read within the limits.
+    /// Creates a reader for text that has already been read within the limits.
     pub(super) fn of_valid(text: &'a str) -> Self {
         Self {
             text,
@@ -103,7 +104,7 @@ impl<'a> Scan<'a> {
     /// Returns the next byte that is not white space, without consuming it.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
-        // There is hardly ever any white space between the tokens in a message.
+        // Messages hardly ever contain white space between tokens.
         let byte = *self.text.as_bytes().get(self.at)?;
         if byte > b' ' {
             return Some(byte);
@@ -123,7 +124,7 @@ impl<'a> Scan<'a> {
         None
     }
 
-    /// Checks that only white space is left.
+    /// Checks that only white space remains.
     pub(super) fn end(&mut self) -> Option<()> {
         match self.peek() {
             None => Some(()),
@@ -243,7 +244,8 @@ impl<'a> Scan<'a> {
     // Kept separate from `value`, because `value` mostly reads strings, for which it needs few registers.
     #[inline(never)]
     fn skip(&mut self, outside: usize) -> Option<()> {
-        // One bit per open bracket, with the innermost bracket in the lowest bit. The bit is set for an object.
+        // One bit per open bracket, with the innermost bracket in the lowest bit. The bit is set if the bracket opened
+        // an object.
         let mut brackets: u128 = 0;
         let mut open = 0_usize;
         loop {

@@ -1,4 +1,4 @@
-//! Tests for reading messages: tables of cases, and comparison with `serde_json` on arbitrary and damaged text.
+//! Tests for reading messages: tables of cases, and comparisons with `serde_json` on arbitrary and damaged text.
 
 use proptest::prelude::*;
 
@@ -80,7 +80,7 @@ fn what_is_no_message_is_refused_with_its_code_and_the_id_of_a_request() {
             None,
             -32600,
         ),
-        // Repeated members, in any spelling.
+        // Repeated members, however they are spelled.
         (
             r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
             None,

@@ -21,7 +21,7 @@ pub fn plain(bytes: &[u8]) -> usize {
     }
 }
 
-/// Like `plain`, but for text in which many plain bytes may follow.
+/// Like `plain`, but efficient even for long runs of plain bytes.
 #[inline(never)]
 fn after_plain(bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -142,13 +142,13 @@ const LARGE: usize = 64 << 10;
 /// Space reserved after a large string, enough for the rest of most messages.
 const AFTER: usize = 256;
 
-/// Appends `text` as a JSON string, quotes included.
+/// Appends `text` as a JSON string, including the quotes.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     const HEX: [u8; 16] = *b"0123456789abcdef";
     let mut rest = text.as_bytes();
     if rest.len() > LARGE.max(out.len()) {
-        // Reserves room for some escapes and for the rest of the message, because two copies of a large buffer exist
-        // while it grows.
+        // Reserves space for some escapes and for the rest of the message, because growing a large buffer temporarily
+        // requires two copies of it.
         out.reserve_exact(rest.len() + rest.len() / 32 + AFTER);
     } else {
         out.reserve(rest.len() + 2);

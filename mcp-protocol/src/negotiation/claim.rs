@@ -19,7 +19,7 @@ pub enum Claim<'a> {
     Valid(ModernMeta<'a>),
     /// The claimed version is unsupported or requires a handshake (error -32022).
     Unsupported(ErrorObject),
-    /// A value in the claim is invalid (error -32602; the message contains the key).
+    /// A value in the claim is invalid (error -32602, whose message contains the key).
     Malformed(ErrorObject),
 }
 
@@ -42,7 +42,7 @@ impl ModernMeta<'_> {
     }
 }
 
-/// Returns the client's identity from a `_meta` with a valid claim.
+/// Returns the client's identity from a `_meta` object that contains a valid claim.
 #[must_use]
 pub fn client_info(meta: &str) -> Option<Implementation> {
     let mut json = None;
@@ -77,7 +77,7 @@ impl KnownClientInfo {
 
 /// Returns a message's claim. A malformed claim is reported as malformed even if its version is unsupported.
 ///
-/// `known` is the client information sent earlier on the same channel, provided that the channel carries many requests.
+/// `known` is the client information sent earlier on the same channel, if the channel carries many requests.
 #[must_use]
 pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Claim<'a> {
     if params.meta(MetaMember::ProtocolVersion).is_none() {

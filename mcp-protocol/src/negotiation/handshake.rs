@@ -31,8 +31,8 @@ impl InitializeParams {
     ///
     /// # Errors
     ///
-    /// Returns error -32602 if a member is missing or has the wrong type; the message contains the member's name. In
-    /// `clientInfo`, only the name and the version are required.
+    /// Returns error -32602 if a member is missing or has the wrong type; the error message contains the member's name.
+    /// In `clientInfo`, only the name and the version are required.
     pub fn read(params: &Params<'_>) -> Result<Self, ErrorObject> {
         let requested = params
             .string(Member::ProtocolVersion)

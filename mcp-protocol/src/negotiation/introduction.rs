@@ -1,4 +1,4 @@
-//! Reads the valid parts of the client's description of itself, in both eras.
+//! Reads the valid parts of a client's self-description, in both eras.
 //!
 //! Only the name and the version are required. Any other member that does not match the schema counts as absent,
 //! because such an error does not justify rejecting the client.
@@ -14,7 +14,7 @@ use crate::types::{
     SamplingCapability,
 };
 
-/// Returns `true` if the value is an object with exactly one name and one version, both of them strings.
+/// Returns `true` if the value is an object with exactly one name and one version, both strings.
 pub(super) fn has_name_and_version(json: &str) -> bool {
     let (mut name, mut version) = (0, 0);
     each_member(json, |key, value| match key {

@@ -1,5 +1,5 @@
 //! Determines a client's protocol version and capabilities. Modern clients claim both in every request; legacy clients
-//! agree on them with the server once per session.
+//! negotiate both with the server once per session.
 
 mod claim;
 mod handshake;

@@ -55,8 +55,8 @@ pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Va
                 | "else",
                 schema @ Value::Object(_),
             ) => each(schema, visit),
-            // Other keywords contain no schemas, although their values may look like schemas: `default`, `const`,
-            // `enum`, `examples`.
+            // Other keywords, such as `default`, `const`, `enum` and `examples`, contain no schemas, although their
+            // values may look like schemas.
             _ => {}
         }
     }

@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 use crate::ProtocolVersion;
 use crate::shape::schema::each;
 
-/// The member that holds the value.
+/// The member that holds a wrapped value.
 pub const MEMBER: &str = "result";
 
-/// The kind of values that an output schema describes.
+/// The kind of value that an output schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputRoot {
-    /// Only objects. Also used when there is no schema; a value is then wrapped only if it is not an object.
+    /// Only objects. Also used when there is no schema, in which case a value is wrapped only if it is not an object.
     Objects,
     /// Values that are not necessarily objects.
     Any,
 }
 
 impl OutputRoot {
-    /// Returns the kind of values that this schema, if any, describes.
+    /// Returns the kind of value that this schema, if any, describes.
     #[must_use]
     pub fn of(schema: Option<&RawValue>) -> Self {
         match schema.map(|schema| serde_json::from_str::<Value>(schema.get())) {

@@ -55,8 +55,8 @@ impl Implementation {
 /// An icon that a client may display next to a name.
 ///
 /// `src` must be an `https:` or `data:` URI, because clients do not trust any other scheme. In an attribute, any other
-/// URI is a compile error. A server or definition that uses one is rejected. In listings and content, such an icon is
-/// dropped and a warning is logged.
+/// URI causes a compile error. A server or definition that uses one is rejected. In listings and content, such an icon
+/// is dropped and a warning is logged.
 ///
 /// Source: revision 2025-11-25, schema `Icon`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,8 @@ pub struct Icon {
 
 #[doc(hidden)]
 impl Icon {
-    /// Returns `true` if clients may display an icon with this source, which must be an `https:` or `data:` URI.
+    /// Returns `true` if clients may display an icon with this source, that is, if the source is an `https:` or `data:`
+    /// URI.
     ///
     /// Source: revision 2026-07-28, basic, "Icons".
     #[must_use]

@@ -10,7 +10,7 @@ use crate::types::{Annotations, Icon, Meta};
 
 /// One piece of content in a tool result or a prompt message.
 ///
-/// Implements `From` for strings, for [`ResourceContents`] and for the type in each variant.
+/// Implements `From` for strings, [`ResourceContents`] and the type in each variant.
 ///
 /// Source: revision 2026-07-28, schema `ContentBlock`. Audio was added in 2025-03-26 and links in 2025-06-18; older
 /// clients receive the closest equivalent.
@@ -140,7 +140,7 @@ pub struct AudioContent {
 }
 
 impl AudioContent {
-    /// Creates audio with the given media type, encoding `bytes` in base64.
+    /// Creates audio content with the given media type, encoding `bytes` as base64.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
             data: STANDARD.encode(bytes),

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::types::Format;
 
-/// A form for a user to fill in: an ordered list of fields, each with the name used for its value in the answer.
+/// A form for a user to fill in: an ordered list of fields. Each field has a name, which identifies the field's value
+/// in the answer.
 ///
 /// Usually derived from a struct with `Elicit`. Build a form by hand if its fields are known only at run time.
 ///
@@ -279,7 +280,7 @@ impl Field {
         self
     }
 
-    /// Sets the description, which tells the user what to fill in.
+    /// Sets the description, which tells the user what to enter.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -295,7 +296,7 @@ impl Field {
         self
     }
 
-    /// Sets the minimum and maximum value for a number field. Pass an infinite value to omit a bound. Has no effect on
+    /// Sets the minimum and maximum values for a number field. Pass an infinite value to omit a bound. Has no effect on
     /// other kinds of fields.
     #[must_use]
     pub fn range(mut self, min: f64, max: f64) -> Self {

@@ -1,6 +1,6 @@
 //! Formats for string fields in forms.
 
-/// The format for a string field. Each answer is checked against it.
+/// The format of a string field, against which each answer is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {

@@ -35,7 +35,7 @@ pub enum InputRequest {
     Roots,
 }
 
-/// A directory or file that the client works in. Servers are expected to stay within the roots. A client may have no
+/// A directory or file that the client works with. Servers are expected to stay within the roots. A client may have no
 /// roots.
 ///
 /// Source: revision 2026-07-28, schema `Root`. That revision deprecates the whole feature.

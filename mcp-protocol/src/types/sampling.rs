@@ -74,7 +74,7 @@ impl SamplingRequest {
         }
     }
 
-    /// Creates a request with a single message from the user, which can be text or any other content.
+    /// Creates a request with a single message from the user. The content can be text or of any other kind.
     pub fn user(content: impl Into<SamplingContent>) -> Self {
         Self::new(vec![SamplingMessage::new(Role::User, content)])
     }
@@ -100,7 +100,7 @@ impl SamplingRequest {
         self
     }
 
-    /// Asks the client to show additional context to the model. The client may ignore this.
+    /// Asks the client to show additional context to the model. The client may ignore the request.
     ///
     /// Since revision 2025-11-25, this requires the client capability `sampling.context` and is omitted for clients
     /// that do not declare it.

@@ -50,7 +50,7 @@ pub enum SamplingContent {
     /// A tool call requested by the model. Since revision 2025-11-25.
     #[serde(rename_all = "camelCase")]
     ToolUse {
-        /// The id with which the result refers to the call.
+        /// The id that the result uses to refer to the call.
         id: String,
         /// The name of the tool.
         name: String,

@@ -92,7 +92,8 @@ pub struct CallToolResult {
     /// The result as JSON that matches the output schema. Since revision 2025-06-18. Revisions before 2026-07-28 allow
     /// only objects; for these, any other value is wrapped in an object with the member `result`.
     ///
-    /// `Some` with the JSON text `null` is a value; `None` means that there is no structured content.
+    /// `Some` containing the JSON text `null` means that the structured content is `null`; `None` means that there is
+    /// no structured content.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

@@ -11,7 +11,8 @@ use crate::context::Principal;
 pub(super) struct ClaimRequirements<'e> {
     /// The expected issuer. `None` if the authorization server has validated the token and therefore vouches for it.
     pub(super) issuer: Option<&'e str>,
-    /// The accepted audiences, one of which the token must name. `None` if the authorization server has checked that.
+    /// The accepted audiences, one of which the token must name. `None` if the authorization server has already checked
+    /// the audience.
     pub(super) audiences: Option<&'e [&'e str]>,
     /// `true` if the token must specify when it expires.
     pub(super) expires: bool,
@@ -50,7 +51,7 @@ fn time_of(seconds: f64) -> Option<SystemTime> {
 }
 
 impl ClaimRequirements<'_> {
-    /// Returns the principal that these claims identify, or the reason why the claims are not valid.
+    /// Returns the principal that these claims identify, or the reason the claims are not valid.
     pub(super) fn check(
         &self,
         claims: Map<String, Value>,
@@ -84,7 +85,7 @@ impl ClaimRequirements<'_> {
         if !claims.get("sub").is_none_or(is_text) {
             return Err("the token's `sub` is not a string");
         }
-        // A client that acts on its own behalf has no subject or is its own subject.
+        // If a client acts on its own behalf, its token has no subject or names the client as the subject.
         let subject = text("sub").unwrap_or(client);
         if subject.is_empty() {
             return Err("the token names no subject");

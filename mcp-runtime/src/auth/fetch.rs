@@ -1,4 +1,5 @@
-//! Sends requests to an authorization server. Responses are limited in time and size, and redirects are not followed.
+//! Sends requests to an authorization server. Responses are subject to time and size limits, and redirects are not
+//! followed.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -92,7 +93,7 @@ async fn read_response(mut body: Incoming) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Returns the text of an error and its causes, because the outermost error alone says little.
+/// Returns the text of an error and its causes, because the outermost error alone is rarely informative.
 fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

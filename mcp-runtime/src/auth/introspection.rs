@@ -52,8 +52,8 @@ pub struct Introspection {
 }
 
 impl Introspection {
-    /// Creates an authenticator that queries the `endpoint` of the authorization server `issuer`, using these client
-    /// credentials.
+    /// Creates an authenticator that queries the `endpoint` of the authorization server `issuer`, using the given
+    /// client credentials.
     ///
     /// Both `issuer` and `endpoint` must be HTTPS URLs, or HTTP URLs on this machine.
     pub fn new(

@@ -1,8 +1,8 @@
 //! Discovers and caches an authorization server's signing keys, and refetches them when a token's key is unknown.
 //!
-//! Requests go only to the configured issuer's host or to a URL configured instead. Only one fetch runs at a time, in a
-//! separate task, so that it continues if the caller that started it goes away. While the authorization server does not
-//! respond, the last valid keys are accepted for a limited time; after that, no token is accepted.
+//! Requests go only to the configured issuer's host or to an explicitly configured URL. Only one fetch runs at a time,
+//! in a separate task, so that it continues if the caller that started it goes away. While the authorization server
+//! does not respond, the last valid keys are accepted for a limited time; after that, no token is accepted.
 //!
 //! Source: RFC 8414, `OpenID` Connect Discovery 1.0, RFC 7517.
 
@@ -53,7 +53,7 @@ impl Default for KeyCacheTimes {
     }
 }
 
-/// The keys of an issuer.
+/// An issuer's keys.
 #[derive(Default)]
 pub(super) struct KeySet(Mutex<KeyCache>);
 

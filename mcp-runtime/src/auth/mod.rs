@@ -1,4 +1,4 @@
-//! Authentication of HTTP requests by access token.
+//! Authenticates HTTP requests by their access tokens.
 //!
 //! [`ProtectedResource`] configures how a server is protected; an [`Authenticator`] maps a token to its principal.
 //! [`Jwt`] handles JSON Web Tokens, [`Introspection`] queries the authorization server, and [`StaticTokens`] holds a
@@ -57,7 +57,7 @@ pub trait Authenticator: Send + Sync + 'static {
     /// Returns the principal that the token identifies, if the token is valid and was issued for this server.
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a>;
 
-    /// Returns the authorization server that issues the tokens, so that the server can announce it to clients. The
+    /// Returns the authorization server that issues the tokens, so that this server can announce it to clients. The
     /// default implementation returns `None`.
     fn issuer(&self) -> Option<&str> {
         None
@@ -83,7 +83,7 @@ where
     }
 }
 
-/// The credentials of a request.
+/// A request's credentials.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Credentials<'a> {
@@ -105,8 +105,7 @@ impl fmt::Debug for Credentials<'_> {
     }
 }
 
-/// The reason why a request is rejected. The text is logged but never sent to the client; it must not contain the
-/// token.
+/// The reason a request is rejected. The text is logged but never sent to the client; it must not contain the token.
 #[derive(Clone, Debug)]
 pub struct AuthError {
     pub(crate) kind: AuthErrorKind,

@@ -57,8 +57,8 @@ impl ProtectedResource {
         self
     }
 
-    /// Sets the scopes that are announced to clients as `scopes_supported` in the metadata. Defaults to all scopes
-    /// required by every request or by any definition. `offline_access` is never announced.
+    /// Sets the scopes that are announced to clients as `scopes_supported` in the metadata. Defaults to every scope
+    /// that is required by all requests or by at least one definition. `offline_access` is never announced.
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported = Some(scopes.into_iter().map(Into::into).collect());
         self

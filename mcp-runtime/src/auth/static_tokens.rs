@@ -17,8 +17,8 @@ const LEAST: usize = 32;
 /// least 32 characters long; generate it at random and read it from a file or the environment. No authorization server
 /// is announced to clients, so users must enter their tokens into their clients.
 ///
-/// Only digests of the tokens are kept. Every lookup compares the token with all of them, and the time that this takes
-/// does not depend on the tokens.
+/// Only digests of the tokens are kept. Every lookup compares the token with all digests, in time that does not depend
+/// on the tokens.
 #[derive(Default)]
 pub struct StaticTokens {
     tokens: Vec<([u8; 32], Principal)>,
@@ -54,7 +54,7 @@ impl StaticTokens {
 /// Returns the digest of a token, which identifies the token without storing it.
 pub(super) fn hashed(token: &str) -> [u8; 32] {
     let mut bytes = [0; 32];
-    // Both have the length of a SHA-256 digest.
+    // Both slices have the length of a SHA-256 digest.
     bytes.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
     bytes
 }

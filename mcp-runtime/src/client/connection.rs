@@ -59,8 +59,8 @@ struct PendingRequests {
 }
 
 impl InProcessClient {
-    /// Connects a client, and returns it once it knows the server's capabilities and receives notifications about list
-    /// changes.
+    /// Connects a client and returns it once it knows the server's capabilities and can receive notifications about
+    /// list changes.
     pub(crate) async fn connect(
         server: InProcess,
         version: ProtocolVersion,
@@ -103,7 +103,7 @@ impl InProcessClient {
     }
 
     /// Returns the resources that have a definition, excluding the resources that listing functions return. No request
-    /// can exclude those, so the dispatcher is called directly.
+    /// can exclude the latter, so the dispatcher is called directly.
     pub(crate) fn defined_resources(&self) -> Result<Vec<Value>, Failure> {
         let items = self
             .dispatcher

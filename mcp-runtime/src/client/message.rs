@@ -1,4 +1,4 @@
-//! Messages from a server, other than responses, and the reasons why a request can fail.
+//! Messages other than responses that a server sends, and the reasons a request can fail.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Returns the text to show to the user, which is empty if the question is not addressed to a user.
+    /// Returns the text to show to the user, or an empty string if the question is not meant for a user.
     #[must_use]
     pub fn message(&self) -> &str {
         self.params["message"].as_str().unwrap_or_default()
@@ -30,7 +30,7 @@ impl Question {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notification {
-    /// Progress of a call.
+    /// A progress report from a call.
     Progress(Progress),
     /// A log message.
     #[non_exhaustive]
@@ -49,7 +49,7 @@ pub enum Notification {
 }
 
 impl Notification {
-    /// Parses a notification. Returns `None` for any other kind of notification.
+    /// Parses a notification. Returns `None` if this type does not represent its kind.
     pub(super) fn read(method: &str, params: &Value) -> Option<Self> {
         let text = |name: &str| params[name].as_str().map(str::to_owned);
         Some(match method {
@@ -72,7 +72,7 @@ impl Notification {
     }
 }
 
-/// The user of a client, who answers questions and receives notifications.
+/// A client's user, who answers questions and receives notifications.
 pub(crate) trait ClientHost: Send + Sync + 'static {
     /// Returns the result that answers a question. If this returns an error, the call fails; the error states why the
     /// question was not answered.
@@ -84,7 +84,7 @@ pub(crate) trait ClientHost: Send + Sync + 'static {
     fn begin_round(&self) {}
 }
 
-/// The reason why a request failed.
+/// The reason a request failed.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// The server answered with an error.

@@ -1,7 +1,7 @@
 //! An in-process client for any protocol version, used by the command line and by the client for tests.
 //!
 //! The client is well behaved and trusts the server, because both share the same code. Its [`ClientHost`] answers
-//! questions and receives notifications. For a client that trusts nothing, see the integration tests.
+//! questions and receives notifications. For a client that does not trust the server, see the integration tests.
 
 mod connection;
 #[cfg_attr(

@@ -19,9 +19,9 @@ use crate::context::Principal;
 /// | a [`Principal`] | credentials were checked, on any transport | the granted scopes, and any scopes that they include ([`Server::scope_implies`](crate::Server::scope_implies)) |
 /// | anonymous | all other callers | none |
 ///
-/// Callers over stdio are trusted because the user who starts a process already has its rights, and because the
-/// specification lets servers on stdio take credentials from the environment. A principal is limited to its scopes on
-/// every transport.
+/// Callers over stdio are trusted because the user who starts a process already has all of its privileges, and because
+/// the specification lets servers on stdio take credentials from the environment. A principal is limited to its scopes
+/// on every transport.
 ///
 /// Source: every revision since 2025-03-26, basic/authorization, "Protocol Requirements".
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl Caller {
         Self(Standing::Anonymous)
     }
 
-    /// Returns a caller who may do everything, such as the user who started the process.
+    /// Returns a caller who has full access, such as the user who started the process.
     #[must_use]
     pub const fn trusted() -> Self {
         Self(Standing::Trusted)
@@ -90,7 +90,7 @@ impl From<Principal> for Caller {
     }
 }
 
-/// `None` becomes an anonymous caller.
+/// Converts `None` into an anonymous caller.
 impl From<Option<Principal>> for Caller {
     fn from(principal: Option<Principal>) -> Self {
         principal.map_or_else(Self::anonymous, Self::from)

@@ -1,6 +1,6 @@
 //! Tracks which call's handler is running on this thread, so that `tracing` events can be sent to the client.
 //!
-//! Calls are tracked only if events are forwarded. Otherwise, the cost per call is one relaxed load.
+//! Calls are tracked only if events are forwarded. Otherwise, the cost per call is a single relaxed load.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ pub(crate) fn enable_forwarding() {
     FORWARDING.store(true, Ordering::Relaxed);
 }
 
-/// Returns `true` if the current call is tracked.
+/// Returns `true` if calls are being tracked.
 pub(crate) fn is_forwarding() -> bool {
     FORWARDING.load(Ordering::Relaxed)
 }
@@ -47,11 +47,11 @@ fn with_call<T>(call: Option<Context>, work: impl FnOnce() -> T) -> T {
     impl Drop for Restore {
         fn drop(&mut self) {
             let before = self.0.take();
-            // This fails if the thread is ending, in which case there is nothing to restore.
+            // This fails if the thread is exiting, in which case there is nothing to restore.
             let _ = CURRENT.try_with(|current| current.replace(before));
         }
     }
-    // This fails if the thread is ending, in which case no call is running on it.
+    // This fails if the thread is exiting, in which case no call is running on it.
     let before = CURRENT.try_with(|current| current.replace(call));
     let _restore = before.ok().map(Restore);
     work()

@@ -60,8 +60,8 @@ impl fmt::Debug for ServerHandle {
     }
 }
 
-/// Edits one list of a running server. Clients subscribed to the list are notified automatically, but only if it
-/// changed.
+/// Edits one of a running server's lists. Clients subscribed to the list are notified automatically, but only if the
+/// list has actually changed.
 ///
 /// Running calls are not affected: they finish with the definition they started with.
 ///
@@ -92,7 +92,7 @@ impl<D: ItemKind> Editor<D> {
             .map(drop)
     }
 
-    /// Replaces the definition of the same name, or adds it. The new definition is enabled.
+    /// Replaces the definition with the same name or, if there is none, adds a new one. The new definition is enabled.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl<D: ItemKind> Editor<D> {
 
     /// Removes a definition, whether it was added dynamically or by a macro. Returns `true` if it existed.
     ///
-    /// Before the server starts, this always returns `true`, and an unknown name becomes a start-up error.
+    /// Before the server starts, this always returns `true`, and an unknown name causes an error at start-up.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn remove(&self, name: &str) -> bool {
         self.apply(EditStep::Remove(name.into())).unwrap_or(false)
@@ -113,15 +113,15 @@ impl<D: ItemKind> Editor<D> {
 
     /// Enables a disabled definition. Returns `true` if this changed the list.
     ///
-    /// Before the server starts, this always returns `true`, and an unknown name becomes a start-up error.
+    /// Before the server starts, this always returns `true`, and an unknown name causes an error at start-up.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn enable(&self, name: &str) -> bool {
         self.apply(EditStep::Enable(name.into())).unwrap_or(false)
     }
 
-    /// Disables a definition: clients can neither see nor use it. Returns `true` if this changed the list.
+    /// Disables a definition so that clients can neither see nor use it. Returns `true` if this changed the list.
     ///
-    /// Before the server starts, this always returns `true`, and an unknown name becomes a start-up error, because
+    /// Before the server starts, this always returns `true`, and an unknown name causes an error at start-up, because
     /// otherwise a misspelled name would leave a definition enabled.
     #[allow(clippy::must_use_candidate, reason = "callers need not use the result")]
     pub fn disable(&self, name: &str) -> bool {
@@ -181,7 +181,7 @@ impl<D: ItemKind> ListEdit<D> {
         self.step(EditStep::Insert(definition.into_item()))
     }
 
-    /// Replaces the definition of the same name, or adds it.
+    /// Replaces the definition with the same name or, if there is none, adds a new one.
     pub fn replace(&mut self, definition: D) -> &mut Self {
         self.step(EditStep::Replace(definition.into_item()))
     }
@@ -222,22 +222,22 @@ impl<D: ItemKind> fmt::Debug for ListEdit<D> {
 pub struct Notifier(Arc<dyn Control>);
 
 impl Notifier {
-    /// Announces that the list of tools changed.
+    /// Announces that the list of tools has changed.
     pub fn tools_changed(&self) {
         self.0.notify(ChangeNotification::List(ListKind::Tools));
     }
 
-    /// Announces that the list of prompts changed.
+    /// Announces that the list of prompts has changed.
     pub fn prompts_changed(&self) {
         self.0.notify(ChangeNotification::List(ListKind::Prompts));
     }
 
-    /// Announces that the list of resources or of resource templates changed.
+    /// Announces that the list of resources or resource templates has changed.
     pub fn resources_changed(&self) {
         self.0.notify(ChangeNotification::List(ListKind::Resources));
     }
 
-    /// Announces that the resource at this URI changed. Notifies the clients subscribed to exactly this URI.
+    /// Announces that the resource at this URI has changed. Notifies the clients subscribed to exactly this URI.
     ///
     /// If the URI is invalid, for example because it is not [percent-encoded](crate::text::percent_encode), no client
     /// is notified and an error is logged.
@@ -283,7 +283,7 @@ pub(crate) enum EditStep {
 /// The actions that a handle can perform on its server. Implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
     fn notify(&self, change: ChangeNotification);
-    /// Edits a list. Returns `true` if it changed, in which case clients have been notified.
+    /// Edits a list. Returns `true` if it changed, in which case clients have already been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.
     fn names(&self, list: Capability) -> Vec<String>;

@@ -1,4 +1,4 @@
-//! Values that a handler receives: the context of its call, shared state, and the running server.
+//! Values that a handler receives: the context of its call, shared state, and a handle to the running server.
 
 pub(crate) mod ask;
 mod caller;

@@ -1,4 +1,4 @@
-//! Work that runs once per call, however often its handler runs.
+//! Work that runs only once per call, no matter how often the handler runs.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -13,7 +13,7 @@ use crate::context::{Context, OnceClaim};
 use crate::handler::handler_error::{HandlerError, Result};
 
 impl Context {
-    /// Runs `work` once per call, however often the handler runs again with answers from the client.
+    /// Runs `work` only once per call, no matter how often the handler runs again with answers from the client.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -24,7 +24,7 @@ impl Context {
     /// ```
     ///
     /// The result is stored with the call as JSON and returned when the handler runs again. Errors are not stored, so
-    /// failed work runs again. A round of the call does not end while the work is in progress.
+    /// work that failed runs again. A round of the call does not end while the work is in progress.
     ///
     /// If a client resends an earlier round, the work runs again, unless the server has a
     /// [`once_store`](crate::Server::once_store).

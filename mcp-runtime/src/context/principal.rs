@@ -7,14 +7,13 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-/// A caller identified by credentials, either by a built-in authenticator or by the program in which the server is
-/// mounted.
+/// A caller identified by credentials, either by a built-in authenticator or by the program that embeds the server.
 ///
 /// A principal is created by the code that checked the credentials, never from a client's claims about itself. Cheap to
 /// clone.
 ///
 /// Two principals represent the same caller if their issuer, subject and client are equal; scopes and claims may differ
-/// from one token to the next. A session's or call's state is available only to the caller to whom it belongs.
+/// from one token to the next. The state of a session or call is available only to the caller that owns it.
 ///
 /// ```
 /// use mcp_runtime::Principal;
@@ -40,8 +39,8 @@ struct PrincipalData {
 }
 
 impl Principal {
-    /// Creates a principal. `subject` is the name that the issuer of the credentials uses for it, such as the `sub`
-    /// claim in a token.
+    /// Creates a principal. `subject` is the name that the issuer of the credentials uses for the principal, such as
+    /// the `sub` claim in a token.
     #[must_use]
     pub fn new(subject: impl Into<String>) -> Self {
         Self(Arc::new(PrincipalData {
@@ -92,9 +91,10 @@ impl Principal {
     /// Default: never.
     ///
     /// From then on, HTTP requests with these credentials are rejected with 401, and notification streams opened with
-    /// them end: a `subscriptions/listen` stream with its result, and other streams without a message. Clients
-    /// reconnect with new credentials. Running calls are not cancelled. A principal that the embedding program has put
-    /// into a request's extensions is not rejected, because that decision is left to the program.
+    /// them end. A `subscriptions/listen` stream ends with its result, and all other streams end without a message.
+    /// Clients can reconnect with new credentials. Running calls are not cancelled. If the embedding program has put
+    /// the principal into a request's extensions, the request is not rejected, because that decision is left to the
+    /// program.
     #[must_use]
     pub fn with_expires_at(mut self, time: SystemTime) -> Self {
         self.data_mut().expires_at = Some(time);
@@ -142,7 +142,8 @@ impl Principal {
         &self.0.claims
     }
 
-    /// Returns the time at which the credentials expire; `None` if it is unknown or they never expire.
+    /// Returns the time at which the credentials expire, or `None` if the time is unknown or the credentials never
+    /// expire.
     #[must_use]
     pub fn expires_at(&self) -> Option<SystemTime> {
         self.0.expires_at
@@ -162,7 +163,7 @@ impl Principal {
     }
 }
 
-/// Shows the identity and scopes, but not the claims, which may contain data that does not belong in a log.
+/// Shows the identity and scopes, but not the claims, because they may contain data that does not belong in a log.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Principal")

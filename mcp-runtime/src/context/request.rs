@@ -24,7 +24,7 @@ pub(crate) trait CallHandle: Send + Sync {
     fn request(&self) -> &RequestContext;
     /// Returns the sender for the call's notifications.
     fn outbound(&self) -> &dyn NotificationSender;
-    /// Returns the transport for the call's questions.
+    /// Returns the interface through which this call can ask questions.
     fn asking(&self) -> &dyn QuestionTransport;
 }
 
@@ -260,7 +260,7 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-/// Numbers that measure progress.
+/// Number types that can express progress.
 pub trait Amount {
     /// Converts the number into the protocol's type.
     fn amount(self) -> f64;

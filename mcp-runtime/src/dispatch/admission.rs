@@ -1,4 +1,4 @@
-//! Admits callers: adds the scopes implied by a caller's scopes, and decides whether to trust anonymous callers.
+//! Admits callers: adds the scopes that a caller's scopes imply and decides whether to trust anonymous callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ impl Admission {
         implied.insert(narrow.into());
     }
 
-    /// Applies the rules to a caller and returns the resulting caller, which the rest of the server uses.
+    /// Applies the rules to a caller. The rest of the server uses only the returned caller.
     pub(super) fn admit(&self, caller: Caller) -> Caller {
         match caller.principal() {
             None if self.trusts_anonymous => Caller::trusted(),

@@ -1,4 +1,4 @@
-//! A call's questions to its client, and the two ways to deliver them.
+//! A call's questions to its client and the two ways to deliver them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,7 +20,7 @@ use crate::protocol::{ProtocolVersion, encode, errors, input, negotiation};
 use crate::random;
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
 
-/// Maximum number of times that a form is sent while its answers are invalid, across all rounds of a call.
+/// Maximum number of times to send the same form if the client's answers are invalid, across all rounds of a call.
 const TRIES: u32 = 3;
 
 /// A call's questions to its client.
@@ -32,13 +32,13 @@ pub(super) struct ClientQuestions {
     /// `None` until the call first asks a question or uses `once`.
     seen: Mutex<Option<Box<AskedQuestions>>>,
     way: QuestionDelivery,
-    /// Wakes the task that polls the call. Needed because a question may be polled by another task.
+    /// Wakes the task that polls the call. This is necessary because another task may be polling a question.
     caller: Bell,
 }
 
 /// How questions are delivered to the client.
 pub(super) enum QuestionDelivery {
-    /// Not delivered, because this method cannot ask questions.
+    /// Not delivered, because handlers for this method cannot ask questions.
     None,
     /// Sent as requests from the server.
     Requests {
@@ -54,7 +54,7 @@ pub(super) enum QuestionDelivery {
 /// The questions and `once` names used in this run of the handler.
 #[derive(Default)]
 struct AskedQuestions {
-    /// How often each digest or name has been used.
+    /// Number of times that each digest or name has been used.
     asked: BTreeMap<String, u32>,
     once: BTreeSet<String>,
 }
@@ -126,7 +126,7 @@ impl ClientQuestions {
         lock(&self.seen)
     }
 
-    /// Returns the key for this digest or name. From the second use on, a number is appended.
+    /// Returns the key for this digest or name. A number is appended from the second use onward.
     fn numbered_key(&self, name: &str) -> String {
         let mut seen = self.lock_asked_questions();
         let asked = &mut seen.get_or_insert_default().asked;
@@ -316,8 +316,8 @@ impl QuestionTransport for ClientQuestions {
         question.rejected = question.rejected.saturating_add(1);
         question.progress = QuestionProgress::Not;
         let again = match &self.way {
-            // Only forms are worth repeating, because a user can correct a form, whereas a program would give the same
-            // answer again.
+            // Only forms are worth repeating: a user can correct a form, whereas a program would give the same answer
+            // again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
             QuestionDelivery::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => question.rejected < TRIES,

@@ -13,7 +13,7 @@ use crate::protocol::errors;
 use crate::registry::{CallPermit, CallPermits};
 use crate::telemetry;
 
-/// How long a refused caller should wait before it retries.
+/// Time that a rejected caller should wait before retrying.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The number of permits that a call is waiting for. The call's timeout is paused while it waits.

@@ -48,7 +48,7 @@ pub(crate) struct RunningCall {
     finish: Option<CallFinisher>,
     scope: CallScope,
     limit: Duration,
-    /// The time remaining until the timeout, while the clock is stopped.
+    /// Time left until the timeout. Used while the clock is stopped.
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
     /// The permits that the call is waiting for, if it needs any.
@@ -104,13 +104,13 @@ impl RunningCall {
         }
     }
 
-    /// Stops the clock while the call is waiting for a permit.
+    /// Stops the call's clock whenever the call is waiting for a permit.
     pub(super) fn with_waits(mut self, waits: PermitWaits) -> Self {
         self.waits = Some(waits);
         self
     }
 
-    /// Ends the call: drops its future and closes its stream, so that both happen before the response is written.
+    /// Ends the call by dropping its future and closing its stream, so that both happen before the response is written.
     fn finish_with(&mut self, mut outcome: CallOutcome) -> Poll<FinishedCall> {
         if let Err(panic) = self.drop_future()
             && matches!(outcome, CallOutcome::Output(_) | CallOutcome::Input(_))

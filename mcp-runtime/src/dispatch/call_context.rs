@@ -79,7 +79,7 @@ impl CallContext {
         self.asks.close();
     }
 
-    /// Marks the call as cancelled. Clones of the context can observe this.
+    /// Marks the call as cancelled, which is visible through all clones of the context.
     pub(super) fn cancel(&self) {
         self.request.cancel();
     }

@@ -1,7 +1,7 @@
 //! State remembered for one multiplexed channel: the result of the handshake and the open subscriptions.
 //!
 //! Modern requests never read the legacy part, and requests without a channel have no such state at all. The state is
-//! plain data that owns no task and does no I/O.
+//! plain data: no tasks, no I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -56,12 +56,12 @@ pub(super) struct LegacyClient {
     pub(super) capabilities: Arc<ClientCapabilities>,
     pub(super) info: Option<Arc<Implementation>>,
     pub(super) level: Arc<AtomicU8>,
-    /// Server requests that the client has not answered.
+    /// Requests from the server that the client has not answered yet.
     pub(super) pending: Arc<PendingQuestions>,
 }
 
 impl ChannelMemory {
-    /// Creates the memory of a new channel. `wake` is called when [`drain`](Self::drain) has data to write.
+    /// Creates the memory for a new channel. `wake` is called when [`drain`](Self::drain) has data to write.
     pub(crate) fn new(dispatcher: &Arc<Dispatcher>, wake: Wake) -> Self {
         let caller = dispatcher.settings.admission.admit(Caller::anonymous());
         let logs = LogBudget::new(dispatcher.limits().log.max_per_second);
@@ -77,12 +77,12 @@ impl ChannelMemory {
         }
     }
 
-    /// Sets the caller of subsequent messages. The initial caller is anonymous.
+    /// Sets the caller to whom subsequent messages are attributed. The initial caller is anonymous.
     pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
         self.origin.caller = self.dispatcher.settings.admission.admit(caller.into());
     }
 
-    /// Sets the channel against which limits are counted.
+    /// Sets the channel used to apply rate limits.
     #[cfg(feature = "http")]
     pub(crate) fn set_channel(&mut self, channel: ChannelId) {
         self.origin.channel = channel;
@@ -93,7 +93,7 @@ impl ChannelMemory {
         self.legacy.as_ref().map(|legacy| legacy.client.version)
     }
 
-    /// Returns `true` if batches are accepted, which is the case only in protocol version 2025-03-26.
+    /// Returns `true` if batches are accepted. Only protocol version 2025-03-26 allows them.
     pub(crate) fn allows_batch(&self) -> bool {
         self.legacy
             .as_ref()
@@ -119,8 +119,8 @@ impl ChannelMemory {
         self.listens.len() < before
     }
 
-    /// Ends all listen requests by writing their results, one per line, and closes the server's own requests, since
-    /// they will not be answered.
+    /// Ends all listen requests by writing their results, one per line, and closes the server's own requests, since the
+    /// client will not answer them.
     pub(crate) fn end_requests(&mut self, out: &mut Vec<u8>) {
         if let Some(legacy) = &self.legacy {
             legacy.client.pending.close();

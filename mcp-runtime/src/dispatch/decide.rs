@@ -1,6 +1,6 @@
 //! Routes a message by the first rows of the decision table, which determine the message's era.
 //!
-//! The body decides the era: a claim in `params._meta` makes a request modern and takes precedence over the method
+//! The body determines the era: a claim in `params._meta` makes a request modern and takes precedence over the method
 //! name. Source: `docs/requirements.md`, section 3.2.
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) enum Decision<'m> {
     /// Send the message that has been written, with this page of a list inserted. All requests for the page share its
     /// bytes.
     Around(ListGap, Bytes),
-    /// Refuse the request with this id because the caller lacks required scopes; see [`errors::scopes_needed`]. HTTP
+    /// Reject the request with this id because the caller lacks required scopes; see [`errors::scopes_needed`]. HTTP
     /// has a dedicated status code for this case, so nothing has been written yet.
     Forbidden(RequestId, Box<ErrorObject>),
     /// Run user code.
@@ -48,7 +48,7 @@ pub(crate) enum Decision<'m> {
 pub(crate) enum RequestOutcome<'m> {
     /// The response has been written.
     Written,
-    /// The request stays open. Its first message has been written, and the others follow later.
+    /// The request stays open. Its first message has been written; the rest will follow later.
     Listening(ListenRequest),
     /// The response has been written except for this page of a list. All requests for the page share its bytes.
     Around(ListGap, Bytes),
@@ -160,7 +160,7 @@ impl Dispatcher {
         });
     }
 
-    /// Records telemetry for a handshake performed by a transport: its protocol version or its error.
+    /// Records telemetry for a handshake that a transport performed, including the protocol version or the error.
     #[cfg(feature = "http")]
     pub(crate) fn note_handshake(
         &self,
@@ -232,7 +232,7 @@ impl Dispatcher {
             method => method.filter(|method| method.is_in(Era::Legacy)),
         };
         let Some(legacy) = &channel.legacy else {
-            // An incomplete claim is treated as a failed attempt to send one.
+            // If the request contains part of a claim, the client probably meant to send a modern request.
             return Err(match params.meta(MetaMember::ClientCapabilities) {
                 Some(_) => errors::missing_claim(),
                 None => errors::not_initialized(),

@@ -45,17 +45,18 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) states: Arc<States>,
     pub(crate) seal: Seal,
-    /// Additional store for `once` results, besides the call itself.
+    /// Store for `once` results, in addition to the call's own journal.
     pub(crate) once_store: Option<Arc<dyn OnceStore>>,
     /// `true` if the logging capability is declared.
     pub(crate) logging: bool,
-    /// `true` if clients up to 2025-06-18 receive error -32602 for invalid arguments rather than a tool result.
+    /// `true` if clients that use protocol version 2025-06-18 or earlier receive error -32602 for invalid arguments
+    /// rather than a tool result.
     pub(crate) argument_errors: bool,
     /// `true` if results are validated against output schemas.
     pub(crate) check_outputs: bool,
     /// Cache hints for `server/discover` and the four lists.
     pub(crate) cache: CacheHints,
-    /// Hooks that are called with each new span.
+    /// Hooks to call for each new span.
     pub(crate) hooks: Hooks,
     /// Rate limit for all handlers combined.
     pub(crate) rate: Option<Rate>,
@@ -91,12 +92,12 @@ impl Dispatcher {
         })
     }
 
-    /// Returns `true` while any blocking tools are running, including those whose calls were abandoned.
+    /// Returns `true` while any blocking tool is running, even if its call was abandoned.
     pub(crate) fn is_blocking(&self) -> bool {
         self.blocking.in_use()
     }
 
-    /// Returns the caller with all scopes implied by its granted scopes.
+    /// Returns the caller with all scopes that its granted scopes imply.
     #[cfg(feature = "auth")]
     pub(crate) fn admit(&self, caller: Caller) -> Caller {
         self.settings.admission.admit(caller)
@@ -131,7 +132,7 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Returns the defined resources that this caller may use, as comma-separated list items.
+    /// Returns the defined resources that this caller may use, as comma-separated JSON objects.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());
@@ -147,8 +148,8 @@ impl Dispatcher {
         self.registry.snapshot().scopes()
     }
 
-    /// Returns the name of a definition that requires scopes, if anonymous callers are not trusted and therefore cannot
-    /// use it.
+    /// Returns the name of a definition that anonymous callers cannot use because it requires scopes. Returns `None` if
+    /// there is no such definition or anonymous callers are trusted.
     #[cfg(feature = "http")]
     pub(crate) fn closed_to_anonymous(&self) -> Option<String> {
         let snapshot = self.registry.snapshot();

@@ -1,4 +1,4 @@
-//! Failed calls: responses for the client and causes for the log.
+//! Handles failed calls: responds to the client and logs the causes.
 
 use std::fmt;
 
@@ -14,7 +14,8 @@ use crate::random;
 use crate::telemetry::{RecordedOutcome, RefusalKind, refused};
 
 impl CallFinisher {
-    /// Writes a failure as a message for the model, an internal error whose cause is only logged, or a JSON-RPC error.
+    /// Writes a failure as a message for the model, as a JSON-RPC error, or as an internal error (whose cause is logged
+    /// but not sent).
     pub(super) fn write_failure(
         &self,
         HandlerError(failure): HandlerError,
@@ -100,7 +101,7 @@ impl CallFinisher {
         reference
     }
 
-    /// Replaces the code of an error if this protocol version does not allow handlers to use it.
+    /// Replaces an error's code if this protocol version does not allow handlers to use it.
     #[cold]
     pub(super) fn translate(&self, error: &mut ErrorObject) {
         let code = errors::code_of_call(error, self.version);
@@ -148,7 +149,7 @@ impl CallFinisher {
             encode::error(out, Some(&self.id), error);
             return None;
         }
-        // The message omits the size because it differs between protocol versions, which add different members to the
+        // The message omits the size, because the size depends on which members the protocol version adds to the
         // result.
         let text = format!("the result is larger than {limit} bytes, so ask for less");
         Some(if self.target.tool().is_some() {

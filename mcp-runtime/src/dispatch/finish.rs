@@ -60,8 +60,8 @@ impl CallFinisher {
 }
 
 impl FinishedCall {
-    /// Appends the response as a single message. If the response is an error, returns that error for transports that
-    /// also report it in another way.
+    /// Appends the response as a single message. If the response is an error, also returns that error so that a
+    /// transport can report it in other ways.
     pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<ErrorObject> {
         let start = out.len();
         let Self {
@@ -98,7 +98,7 @@ impl FinishedCall {
 }
 
 impl CallOutcome {
-    /// Returns how the request ends, assuming that it is answered with a result.
+    /// Returns the request's outcome for telemetry, assuming that the response is a result.
     fn ended(&self) -> RecordedOutcome {
         match self {
             Self::Output(Ok(CallOutput::Tool(result))) if result.is_error => {
@@ -122,7 +122,7 @@ impl CallFinisher {
         }
     }
 
-    /// Writes the result or returns the error, in either case with sanitized text.
+    /// Writes the result or returns the error, with its text sanitized in either case.
     fn write_clean(&self, outcome: CallOutcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         self.write(outcome, out).map_err(|mut error| {
             let cleaned = self

@@ -1,4 +1,4 @@
-//! A modern call's journal, which is kept from one round to the next: answers, `once` results, and open questions.
+//! A modern call's journal, which carries answers, `once` results, and open questions from one round to the next.
 //!
 //! The client holds the sealed journal between rounds. Because a journal is written only when a round ends, its
 //! existence proves that the call was admitted.
@@ -28,12 +28,13 @@ pub(super) struct Journal {
     rejected: BTreeMap<String, u32>,
     #[serde(rename = "d", default, skip_serializing_if = "BTreeMap::is_empty")]
     done: BTreeMap<String, Box<RawValue>>,
-    /// The questions that ended the last round, each with its digest if the key does not contain it.
+    /// The questions that were open when the last round ended, each with its digest if the key does not contain the
+    /// digest.
     #[serde(rename = "o", default, skip_serializing_if = "BTreeMap::is_empty")]
     open: BTreeMap<String, Option<String>>,
 }
 
-/// An answer, with the digest of its question if the key does not contain it.
+/// An answer, along with its question's digest if the key does not contain the digest.
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordedAnswer(Option<String>, Box<RawValue>);
 
@@ -66,7 +67,7 @@ impl Journal {
         }
     }
 
-    /// Adds one answer without checking it. The answer is validated when its question is asked.
+    /// Adds an answer without checking it. The answer is validated when its question is asked.
     pub(super) fn add_answer(
         &mut self,
         key: String,

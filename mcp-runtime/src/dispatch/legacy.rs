@@ -15,7 +15,7 @@ use crate::protocol::negotiation::InitializeParams;
 use crate::protocol::{Method, ProtocolVersion, errors};
 use crate::types::{ListChangedCapability, LoggingLevel, ResourcesCapability, ServerCapabilities};
 
-/// Performs the handshake: agrees on a protocol version and remembers the client's identity.
+/// Performs the handshake: negotiates the protocol version and remembers the client's identity.
 pub(super) fn initialize<'m>(
     dispatcher: &Arc<Dispatcher>,
     id: &RequestId,
@@ -106,7 +106,7 @@ pub(super) fn answer<'m>(
         _ => return dispatcher.answer_common(request, &channel.origin, out),
     };
     let is_offered = dispatcher.offers(request.method, &dispatcher.registry.snapshot());
-    // These methods change state that must persist until the next message.
+    // These methods change state that must be kept for later messages.
     if !is_offered || !channel.is_lasting {
         return Err(errors::method_not_found(request.method.as_str()));
     }

@@ -1,4 +1,5 @@
-//! Methods common to both eras. Lists are answered immediately; all other requests become calls to user code.
+//! Methods common to both eras. Most list requests are answered immediately; all other requests become calls to user
+//! code.
 
 use std::borrow::Cow;
 use std::sync::Arc;

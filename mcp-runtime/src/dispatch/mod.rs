@@ -1,4 +1,4 @@
-//! Decides how to handle each message, runs calls, and sends change notifications. Does no I/O.
+//! Decides how to handle each message, runs calls, and produces change notifications, all without doing any I/O.
 //!
 //! [`Dispatcher::decide`] never runs user code: it answers a request immediately if it can, and otherwise returns a
 //! [`PreparedCall`]. The driver of a channel starts calls, polls them, and writes their responses. User code runs only

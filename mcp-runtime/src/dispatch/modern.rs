@@ -53,7 +53,8 @@ struct RequestedNotifications {
     resource_subscriptions: Option<Vec<String>>,
 }
 
-/// Opens a subscription. The acknowledgement is its first message, because the mailbox is emptied only afterwards.
+/// Opens a subscription. The acknowledgement is always the first message, because the mailbox is drained only after it
+/// has been written.
 fn listen<'m>(
     dispatcher: &Arc<Dispatcher>,
     request: &Request<'m>,

@@ -1,8 +1,8 @@
-//! Change notifications: the listeners, and the changes still to be reported to each of them.
+//! Change notifications: the listeners, and the changes that each of them has yet to be notified of.
 //!
 //! A listener is a [`Mailbox`] that records *what* changed, not how often. Changes that occur faster than the client
 //! reads are merged into one notification. No change is lost, and memory is bounded by the client's subscriptions. The
-//! writer of the client's stream empties the mailbox; the mailbox itself only wakes the writer.
+//! task that writes to the client's stream drains the mailbox; the mailbox itself only wakes that task.
 
 #[cfg(feature = "http")]
 mod versions;
@@ -51,8 +51,8 @@ impl Notifications {
             .mailboxes
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Dropped listeners are removed only when the list is full. Its capacity is then about twice its length, so the
-        // list is rarely searched.
+        // Dropped listeners are removed only when the list is full. Afterwards, its capacity is about twice its length,
+        // so this rarely happens.
         if mailboxes.len() == mailboxes.capacity() {
             mailboxes.retain(|mailbox| mailbox.strong_count() > 0);
             let living = mailboxes.len();
@@ -104,7 +104,7 @@ impl Notifications {
 
     /// Notifies the callers in `audience` that a list has changed.
     pub(crate) fn post_list(&self, list: ListKind, audience: &Audience) {
-        // Records the change first, so that a listener added in the meantime is notified in any case.
+        // Records the change first, so that a listener added at the same time is still notified.
         #[cfg(feature = "http")]
         self.versions().note(list, audience);
         for mailbox in self.listeners() {
@@ -179,8 +179,8 @@ impl Mailbox {
         }
     }
 
-    /// Subscribes to another resource, or returns `false` if there are already `most` subscriptions. Subscribing again
-    /// has no effect.
+    /// Subscribes to another resource, or returns `false` if there are already `most` subscriptions. Subscribing to the
+    /// same resource again has no effect.
     pub(super) fn subscribe(&self, uri: &str, most: usize) -> bool {
         let uris = &mut self.state().filter.uris;
         if uris.iter().any(|followed| **followed == *uri) {

@@ -1,4 +1,4 @@
-//! A request's origin: its caller, and the channel against which its limits are counted.
+//! A request's origin: its caller, and the channel used to apply rate limits.
 //!
 //! Both legacy and modern requests have an origin. The `channel` module holds the state that a channel keeps between
 //! requests.

@@ -1,9 +1,9 @@
-//! A legacy session's unanswered questions (elicitation, sampling, roots). They are requests sent by the server, with
-//! ids that it assigns.
+//! A legacy session's unanswered questions (elicitation, sampling, roots). They are requests from the server, which
+//! assigns their ids.
 //!
 //! This module holds data and runs no tasks: the channel passes in answers, calls poll for their answers, and the
-//! client is notified of withdrawn questions when the session is drained. Questions are held back until the client has
-//! been initialized.
+//! client is notified of withdrawn questions when the session's messages are drained. Questions are held back until the
+//! client has been initialized.
 //!
 //! Specification: `docs/requirements.md`, section 2.21, and LIFE-04.
 
@@ -164,7 +164,7 @@ impl PendingQuestions {
             table.withdrawn.push(id);
         }
         drop(table);
-        // Lets a call that is still polling the question find out that no answer will arrive.
+        // Wakes any call that is still polling for the answer, so that it learns that none will arrive.
         waker.wake();
         if was_asked {
             (self.wake)();
@@ -185,7 +185,7 @@ impl PendingQuestions {
     }
 
     /// Closes all questions and wakes the calls that are waiting for answers. Called when the client has disconnected
-    /// or no more questions will be asked.
+    /// or the server will not ask any more questions.
     pub(super) fn close(&self) {
         let mut table = self.table();
         table.closed = true;

@@ -26,7 +26,7 @@ use crate::protocol::{Era, errors};
 use crate::registry::{FirstPollPace, HandlerProgress};
 use crate::telemetry::RequestRecording;
 
-/// A call that is ready to start. Its request is valid, except that the arguments have not been checked yet.
+/// A call that is ready to start. Its request has been validated except for the arguments.
 pub(crate) struct PreparedCall<'m> {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) request: Request<'m>,
@@ -149,8 +149,8 @@ impl PreparedCall<'_> {
     }
 }
 
-/// Reads the state and the answers in a modern request. A state must have been issued by this server even if the call
-/// does not need it.
+/// Reads the state and the answers in a modern request. A state that this server did not issue is an error even if the
+/// call does not need a state.
 ///
 /// Returns `None` if the request has neither, which is the usual case.
 fn read_call_memory(
@@ -202,7 +202,7 @@ fn read_call_memory(
     Ok(Some(memory))
 }
 
-/// Admits a call if the rate limits for its caller currently allow it.
+/// Admits a call if its caller's rate limits currently allow it.
 fn admit_by_rate(
     finish: &CallFinisher,
     channel: ChannelId,

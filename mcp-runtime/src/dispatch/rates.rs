@@ -1,4 +1,4 @@
-//! Rate limits for calls: the handler's rate, the server's rate, and the rate for completions.
+//! Rate limits for calls: per handler, for the whole server, and for completions.
 //!
 //! A call with several rounds is charged once, in its first round. Later rounds are recognized by the state that the
 //! client sends, which this server sealed when the previous round ended. Sending the same round again is charged as a
@@ -28,11 +28,11 @@ pub(super) struct RateLimits {
     most: usize,
 }
 
-/// A call that requests admission.
+/// A call to be admitted or refused.
 pub(super) struct Applicant<'a> {
     pub(super) principal: Option<&'a Principal>,
     pub(super) channel: ChannelId,
-    /// The call that this one continues, and how many of its rounds have ended.
+    /// The call that this request continues and the number of its rounds that have ended.
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,
     /// The called handler's rate limit.

@@ -1,4 +1,4 @@
-//! Sessions as data: a session's state can be stored outside the process and used to resume the session.
+//! Makes a session's state available as data that can be stored outside the process and used to resume the session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,5 +1,5 @@
-//! One round of a modern call: the handler runs from the beginning with the answers received so far, until it needs an
-//! answer that is missing.
+//! One round of a modern call. In each round, the handler runs from the beginning with the answers received so far
+//! until it needs an answer that has not arrived yet.
 //!
 //! A round ends when the handler is pending, at least one question is open, and no `once` block is running. Ending the
 //! round while a `once` block is running would abort the block and run it again later. All other work in progress is
@@ -29,7 +29,7 @@ struct RoundState {
     over: bool,
 }
 
-/// The state with which a call resumes.
+/// The state from which a call resumes.
 #[derive(Default)]
 pub(super) struct CallMemory {
     /// Record of earlier rounds.
@@ -38,7 +38,7 @@ pub(super) struct CallMemory {
     pub(super) loose: InputResponses,
 }
 
-/// A question without an answer.
+/// An unanswered question.
 struct OpenQuestion {
     asked: InputRequired,
     waker: Waker,

@@ -1,9 +1,10 @@
-//! `requestState`: a call's state. Only this server can read or create it, and it is valid only for that call.
+//! Protects `requestState`, which holds a call's state. Only this server can create or read a state, and each state is
+//! valid only for its call.
 //!
-//! The state is sealed with XChaCha20-Poly1305. It consists of the key's id, the expiry time, a nonce, and the sealed
-//! bytes, encoded as base64url. Its binding (server, principal, method, name, arguments) is authenticated along with
-//! it, but takes up no space. Without the feature `sealing`, the state stays in this process and the client holds a
-//! random handle.
+//! The state is sealed with XChaCha20-Poly1305. The result consists of the key's id, the expiry time, a nonce, and the
+//! sealed bytes, encoded as base64url. The state's binding (server, principal, method, name, arguments) is
+//! authenticated along with it, but takes up no space. Without the feature `sealing`, the state stays in this process
+//! and the client holds a random handle.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests", "Security".
 
@@ -28,7 +29,7 @@ pub(crate) use sealed::{Seal, hash};
 use crate::jsonrpc::ErrorObject;
 use canonical::canonical;
 
-/// The reason for refusing a state. The error code is always -32602, and the call does not run.
+/// The reason why a state is rejected. The error code is always -32602, and the call does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SealError {
     /// The state was not issued by this server.
@@ -61,7 +62,7 @@ impl SealError {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding<'a> {
     pub(crate) server: &'a str,
-    /// The principal's key, which is empty for anonymous callers.
+    /// The principal's key, or an empty string for an anonymous caller.
     pub(crate) principal: &'a str,
     pub(crate) method: &'a str,
     /// The name of the tool or prompt, or the URI of the resource.

@@ -1,5 +1,5 @@
-//! Messages that a call sends before its response: progress reports and log messages. Their rate is limited, and none
-//! are sent after the call has ended.
+//! Messages that a call sends before its response: progress reports and log messages. Their rate is limited, and they
+//! are never sent after the call has ended.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -13,14 +13,14 @@ use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};
 use crate::types::LoggingLevel;
 
-/// Accepts whole messages for one request's stream.
+/// Accepts complete messages for the stream of one request.
 pub(crate) trait Sink: Send + Sync {
     /// Queues a message. Returns `false` if the message was rejected because the request has ended or the queue is
     /// full.
     fn send(&self, message: &[u8]) -> bool;
 
-    /// Requests that the connection be closed after the messages sent so far, if the client can reconnect to receive
-    /// the rest.
+    /// Asks for the connection to be closed after the messages sent so far, provided that the client can reconnect to
+    /// receive the rest.
     fn close_connection(&self) {}
 }
 
@@ -44,16 +44,16 @@ pub(super) struct CallStream {
 pub(super) struct Reports {
     over: bool,
     last: Option<f64>,
-    /// The latest report, held back because reports arrived too fast.
+    /// The latest report, held back because reports arrived too quickly.
     held: Option<Progress>,
     /// Created when the first report arrives.
     bucket: Option<TokenBucket>,
 }
 
-/// The log messages that a client has requested.
+/// The level of the log messages that a client has requested.
 #[derive(Clone, Debug)]
 pub(super) enum LogLevel {
-    /// None.
+    /// No log messages.
     Off,
     /// Messages at or above this level, for one modern request.
     Request(LoggingLevel),

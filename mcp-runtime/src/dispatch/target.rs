@@ -16,7 +16,7 @@ use crate::registry::{
 use crate::telemetry::CalledItem;
 use crate::types::Tool;
 
-/// A call's target. It is kept small because calls are moved frequently.
+/// A call's target. Kept small because calls are moved frequently.
 #[derive(Clone)]
 pub(super) enum CallTarget {
     /// A tool or a prompt.
@@ -25,7 +25,7 @@ pub(super) enum CallTarget {
     Read(Arc<ReadTarget>),
     /// An argument to complete.
     Completion(Arc<CompletionTarget>),
-    /// A page of resources that user code lists.
+    /// A page of resources listed by user code.
     List(Arc<ListTarget>),
 }
 
@@ -44,7 +44,7 @@ pub(super) struct CompletionTarget {
     pub(super) partial: String,
 }
 
-/// A page of resources that user code lists.
+/// A page of resources listed by user code.
 pub(super) struct ListTarget {
     pub(super) page: Arc<PartialPage>,
     pub(super) cache: CacheHint,
@@ -81,7 +81,8 @@ impl CallTarget {
         }
     }
 
-    /// Returns the kind, and the name or URI in the request. Returns `None` for a list, since lists bypass middleware.
+    /// Returns the target's kind and the name or URI in the request. Returns `None` for a list, since lists bypass
+    /// middleware.
     pub(super) fn kind_and_name(&self) -> Option<(Kind, &Arc<str>)> {
         match self {
             Self::Named(callable) => Some((callable.kind(), &callable.name)),

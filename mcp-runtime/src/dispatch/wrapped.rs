@@ -1,4 +1,4 @@
-//! Calls that are wrapped by middleware or must wait for one of their handler's permits.
+//! Calls that are wrapped by middleware or must wait for a permit from their handler.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep};
 use crate::registry::{CallPermit, HandlerProgress};
 
-/// The handler, wrapped by all middleware.
+/// The handler, which all middleware wraps.
 pub(super) struct WrappedHandler {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) target: CallTarget,

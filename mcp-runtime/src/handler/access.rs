@@ -52,7 +52,7 @@ impl Access {
         verdicts.filter_map(|verdict| verdict.into_result().err())
     }
 
-    /// Returns `true` if the definition is restricted to some callers.
+    /// Returns `true` if access to the definition is restricted in any way.
     pub(crate) fn is_restricted(&self) -> bool {
         !self.scopes.is_empty() || self.visible_if.is_some()
     }
@@ -91,7 +91,7 @@ impl Access {
         let Some(visible_if) = &self.visible_if else {
             return true;
         };
-        // If the function panics, no data here is left inconsistent, and the definition is hidden.
+        // If the function panics, the definition is hidden. The panic leaves no data here in an inconsistent state.
         panics::catch(|| visible_if(caller)).unwrap_or_else(|_| {
             tracing::error!("a `visible_if` function panicked; the definition is hidden");
             false

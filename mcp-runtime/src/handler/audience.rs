@@ -16,11 +16,11 @@ pub(crate) enum Audience {
 }
 
 impl Audience {
-    /// With more rules than this, all callers are notified. Some of these notifications are unnecessary, but none is
-    /// missed.
+    /// With more rules than this, all callers are notified. Some of these notifications are unnecessary, but no caller
+    /// is missed.
     const MOST: usize = 16;
 
-    /// Adds the callers with access to a changed definition.
+    /// Adds the callers who have access to a changed definition.
     pub(crate) fn add_callers_with_access(&mut self, access: &Access) {
         if access.is_restricted() {
             self.add(&Self::Users(vec![Arc::new(access.clone())]));
@@ -29,7 +29,7 @@ impl Audience {
         }
     }
 
-    /// Adds all callers of another audience. Returns `false` if all of them were already included.
+    /// Adds all callers in another audience. Returns `false` if all of them were already included.
     pub(crate) fn add(&mut self, other: &Self) -> bool {
         match (&mut *self, other) {
             (Self::Everybody, _) | (_, Self::Nobody) => return false,

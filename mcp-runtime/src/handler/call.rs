@@ -1,4 +1,4 @@
-//! A single call to a handler: its input, how it starts, and its result.
+//! A single call to a handler: its input, its start, and its result.
 
 use std::any::Any;
 use std::future::Future;
@@ -24,13 +24,13 @@ pub type Output = Result<CallOutput, HandlerError>;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CallOutput {
-    /// The result of a tool.
+    /// A tool's result.
     Tool(CallToolResult),
-    /// The result of a prompt.
+    /// A prompt's result.
     Prompt(GetPromptResult),
-    /// The result of a resource or template.
+    /// A resource's or template's result.
     Resource(ReadResourceResult),
-    /// The unranked candidates from a completer.
+    /// A completer's candidates, not yet ranked.
     Completion(Candidates),
     /// The JSON text of a page's members, as produced by the templates' listers. Never passed to middleware.
     #[doc(hidden)]
@@ -40,10 +40,11 @@ pub enum CallOutput {
 /// A running handler.
 pub type Running = Pin<Box<dyn Future<Output = Output> + Send>>;
 
-/// Work done by a handler that blocks its thread.
+/// The work of a handler that blocks its thread.
 pub type Blocking = Box<dyn FnOnce() -> Output + Send>;
 
-/// The functions that start a handler. Each one decodes the arguments first and returns a value without borrowed data.
+/// The functions that start a handler. Each one decodes the arguments first and returns a value that contains no
+/// borrowed data.
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
     /// Runs the handler to completion.
@@ -96,11 +97,11 @@ impl<'a> HandlerCall<'a> {
         self.decoder.decode(self.arguments, slots, self.context)
     }
 
-    /// Returns the value that a method is called on.
+    /// Returns the value on which the method is called.
     ///
     /// # Errors
     ///
-    /// Returns an error if the framework has lost the value.
+    /// Returns an error if the value is missing or has a different type, which indicates a bug in the framework.
     pub fn receiver<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, CallRefusal> {
         self.receiver
             .and_then(|receiver| Arc::clone(receiver).downcast().ok())
@@ -162,7 +163,7 @@ macro_rules! kind {
     };
 }
 
-/// Converts return values from tools.
+/// Converts the return values of tools.
 pub mod tool {
     use super::{CallOutput, IntoToolResult, Output};
 
@@ -173,14 +174,14 @@ pub mod tool {
 }
 
 kind!(
-    /// Converts return values from prompts.
+    /// Converts the return values of prompts.
     prompt, IntoPromptResult, into_prompt_result, Prompt
 );
 kind!(
-    /// Converts return values from resources and templates.
+    /// Converts the return values of resources and templates.
     resource, IntoResourceResult, into_resource_result, Resource
 );
 kind!(
-    /// Converts return values from completers.
+    /// Converts the return values of completers.
     completer, IntoCompletionResult, into_completion_result, Completion
 );

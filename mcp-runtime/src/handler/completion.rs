@@ -11,14 +11,13 @@ use crate::types::Completion;
 
 /// Maximum number of values in one result, set by the specification.
 const MOST: usize = 100;
-/// Maximum length in characters of a partial text that is searched for. No candidate worth offering contains a longer
-/// text.
+/// Maximum length, in characters, of a partial text to search for. No useful candidate contains a longer text.
 const LONGEST: usize = 256;
-/// Maximum length in characters of a partial text that is compared with tolerance for typing errors.
+/// Maximum length, in characters, of a partial text in which typos are tolerated.
 const TYPED: usize = 32;
-/// Maximum number of candidates that are compared with tolerance for typing errors.
+/// Maximum number of candidates that are compared with tolerance for typos.
 const TOLERATED: usize = 20_000;
-/// Maximum number of characters that are examined in each candidate.
+/// Maximum number of characters to examine in each candidate.
 const LOOKED_AT: usize = 1024;
 
 /// The candidates returned by a completer, in any order; the framework ranks them.
@@ -27,9 +26,9 @@ const LOOKED_AT: usize = 1024;
 pub struct Candidates {
     /// The candidates.
     pub values: Vec<String>,
-    /// `true` if `values` are already filtered and in order of relevance, so that they are not ranked again.
+    /// `true` if `values` are already filtered and sorted by relevance, so that they are not ranked again.
     pub ranked: bool,
-    /// The total number of candidates, if there are more than `values`.
+    /// The total number of candidates, if `values` contains only some of them.
     pub total: Option<u64>,
 }
 
@@ -42,7 +41,7 @@ impl Candidates {
         }
     }
 
-    /// Creates candidates that are already filtered and in order of relevance, such as the results of a search engine.
+    /// Creates candidates that are already filtered and sorted by relevance, such as the results of a search engine.
     pub fn ranked<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
         Self {
             ranked: true,
@@ -116,7 +115,7 @@ enum Class {
     Substring,
     /// Matches a prefix, allowing for one or two typos.
     Mistyped,
-    /// Contains all characters in order, with others between them. Holds the number of gaps.
+    /// Contains all characters in order, with other characters in between. Holds the number of gaps.
     Scattered(usize),
 }
 
@@ -210,7 +209,8 @@ fn value_char(value: &str, index: usize) -> Option<char> {
     }
 }
 
-/// Counts the gaps between the characters of the partial text; `None` if they do not all occur in order.
+/// Counts the gaps between the characters of the partial text. Returns `None` if the characters do not all occur in
+/// order.
 fn count_gaps(typed: &[char], folded: &[char]) -> Option<usize> {
     let mut gaps = 0_usize;
     let mut rest = typed.iter().peekable();

@@ -36,7 +36,7 @@ pub struct Definition {
     pub kind: Kind,
     /// The name used in the protocol. For a completer, the name of the function.
     pub name: &'static str,
-    /// The `description` option, or the doc comment if the option is not set. Empty if there is neither.
+    /// The `description` option, or the doc comment if the option is not set. Empty if neither exists.
     pub description: &'static str,
     /// The type of the function item, which is used to select the function.
     pub function: TypeId,
@@ -99,7 +99,7 @@ impl std::fmt::Display for Location {
     }
 }
 
-/// An attribute's options. Options that do not apply to a kind keep the value they have in [`Options::NONE`].
+/// An attribute's options. Options that do not apply to a kind keep their value from [`Options::NONE`].
 #[derive(Debug)]
 pub struct Options {
     /// `title`
@@ -205,7 +205,7 @@ impl<T> GuardOptions<T> {
     };
 }
 
-/// The argument that a completer specifies as its target.
+/// The argument that a completer names as its target.
 #[derive(Debug)]
 pub struct Completes {
     /// Returns the type of the prompt's or template's function.
@@ -244,7 +244,7 @@ pub struct Selected {
     pub(crate) path: &'static str,
 }
 
-/// Allows a single function to be used as a selection: `only(tool(add))`.
+/// Allows a single function to be used as a selection, as in `only(tool(add))`.
 impl IntoIterator for Selected {
     type Item = Self;
     type IntoIter = std::iter::Once<Self>;
@@ -280,7 +280,7 @@ impl Kind {
     }
 }
 
-/// Returns `true` if these parameters contain an argument with this name.
+/// Returns `true` if these parameters include an argument with this name.
 #[must_use]
 pub(crate) const fn has_argument(parameters: &[ParameterMeta], name: &str) -> bool {
     let mut index = 0;
@@ -317,16 +317,16 @@ macro_rules! selectors {
 selectors! {
     /// Selects a tool by its function, as in `tool(add)` or `tool(Notes::delete)`.
     ///
-    /// The selection identifies the function itself and not its path, so imports and renames make no difference. The
+    /// The selection identifies the function itself, not its path, so imports and renames make no difference. The
     /// server checks at start-up that the function has the attribute `#[tool]`.
     tool Tool
-    /// Selects a prompt by its function, as [`tool`](fn@tool) does.
+    /// Selects a prompt by its function. See [`tool`](fn@tool).
     prompt Prompt
-    /// Selects a resource by its function, as [`tool`](fn@tool) does.
+    /// Selects a resource by its function. See [`tool`](fn@tool).
     resource Resource
-    /// Selects a resource template by its function, as [`tool`](fn@tool) does.
+    /// Selects a resource template by its function. See [`tool`](fn@tool).
     resource_template ResourceTemplate
-    /// Selects a completer by its function, as [`tool`](fn@tool) does.
+    /// Selects a completer by its function. See [`tool`](fn@tool).
     completer Completer
 }
 

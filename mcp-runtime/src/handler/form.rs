@@ -48,7 +48,7 @@ pub const fn field<T: FormField>() -> FieldMeta<T> {
 }
 
 impl<T> FieldMeta<T> {
-    /// Adds the field to a form. The field's type decides whether it is optional.
+    /// Adds the field to a form. The field's type determines whether the field is optional.
     #[must_use]
     pub fn add(&self, form: Form, name: &str, describe: fn(Field) -> Field) -> Form {
         let field = describe((self.field)());
@@ -84,7 +84,7 @@ impl<T> FieldMeta<T> {
     }
 }
 
-/// Panics at the caller if a range does not apply to this kind of field.
+/// Panics at the caller's location if a range does not apply to this kind of field.
 #[track_caller]
 pub const fn check_range(kind: FieldKind) {
     assert!(
@@ -93,7 +93,7 @@ pub const fn check_range(kind: FieldKind) {
     );
 }
 
-/// Panics at the caller if a length does not apply to this kind of field.
+/// Panics at the caller's location if a length does not apply to this kind of field.
 #[track_caller]
 pub const fn check_length(kind: FieldKind) {
     assert!(
@@ -102,7 +102,7 @@ pub const fn check_length(kind: FieldKind) {
     );
 }
 
-/// Panics at the caller if a format does not apply to this kind of field.
+/// Panics at the caller's location if a format does not apply to this kind of field.
 #[track_caller]
 pub const fn check_format(kind: FieldKind) {
     assert!(
@@ -111,7 +111,7 @@ pub const fn check_format(kind: FieldKind) {
     );
 }
 
-/// Panics at the caller if this kind of field cannot have this kind of default.
+/// Panics at the caller's location if this kind of field cannot have this kind of default.
 #[track_caller]
 pub const fn check_default(kind: FieldKind, literal: Literal) {
     match (kind, literal) {

@@ -36,17 +36,17 @@ pub(crate) enum HandlerErrorRepr {
     /// The result cannot be serialized as JSON.
     Unwritable(serde_json::Error),
     Protocol(ErrorObject),
-    /// The call may be retried later. Tools return a text that tells the model when to retry; other calls fail with the
-    /// error.
+    /// The call may be retried later. Tools return a message that tells the model when to retry; other calls fail with
+    /// the error.
     Busy(ErrorObject),
     /// All errors in the arguments.
     Arguments(Vec<Fault>),
-    /// The resource does not exist. Holds an optional text; the error code depends on the protocol version.
+    /// The resource does not exist. Holds an optional message; the error code depends on the protocol version.
     ResourceNotFound(Option<String>),
 }
 
 impl HandlerError {
-    /// Creates an error whose text is shown to the model. The text should state what to change.
+    /// Creates an error whose text is shown to the model. The text should tell the model what to change.
     pub fn exposed(text: impl fmt::Display) -> Self {
         Self(HandlerErrorRepr::Shown(text.to_string()))
     }
@@ -56,7 +56,7 @@ impl HandlerError {
         Self(HandlerErrorRepr::Opaque(cause.into()))
     }
 
-    /// Creates an error about the request itself, which is sent as a JSON-RPC error.
+    /// Creates an error about the request itself. It is sent as a JSON-RPC error.
     ///
     /// Use a code outside the range from -32768 to -32000, which is reserved for JSON-RPC and the protocol. A handler
     /// may use only the following codes from this range:

@@ -14,8 +14,8 @@ use crate::types::Resource;
 
 /// Lists the resources of a template, page by page.
 pub trait Lister: Send + Sync + fmt::Debug {
-    /// Returns the page after `cursor`, or the first page if there is no cursor. The cursor is the only input from the
-    /// client. This lister returned it earlier.
+    /// Returns the page after `cursor`, or the first page if there is no cursor. The cursor, originally returned by
+    /// this lister, is the only input from the client.
     fn list(
         &self,
         context: Context,
@@ -29,7 +29,7 @@ pub trait Lister: Send + Sync + fmt::Debug {
 pub struct Page<T> {
     /// The items.
     pub items: Vec<T>,
-    /// The cursor for the next page; `None` on the last page.
+    /// The cursor for the next page, or `None` on the last page.
     pub next: Option<String>,
 }
 
@@ -50,7 +50,7 @@ impl<T> Page<T> {
     }
 }
 
-/// The cursor that the previous page set with [`Page::with_next`]; `None` for the first page.
+/// The cursor that the previous page set with [`Page::with_next`], or `None` for the first page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListCursor(pub Option<String>);
 
@@ -202,7 +202,7 @@ pub trait CallLater<'a, Parameters> {
     fn call_later(&self, parameters: Parameters) -> Self::Future;
 }
 
-/// Calls a closure, so that `?` inside it can stop early if a parameter is not available.
+/// Calls a closure, so that `?` inside it can return early if a parameter is not available.
 fn run<T>(work: impl FnOnce() -> T) -> T {
     work()
 }

@@ -24,7 +24,7 @@ pub struct Call {
     context: Context,
     /// The arguments as received: a JSON object.
     raw: Arc<str>,
-    /// The parsed arguments, created when they are first requested.
+    /// The arguments, parsed on first use.
     read: OnceLock<Arguments>,
     changed: Option<Arguments>,
     handler: Arc<dyn InnermostStep>,
@@ -78,7 +78,7 @@ impl Call {
     }
 
     /// Returns the arguments as a mutable map, so that they can be changed before the handler runs. They are validated
-    /// after the change.
+    /// after any changes.
     pub fn arguments_mut(&mut self) -> &mut Map<String, Value> {
         let Arguments(arguments) = self
             .changed
@@ -101,8 +101,8 @@ impl Call {
     /// Returns the number of this round of the call, starting at 1.
     ///
     /// In protocol version 2026-07-28, a question to the client ends a round, and the entire call, including
-    /// middleware, runs again with the answer. Middleware starts in every round. In every round but the last, it is
-    /// dropped while it awaits [`Next::run`]. Actions that must happen only once per call belong in the first round.
+    /// middleware, runs again with the answer. Middleware starts in every round; in every round but the last, it is
+    /// dropped while awaiting [`Next::run`]. Actions that must happen only once per call belong in the first round.
     /// [`Context::call_id`] is the same in all rounds. In older versions, a call has only one round.
     #[must_use]
     pub fn round(&self) -> u16 {
@@ -135,8 +135,8 @@ impl fmt::Debug for Call {
 
 /// The next middleware in the chain or, after the last one, the handler.
 ///
-/// It is cheap to clone. Running it more than once runs the handler more than once. With the feature `tower`, it is a
-/// `Service` that returns the handler's errors in its response, to keep them distinct from a layer's errors.
+/// It is cheap to clone. Running it more than once runs the handler more than once. With the feature `tower`, it
+/// implements `Service` and returns the handler's errors in its response, to keep them distinct from a layer's errors.
 #[derive(Clone, Default)]
 pub struct Next(Option<Arc<dyn Fn(Call) -> Running + Send + Sync>>);
 

@@ -1,6 +1,6 @@
 //! The building blocks of user code: parameters, results, and the definitions that the macros create from functions.
 //!
-//! This module does not depend on transports or eras. Conversions return version-independent values, which
+//! This module does not depend on transports or protocol eras. Conversions return version-independent values, which
 //! `protocol::shape` adapts to a protocol version.
 
 pub(crate) mod access;

@@ -155,8 +155,8 @@ macro_rules! tuples {
 
 tuples! { A; A B; A B C; A B C D; A B C D E; A B C D E F; }
 
-/// `None` becomes a short text for the model, or `null` if results are structured, because a tool that has no result
-/// has not failed.
+/// Converts `None` into a short message for the model, or into `null` if results are structured, because a missing
+/// result does not mean that the tool failed.
 impl<T: IntoToolResult> IntoToolResult for Option<T> {
     const STRUCTURED: bool = T::STRUCTURED;
     const CONFORMS: bool = T::CONFORMS;

@@ -48,7 +48,7 @@ pub trait Parameter<Kind>: Sized {
     /// `true` if the value is taken from the context.
     const INJECTED: bool = false;
 
-    /// Returns the schema of an argument; `None` for an injected value.
+    /// Returns the schema of an argument, or `None` for an injected value.
     fn parameter_schema(_: &mut SchemaGenerator) -> Option<Schema> {
         None
     }
@@ -171,7 +171,7 @@ pub struct ParameterMeta {
     pub candidates: Option<&'static [&'static str]>,
     /// The HTTP header that mirrors the argument, without the `Mcp-Param-` prefix.
     pub header: Option<&'static str>,
-    /// `true` if the parameter, when it is a template variable, accepts values that lead out of a directory.
+    /// `true` if the parameter is a template variable that accepts values leading out of a directory.
     pub any_path: bool,
 }
 
@@ -180,7 +180,7 @@ pub struct ParameterMeta {
 pub struct ParameterType {
     /// `true` if the value is taken from the context.
     pub injected: bool,
-    /// Returns the schema; `None` if injected.
+    /// Returns the schema, or `None` for an injected value.
     pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
     /// Checks at start-up that an injected value will be available.
     pub check: fn(&States) -> Result<(), String>,
@@ -305,7 +305,7 @@ impl ParameterMeta {
         self
     }
 
-    /// Makes the parameter, a template variable, accept values that lead out of a directory.
+    /// Lets the parameter, a template variable, accept values that lead out of a directory.
     #[must_use]
     pub const fn any_path(mut self) -> Self {
         self.any_path = true;
@@ -347,7 +347,7 @@ impl ParameterType {
     }
 }
 
-/// A type that a function can borrow as `&Self`. The decoded value is a `String` for `&str` and a `T` for `&T`.
+/// A type that a function can take as `&Self`. The decoded value is a `String` for `&str` and a `T` for `&T`.
 pub trait Lend {
     /// The type of the decoded value, owned during the call.
     type Owned: Borrow<Self>;

@@ -21,11 +21,11 @@ pub enum No {}
 /// Answers queries about `T`. Inherent items, which exist only for some types, take precedence over the items of
 /// [`ProbeFallback`].
 ///
-/// The functions are never called: their return types show whether `T` implements a trait.
+/// The functions are never called; their return types alone show whether `T` implements a trait.
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
-/// The items for types that do not implement the trait in question and for types that this module does not know.
+/// The items for types that do not implement the trait in question and for types unknown to this module.
 pub trait ProbeFallback {
     /// The constraints that apply to `T`. All are accepted here because they are checked against the schema of `T` at
     /// start-up.

@@ -19,8 +19,8 @@ use crate::types::{ReadResourceResult, ResourceContents};
     note = "return a string, bytes (`Vec<u8>`), `Json<T>` (put `#[data]` on the type `T`, or derive `serde::Serialize`), `ResourceContents` or a `Vec` of them, or `Option` (`None`: not found) or `Result` of these"
 )]
 pub trait IntoResourceResult {
-    /// Returns the result in a form that is independent of the protocol version. Contents without a URI receive the URI
-    /// of the request, and contents without a media type receive the media type of the definition.
+    /// Returns the result in a form that is independent of the protocol version. Contents without a URI are given the
+    /// URI of the request, and contents without a media type are given the media type of the definition.
     ///
     /// # Errors
     ///

@@ -85,7 +85,7 @@ impl Sanitizer {
     fn clean_text(&self, text: &mut String) {
         for clean in &self.0 {
             let cleaned = match clean(text) {
-                // The address shows that the string is unchanged; a different string can have the same length.
+                // An equal pointer shows that the string is unchanged; an equal length would not.
                 Cow::Borrowed(cleaned) if std::ptr::eq(cleaned, text.as_str()) => continue,
                 cleaned => cleaned.into_owned(),
             };
@@ -154,7 +154,7 @@ fn skip_escape(characters: &mut Peekable<Chars<'_>>, may_end: &mut bool) {
     match characters.next_if(|character| matches!(character, ' '..='~')) {
         Some('[') => skip_control(characters),
         Some(']' | 'P' | 'X' | '^' | '_') if *may_end => {
-            // Such a string ends with BEL or ESC \. If there is no end, it is not such a string, and its text is kept.
+            // Such a string ends with BEL or ESC \. If neither follows, this is not such a string, so its text is kept.
             let mut ahead = characters.clone();
             while let Some(character) = ahead.next() {
                 let is_end = character == '\u{7}'

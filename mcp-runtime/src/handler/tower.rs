@@ -1,4 +1,4 @@
-//! Tower layers as middleware: [`Next`] is a service, and the service that a layer creates around it handles calls.
+//! Tower layers as middleware: [`Next`] is a service, and a layer wraps it in another service that handles calls.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;

@@ -1,4 +1,4 @@
-//! See [`crate::fuzzing`].
+//! Entry points for fuzzing; see [`crate::fuzzing`].
 
 use hyper::Uri;
 use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
@@ -10,8 +10,8 @@ use crate::http::request::guards;
 use crate::http::request::headers::{RequestHeaders, decoded};
 use crate::http::response::sse;
 
-/// Parses `Accept` headers. The first value is `true` if they accept JSON, the second if they accept events. Returns
-/// `None` if a field is not a valid header value.
+/// Parses `Accept` headers. The first returned value is `true` if they accept JSON, and the second is `true` if they
+/// accept events. Returns `None` if any field is not a valid header value.
 #[must_use]
 pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
     let mut headers = HeaderMap::new();
@@ -22,7 +22,7 @@ pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
     Some((accepts.json, accepts.events))
 }
 
-/// Returns the decoded value of a header that may be wrapped in Base64, or `None` if it is malformed.
+/// Returns the decoded value of a header that may be encoded in Base64, or `None` if the header is malformed.
 #[must_use]
 pub fn unwrapped(field: &[u8]) -> Option<String> {
     let field = HeaderValue::from_bytes(field).ok()?;
@@ -65,7 +65,7 @@ pub fn write_event(out: &mut Vec<u8>, id: Option<(u64, u64)>, name: &str, data: 
     sse::write_event(out, id, name, data);
 }
 
-/// Parses the id of an event.
+/// Parses an event id.
 #[must_use]
 pub fn read_event_id(id: &str) -> Option<(u64, u64)> {
     sse::parse_event_id(id)

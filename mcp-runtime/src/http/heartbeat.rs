@@ -1,5 +1,5 @@
-//! Handler heartbeat: lets the watchdog detect handlers that block their thread, so that they do not hold up other
-//! work.
+//! The handler heartbeat, which lets the watchdog detect handlers that block their thread, so that they do not hold up
+//! other work.
 //!
 //! The thread running a handler may be the one responsible for polling the sockets. If it is blocked, the watchdog
 //! makes another thread poll them.
@@ -26,7 +26,7 @@ impl Watched for WatchedBeat {
     }
 
     fn take_over(self: Arc<Self>, _seen: u64) {
-        // Every connection has its own task, so there is no leader to take over from.
+        // No action is needed because every connection has its own task.
     }
 }
 

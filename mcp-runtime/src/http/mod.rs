@@ -1,12 +1,12 @@
 //! HTTP: options, the `tower` service, listeners, and stores for sessions and events.
 //!
-//! A single endpoint serves the modern transport, the sessions of the 2025 protocol versions, and the event stream of
-//! 2024-11-05. [`HttpService`] is a `tower::Service`; [`Server::serve_http`](crate::Server::serve_http) runs a listener
-//! for it. A program that mounts the service itself takes over the listener's duties: disconnecting slow clients and
-//! limiting the number of connections.
+//! A single endpoint serves the modern transport, sessions that use the 2025 protocol versions, and the 2024-11-05
+//! event stream. [`HttpService`] is a `tower::Service`; [`Server::serve_http`](crate::Server::serve_http) runs a
+//! listener for it. A program that mounts the service itself takes over the listener's duties: disconnecting slow
+//! clients and limiting the number of connections.
 
 // A request first passes the guards, which check only its URL and headers. Then its caller is authenticated, and its
-// body is read to determine the era. `ARCHITECTURE.md` lists the modules in the order in which they may use each other.
+// body is read to determine the era. `ARCHITECTURE.md` lists the modules in dependency order.
 //
 // Specification: basic/transports, "Streamable HTTP" of 2025-03-26 and later, "HTTP with SSE" of 2024-11-05.
 

@@ -55,7 +55,7 @@ impl HttpOptions {
         !self.hosts.is_empty()
     }
 
-    /// Returns the problems with these settings, one sentence each.
+    /// Returns the problems with these settings, each described in one sentence.
     #[cfg(feature = "auth")]
     pub(crate) fn faults(&self) -> Vec<String> {
         self.protected
@@ -71,9 +71,9 @@ impl HttpOptions {
 
     /// Sets the path of the endpoint, as clients see it. Defaults to `/mcp`.
     ///
-    /// A service mounted in another program responds at every path that is routed to it. It tells clients of protocol
-    /// version 2024-11-05 to send their messages to the path set here or, if an axum router nests the service (feature
-    /// `axum`), to the path that they originally requested.
+    /// A service mounted in another program responds at every path that is routed to it. It tells clients that use
+    /// protocol version 2024-11-05 to send their messages to the path set here or, if an axum router nests the service
+    /// (feature `axum`), to the path that they originally requested.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         if !self.path.starts_with('/') {
@@ -101,8 +101,8 @@ impl HttpOptions {
         self
     }
 
-    /// Sets whether to serve clients of protocol version 2024-11-05, which open an event stream with a GET request
-    /// without a session. Defaults to `false`.
+    /// Sets whether to serve clients that use protocol version 2024-11-05. Such clients open an event stream by sending
+    /// a GET request without a session id. Defaults to `false`.
     ///
     /// The stream is available at the endpoint's path and, with [`Server::serve_http`](crate::Server::serve_http), also
     /// at `/sse`.
@@ -120,7 +120,7 @@ impl HttpOptions {
     /// Sets the store for stream events, so that clients can resume a stream at any instance. By default, each instance
     /// keeps the events of its own streams in memory.
     ///
-    /// Useful only with [`HttpSessions::Store`].
+    /// This is useful only with [`HttpSessions::Store`].
     pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {
         self.events = Some(store);
         self

@@ -77,7 +77,7 @@ impl CallLimits {
         }
     }
 
-    /// Returns the name of each field that must not be zero, with `true` if it is zero.
+    /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 11] {
         [
             ("calls.max_running", self.max_running == 0),

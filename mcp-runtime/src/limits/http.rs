@@ -75,7 +75,7 @@ impl HttpLimits {
         }
     }
 
-    /// Returns the name of each field that must not be zero, with `true` if it is zero.
+    /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
         [
             ("http.max_token_bytes", self.max_token_bytes == 0),

@@ -30,7 +30,7 @@ impl LogLimits {
         }
     }
 
-    /// Returns the name of each field that must not be zero, with `true` if it is zero.
+    /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
         [
             ("log.max_per_second", self.max_per_second == 0),

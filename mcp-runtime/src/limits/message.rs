@@ -64,7 +64,7 @@ impl MessageLimits {
         }
     }
 
-    /// Returns the name of each field that must not be zero, with `true` if it is zero.
+    /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 8] {
         [
             ("message.max_line_bytes", self.max_line_bytes == 0),

@@ -71,7 +71,7 @@ impl StreamLimits {
         }
     }
 
-    /// Returns the name of each field that must not be zero, with `true` if it is zero.
+    /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
     pub(super) fn zeros(&self) -> [(&'static str, bool); 8] {
         [
             ("streams.max_outgoing_bytes", self.max_outgoing_bytes == 0),

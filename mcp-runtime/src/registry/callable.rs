@@ -65,7 +65,8 @@ pub(crate) enum Details {
 }
 
 impl Callable {
-    /// Decodes the arguments, a JSON object, and starts the call. This may run user code, even to completion.
+    /// Decodes the arguments, a JSON object, and starts the call. This may run user code and may even complete the
+    /// call.
     ///
     /// # Errors
     ///
@@ -83,7 +84,7 @@ impl Callable {
         self.handler.start(arguments, context)
     }
 
-    /// Converts the arguments of a prompt, all of which are strings, to the form that its handler decodes.
+    /// Converts the arguments of a prompt, all of which are strings, into the form its handler expects.
     fn prompt_arguments(&self, prompt: &Prompt, arguments: &str) -> Result<String, Vec<Fault>> {
         if let Some(decoder) = self.handler.decoder() {
             return decoder.from_strings(arguments);

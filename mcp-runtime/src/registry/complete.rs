@@ -22,17 +22,17 @@ pub(crate) enum Completer {
     Function(Arc<Callable>),
 }
 
-/// The completer for a requested argument, along with the values that the request's URI contains for other arguments.
+/// The completer for the requested argument, along with the values of other arguments in the request's URI.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestedCompleter {
     pub(super) completer: Completer,
-    /// The variables of the URI, if the client referred to a template by a URI that matches it.
+    /// The URI's variables, if the client referred to a template by a URI that matches it.
     pub(super) known: Vec<(String, String)>,
 }
 
 impl RequestedCompleter {
-    /// Requests candidates for the partial text. `earlier` arguments that are not strings are ignored. If there are no
-    /// others, the variables of the URI are used instead.
+    /// Requests candidates for the partial text. Ignores `earlier` arguments that are not strings. If no arguments
+    /// remain, uses the URI's variables instead.
     ///
     /// # Errors
     ///

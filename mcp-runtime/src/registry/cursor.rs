@@ -1,10 +1,10 @@
 //! Cursors: positions in a list, encoded as strings that are opaque to clients.
 //!
 //! A cursor identifies the last item that a client saw rather than a page number, so that unrelated changes do not
-//! cause items to be skipped or repeated. It is self-contained, so that every instance of the server can read it. It is
-//! validated strictly: it must belong to this list, be complete and unmodified and, if the list depends on the caller,
-//! have been issued to the same caller. A client that forges a cursor can only choose the position at which the list
-//! continues.
+//! cause items to be skipped or repeated. It is self-contained, so that every instance of the server can read it.
+//! Validation is strict: a cursor must belong to this list and be complete and unmodified. If the list depends on the
+//! caller, the cursor must also have been issued to the same caller. A client that forges a cursor can only choose the
+//! position at which the list continues.
 //!
 //! Specification: 2026-07-28, server/utilities/pagination.
 
@@ -30,7 +30,7 @@ pub(crate) struct Cursor {
 pub(crate) enum CursorPosition {
     /// After this item.
     After(ItemMark),
-    /// Among the resources that this template lists, either at the given lister cursor or at the start.
+    /// Within the resources that this template lists, either at the given lister cursor or at the start.
     Within(ItemMark, Option<String>),
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct ItemMark {
 const NAME: usize = 192;
 /// Maximum length of a lister's cursor, in bytes.
 pub(crate) const INNER: usize = 512;
-/// Used in place of a rank for items inserted at run time.
+/// Replaces the rank of items inserted at run time.
 const INSERTED: u32 = u32::MAX;
 /// Included in the checksum so that cursors from other programs or with other layouts are invalid.
 const SALT: &[u8] = b"mcp-runtime cursor 1";
@@ -72,8 +72,8 @@ impl ItemMark {
 }
 
 impl Cursor {
-    /// Returns the string for the client, which is at most 1 KiB long. It is valid only for `owner`, which is included
-    /// in the checksum and is empty for a list that is the same for all callers.
+    /// Returns the string for the client. The string is at most 1 KiB long and valid only for `owner`, which is
+    /// included in the checksum. `owner` is empty for a list that is the same for all callers.
     pub(crate) fn encode(&self, owner: &str) -> String {
         let (stage, mark, inner) = match &self.position {
             CursorPosition::After(mark) => (0, mark, None),

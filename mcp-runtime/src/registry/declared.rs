@@ -25,7 +25,7 @@ use crate::types::{
     ToolAnnotations,
 };
 
-/// The additional data that the server supplies for a definition.
+/// Additional data that the server supplies for a definition.
 pub(super) struct ServerAdditions {
     /// The value that a method is called on. `None` for functions.
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
@@ -33,7 +33,7 @@ pub(super) struct ServerAdditions {
     pub(super) scopes: Vec<String>,
 }
 
-/// Finds the completer that a parameter names.
+/// A function that finds the completer named by a parameter.
 pub(super) type FindCompleter<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<Completer, String>;
 
 /// Converts a definition of any kind.

@@ -72,7 +72,7 @@ pub(super) struct Missing {
 }
 
 impl PreparedEdit {
-    /// Returns the names to be enabled, disabled or removed for which no definition exists.
+    /// Returns the names that the edit enables, disables or removes but that do not belong to any definition.
     pub(super) fn missing(&self, snapshot: &Snapshot) -> Vec<Missing> {
         let slots = snapshot.table(self.list).slots().iter();
         let mut known: BTreeSet<Arc<str>> =
@@ -138,7 +138,7 @@ pub(super) fn prepare(edit: Edit) -> Result<PreparedEdit, Vec<String>> {
     }
 }
 
-/// Applies all changes to a copy.
+/// Applies all changes to a copy of the snapshot.
 pub(super) fn apply(
     snapshot: &Snapshot,
     prepared: PreparedEdit,

@@ -4,8 +4,9 @@ use super::cursor::{Cursor, CursorPosition, ItemMark};
 use super::table::OrderKey;
 use crate::context::Capability;
 
-/// Returns a cursor for `list` that points after an item: a declared item with this rank, or an inserted item if `rank`
-/// is `None`. With `inner`, the cursor points among the resources that a template lists.
+/// Returns a cursor for `list` that points after an item. The item is a declared item with this rank, or an inserted
+/// item if `rank` is `None`. If `inner` is given, the cursor points to a position within the resources that a template
+/// lists.
 #[must_use]
 pub fn cursor(list: Capability, rank: Option<u32>, name: &str, inner: Option<&str>) -> String {
     let key = match rank {

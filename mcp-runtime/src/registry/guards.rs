@@ -1,4 +1,4 @@
-//! Options for one handler: its cache hint, and its limits on call rate, concurrency, duration and result size.
+//! Options for one handler: its cache hint and its limits on call rate, concurrency, duration and result size.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -49,7 +49,8 @@ pub(crate) struct ArgumentRules {
 }
 
 impl Handler {
-    /// Decodes the arguments, a JSON object, and starts the call. This may run user code, even to completion.
+    /// Decodes the arguments, a JSON object, and starts the call. This may run user code and may even complete the
+    /// call.
     ///
     /// # Errors
     ///

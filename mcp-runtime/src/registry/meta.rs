@@ -36,7 +36,7 @@ fn problem(key: &str) -> Option<String> {
 }
 
 /// Returns `true` if the label starts with a letter, ends with a letter or digit, and has only letters, digits and `-`
-/// between.
+/// in between.
 fn is_label(label: &str) -> bool {
     label.starts_with(|first: char| first.is_ascii_alphabetic())
         && label.ends_with(|last: char| last.is_ascii_alphanumeric())

@@ -1,4 +1,5 @@
-//! A server's registry of definitions and their handlers. They are validated once and changed copy-on-write.
+//! A server's registry of definitions and their handlers. Definitions are validated once, and changes are
+//! copy-on-write.
 //!
 //! [`Registry::build`] gathers annotated functions and dynamic definitions and reports all problems together. Each
 //! request is served from a [`Snapshot`] that never changes; an edit creates a new one. `dispatch` runs the handlers
@@ -88,7 +89,7 @@ impl Registry {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *current, Arc::new(next))
         };
-        // Dropped outside the lock, because this may be the last owner of removed definitions.
+        // The former snapshot is dropped outside the lock, because it may be the last owner of removed definitions.
         drop(former);
         Ok(edited)
     }

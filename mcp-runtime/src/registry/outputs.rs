@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use crate::protocol::shape::structured::OutputRoot;
 use crate::types::{CallToolResult, Tool};
 
-/// Details of a tool's structured output, besides the text of its output schema.
+/// Data about a tool's structured output, other than the text of its output schema.
 #[derive(Debug)]
 pub(crate) struct OutputChecker {
     /// The value that the output schema describes.

@@ -12,8 +12,7 @@ pub(crate) struct FirstPollPace(AtomicU32);
 impl FirstPollPace {
     /// A handler is slow if its first poll takes longer than this.
     const SLOW: Duration = Duration::from_micros(200);
-    /// After a slow first poll, this many calls are spawned before they are polled. After that, the handler is polled
-    /// in place again.
+    /// Number of calls that are spawned rather than polled in place after a slow first poll.
     const CALLS: u32 = 32;
 
     /// Returns `true` if the next call should be spawned before its first poll, and counts that call.

@@ -25,7 +25,7 @@ pub(crate) enum ListPage {
     Listing(Arc<PartialPage>),
 }
 
-/// A page of resources with templates whose listers have not run yet.
+/// A page of resources that remains incomplete until its templates' listers have run.
 pub(crate) struct PartialPage {
     /// The resources already on the page, as comma-separated JSON, and their number.
     pub(super) text: String,
@@ -36,7 +36,7 @@ pub(crate) struct PartialPage {
     pub(super) cursor: Option<String>,
     /// The owner of the page's cursors.
     pub(super) owner: String,
-    /// The resources that have their own definitions. They are not listed a second time if a lister returns them.
+    /// The resources that have their own definitions. They are not listed again if a lister also returns them.
     pub(super) listed: Arc<CallableTable>,
     pub(super) size: usize,
     pub(super) version: ProtocolVersion,
@@ -93,7 +93,7 @@ impl StdError for ListerFailure {
 const EMPTY: usize = 64;
 
 impl PartialPage {
-    /// Runs the listers one after the other until the page is full. Returns the JSON text of the page's members.
+    /// Runs the listers one after another until the page is full. Returns the JSON text of the page's members.
     ///
     /// # Errors
     ///

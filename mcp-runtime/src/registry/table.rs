@@ -1,5 +1,5 @@
-//! The callables in one list. They are looked up by name and kept in a stable order, and list pages are rendered only
-//! once.
+//! The callables in one list. They can be looked up by name and are kept in a stable order. List pages are rendered
+//! only once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -41,8 +41,8 @@ pub(crate) struct CallableTable {
     visible: Vec<usize>,
     /// `true` if any callable has access rules.
     restricted: bool,
-    /// `true` if the list is declared, which is the case if it has or has had any callables, even disabled ones, or may
-    /// have some later.
+    /// `true` if the list is declared. A list is declared if it contains, has contained or may later contain callables,
+    /// even disabled ones.
     offered: bool,
     /// `true` if an argument of any callable has or has had completions.
     completed: bool,
@@ -151,8 +151,8 @@ impl CallableTable {
         self.visible.partition_point(|index| *index < next)
     }
 
-    /// Returns the members of the page that contains `size` enabled callables from `start` on. The page is rendered
-    /// once and is the same for all callers.
+    /// Returns the members of the page that contains up to `size` enabled callables, starting at `start`. The page is
+    /// rendered once and is the same for all callers.
     ///
     /// `cursor` creates the cursor for the page that follows a slot.
     pub(crate) fn page(
@@ -192,7 +192,7 @@ impl CallableTable {
         }
     }
 
-    /// Returns up to `size` enabled callables from `start` on for which `shows` returns `true`.
+    /// Returns up to `size` enabled callables for which `shows` returns `true`, starting at `start`.
     pub(crate) fn select_range(
         &self,
         start: usize,

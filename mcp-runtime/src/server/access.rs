@@ -6,7 +6,7 @@ use crate::server::Server;
 
 impl Server {
     /// Declares that the scope `broad` includes the scopes `narrow` and, transitively, any scopes that those include.
-    /// May be repeated.
+    /// Can be called more than once.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -15,7 +15,7 @@ impl Server {
     ///     .scope_implies("admin", ["notes:write", "users:read"]);
     /// ```
     ///
-    /// Applies wherever scopes are checked: in options, in `visible_if` functions, and in the
+    /// The declaration applies wherever scopes are checked: in options, in `visible_if` functions, and in the
     /// [`Principal`](crate::Principal) that handlers receive. Start-up fails if a scope is invalid.
     ///
     /// Source: revision 2025-11-25 and later, basic/authorization, "Scope Challenge Handling".
@@ -35,7 +35,7 @@ impl Server {
     }
 
     /// Requires these scopes for every definition with this tag, in addition to any scopes that the definition itself
-    /// requires. May be repeated.
+    /// requires. Can be called more than once.
     ///
     /// Start-up fails if the tag is not used by any definition or if a scope is invalid.
     pub fn require_scopes(

@@ -135,27 +135,27 @@ impl Server {
         }
     }
 
-    /// Sets a human-readable name. Sent to clients that use protocol version 2025-06-18 or later.
+    /// Sets a human-readable name, which is sent to clients that use protocol version 2025-06-18 or later.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.identity.title = Some(title.into());
         self
     }
 
-    /// Describes the purpose of the server in a sentence or two. Sent to clients that use protocol version 2025-11-25
-    /// or later.
+    /// Describes the purpose of the server in a sentence or two. The description is sent to clients that use protocol
+    /// version 2025-11-25 or later.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.identity.description = Some(description.into());
         self
     }
 
-    /// Sets the URL of the server's website. Sent to clients that use protocol version 2025-11-25 or later.
+    /// Sets the URL of the server's website. The URL is sent to clients that use protocol version 2025-11-25 or later.
     pub fn website(mut self, url: impl Into<String>) -> Self {
         self.identity.website_url = Some(url.into());
         self
     }
 
-    /// Adds an icon. Sent to clients that use protocol version 2025-11-25 or later. Start-up fails if the icon's source
-    /// is not an `https:` or `data:` URI.
+    /// Adds an icon, which is sent to clients that use protocol version 2025-11-25 or later. Start-up fails if the
+    /// icon's source is not an `https:` or `data:` URI.
     pub fn icon(mut self, icon: Icon) -> Self {
         let verdict = rules::icon(&icon.src).into_result();
         self.faults
@@ -164,8 +164,8 @@ impl Server {
         self
     }
 
-    /// Sets the instructions that a model should read before it uses the server, such as how its tools work together
-    /// and what to do first.
+    /// Sets the instructions that a model should read before it uses the server, for example on how its tools work
+    /// together and what to do first.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
@@ -214,7 +214,7 @@ impl Server {
     }
 
     /// Serves only the functions that have one of these tags instead of all functions that are linked into the program.
-    /// May be repeated.
+    /// Can be called more than once.
     ///
     /// Start-up fails if a tag is not used by any definition.
     pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -225,8 +225,8 @@ impl Server {
     /// Declares a list that may be empty at start-up because its definitions are added later through
     /// [`handle`](Self::handle).
     ///
-    /// Clients read a server's capabilities only once. Without this declaration, clients that connect while a list is
-    /// still empty therefore never request it. Once a list has contained an item, it stays declared.
+    /// Clients read a server's capabilities only once, so without this declaration, clients that connect while the list
+    /// is still empty never request it. Once a list has contained an item, it stays declared.
     pub fn capability(mut self, list: Capability) -> Self {
         self.offered.push(list);
         self
@@ -282,7 +282,8 @@ impl Server {
     /// Use [`CacheScope::Public`] only if all callers receive the same result. For the contents of a resource, set the
     /// cache options in its definition instead.
     ///
-    /// Source: revision 2026-07-28, server/utilities/caching. Not sent to clients that use older protocol versions.
+    /// Source: revision 2026-07-28, server/utilities/caching. Clients that use older protocol versions do not receive
+    /// the hints.
     pub fn cache(mut self, what: Cacheable, ttl: Duration, scope: CacheScope) -> Self {
         let hint = CacheHint { ttl, scope };
         let cache = &mut self.cache;
@@ -305,8 +306,8 @@ impl Server {
         self
     }
 
-    /// Sets the keys that seal the state a call carries between rounds. The first key is used for sealing; any of the
-    /// keys can open sealed state. Replaces any keys set before.
+    /// Sets the keys used to seal the state that a call carries between rounds. The first key is used for sealing; any
+    /// of the keys can open sealed state. Replaces any keys set before.
     ///
     /// By default, a random key is created for this process, so a call cannot continue on another instance or after a
     /// restart. To rotate keys, put the new key first and remove the old one after `limits.elicitation.state_timeout`.
@@ -349,8 +350,8 @@ impl Server {
     /// context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
     /// Replaces any hook set before.
     ///
-    /// The span's fields follow OpenTelemetry; `docs/observability.md` lists them. The hook must not block. It is not called
-    /// for spans that no subscriber records.
+    /// The span's fields follow OpenTelemetry; `docs/observability.md` lists them. The hook must not block. It is not
+    /// called for spans that no subscriber records.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;

@@ -18,13 +18,14 @@ impl Server {
         self
     }
 
-    /// Serves over HTTP until [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. The default path is
-    /// `/mcp`; [`http`](Self::http) sets another.
+    /// Serves over HTTP until [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. The path defaults
+    /// to `/mcp` and can be changed with [`http`](Self::http).
     ///
-    /// Serves all protocol versions at the same time: individual requests in 2026-07-28, sessions in the 2025 versions
-    /// and, if [`HttpOptions::legacy_sse`] is enabled, event streams in 2024-11-05. Authentication requires feature
-    /// `auth`, and TLS requires [`serve_http_with`](Self::serve_http_with). To serve other machines without using
-    /// these, run the server behind a reverse proxy that provides both authentication and TLS.
+    /// Serves all protocol versions at the same time. Clients send individual requests in 2026-07-28, open sessions in
+    /// the 2025 versions and, if [`HttpOptions::legacy_sse`] is enabled, receive event streams in 2024-11-05.
+    /// Authentication requires feature `auth`, and TLS requires [`serve_http_with`](Self::serve_http_with). To serve
+    /// other machines without using these, run the server behind a reverse proxy that provides both authentication and
+    /// TLS.
     ///
     /// # Errors
     ///
@@ -53,7 +54,7 @@ impl Server {
     /// server.serve_http_with(listener, move |stream| tls.accept(stream)).await
     /// ```
     ///
-    /// Each handshake runs in the task of its connection, so it does not delay other connections. It may take up to
+    /// Each handshake runs in its connection's task, so it does not delay other connections. It may take up to
     /// [`limits.http.handshake_timeout`](crate::Limits).
     ///
     /// # Errors
@@ -104,7 +105,7 @@ impl Server {
         Ok(HttpService::new(dispatcher, options, shutdown))
     }
 
-    /// Serves over HTTP until a signal asks the server to stop. The returned flag is `true` if handlers are still
+    /// Serves over HTTP until the process receives a shutdown signal. The returned flag is `true` if handlers are still
     /// blocking threads.
     #[cfg(feature = "cli")]
     pub(super) async fn run_http(self, address: &str) -> (Result<(), Error>, bool) {

@@ -21,7 +21,7 @@ pub(super) struct LogWriter<W> {
 }
 
 impl<W: Fn(&str) + Send + Sync + 'static> LogWriter<W> {
-    /// Creates a subscriber that passes each line to `leave`, including its line break.
+    /// Creates a subscriber that passes each line, including its line break, to `leave`.
     pub(super) fn new(leave: W) -> Self {
         let seen = Mutex::default();
         Self { leave, seen }

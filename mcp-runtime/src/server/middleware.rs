@@ -1,4 +1,4 @@
-//! Settings that wrap handlers: the rate limit, middleware, and text sanitizers.
+//! Settings that affect calls to handlers: the rate limit, middleware, and text sanitizers.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -16,7 +16,7 @@ use crate::handler::tower::{self, CallService, Layer};
 use crate::rate::Rate;
 use crate::server::Server;
 
-/// The rate limit, middleware and sanitizer of a server.
+/// A server's rate limit, middleware and sanitizer.
 #[derive(Default)]
 pub(super) struct WrappingSettings {
     pub(super) rate: Option<Rate>,
@@ -85,8 +85,8 @@ impl Server {
     /// Adds middleware that wraps every call to a tool, prompt, resource or completer. The middleware added first is
     /// the outermost.
     ///
-    /// Middleware may inspect the call, change its arguments, continue with [`Next::run`], inspect and change the result, or
-    /// answer the call itself:
+    /// Middleware may inspect the call, change its arguments, continue with [`Next::run`], inspect and change the
+    /// result, or answer the call itself:
     ///
     /// ```
     /// use mcp_runtime::prelude::*;

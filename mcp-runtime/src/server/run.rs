@@ -139,7 +139,7 @@ impl Server {
         transport::serve_process(stdio, dispatcher, shutdown, hung_up).await
     }
 
-    /// Runs the server over `transport` until the transport has no more connections or
+    /// Runs the server over `transport` until the transport yields no more connections or
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called.
     ///
     /// # Errors

@@ -125,7 +125,7 @@ impl LogQueue {
                 let lost = std::mem::take(&mut state.lost);
                 drop(state);
                 if lost > 0 {
-                    // A failure cannot be reported anywhere.
+                    // Errors are ignored because there is nowhere to report them.
                     let _ = writeln!(stream, "{lost} log lines were lost: stderr was not read");
                 }
                 let _ = stream.write_all(&line).and_then(|()| stream.flush());
@@ -170,7 +170,7 @@ mod tests {
 
     impl Write for Unread {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // The write also continues if the sender has been dropped.
+            // An error means that the sender has been dropped, which also lets the write continue.
             let _ = self.0.recv();
             let text = String::from_utf8_lossy(bytes).into_owned();
             self.1.send(text).map_err(io::Error::other)?;

@@ -43,7 +43,7 @@ pub(crate) enum RecordedOutcome {
     Answered,
     /// Answered with a tool result that has `isError`.
     ToolError,
-    /// Answered with questions for the client, which is then expected to call again.
+    /// Answered with questions for the client, which is expected to repeat the request with the answers.
     InputRequired,
     /// Answered with an error that has this code.
     Error(i32),
@@ -54,7 +54,7 @@ pub(crate) enum RecordedOutcome {
 }
 
 impl RecordedOutcome {
-    /// Returns the outcome after the answer was replaced by an error with this code.
+    /// Returns the outcome for a request whose response has been replaced by an error with this code.
     pub(crate) fn with_error(self, code: i32) -> Self {
         match self {
             Self::Panicked | Self::TimedOut => self,

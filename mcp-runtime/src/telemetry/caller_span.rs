@@ -1,9 +1,9 @@
-//! The span in which a request arrives. All later work for the request runs in it, on any thread.
+//! The span in which a request arrives. All later work for the request runs in this span, regardless of the thread.
 
 use tracing::Span;
 use tracing::level_filters::LevelFilter;
 
-/// Returns the current span of this thread. Costs almost nothing without a subscriber.
+/// Returns the current span of this thread. Costs almost nothing if there is no subscriber.
 #[inline]
 pub(crate) fn current_span() -> Span {
     if LevelFilter::current() == LevelFilter::OFF {
@@ -12,7 +12,7 @@ pub(crate) fn current_span() -> Span {
     Span::current()
 }
 
-/// Wraps work so that it runs in this thread's current span, on any thread.
+/// Wraps work so that it runs in this thread's current span even on another thread.
 pub(crate) fn in_current_span<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let span = current_span();
     move || span.in_scope(work)

@@ -1,5 +1,5 @@
-//! Metrics, recorded through the `metrics` crate. Every label has only a few values, none of which a client can make
-//! up.
+//! Metrics, recorded through the `metrics` crate. Every label has only a few possible values, and clients cannot
+//! introduce new ones.
 
 use std::time::Duration;
 
@@ -132,7 +132,7 @@ pub(super) fn count_refusal(kind: &'static str) {
     counter!(REFUSALS, "kind" => kind).increment(1);
 }
 
-/// Increments a gauge, and decrements it again when dropped.
+/// Increments a gauge when created and decrements it when dropped.
 pub(crate) struct GaugeGuard(&'static str);
 
 impl GaugeGuard {

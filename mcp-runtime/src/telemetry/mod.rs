@@ -1,7 +1,7 @@
 //! Telemetry for operators: a span for each request, metrics, and a log of refusals.
 //!
-//! With the `telemetry` feature, a [`RequestRecording`] accompanies each request. Without it, [`RequestRecording`] only
-//! keeps the span in which the request arrived, and only the log of refusals remains. Payloads are never recorded. The
+//! With the `telemetry` feature, a [`Sight`] accompanies each request. Without it, [`Sight`] keeps only the span in
+//! which the request arrived, and there are no metrics; refusals are still logged. Payloads are never recorded. The
 //! only recorded parts of a request are its method, its id, the registered name that it calls, the URI that it reads,
 //! and its parent span.
 //!

@@ -1,4 +1,4 @@
-//! Message origins, to the extent that the transport knows them.
+//! The origins of messages, to the extent that the transport knows them.
 
 use std::net::SocketAddr;
 
@@ -103,7 +103,7 @@ impl Origin {
         refused(kind, self.peer);
     }
 
-    /// Runs `work` with this origin as the current one, so that requests started in the meantime have this origin.
+    /// Runs `work` with this origin as the current one, so that requests started by `work` have this origin.
     #[inline]
     #[cfg_attr(
         not(feature = "telemetry"),

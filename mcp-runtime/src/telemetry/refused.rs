@@ -61,8 +61,8 @@ impl RefusalKind {
             403 => Self::Forbidden,
             408 => Self::TooSlow,
             413 | 431 => Self::TooLarge,
-            // Clients deliberately probe whether a session still exists and whether a stream is available. For 429, the
-            // code that detects that a limit is exceeded reports the refusal.
+            // Clients deliberately probe whether a session still exists and whether a stream is available. A 429 is
+            // reported by the code that detects the exceeded limit.
             404 | 405 | 429 => return None,
             400..500 => Self::Malformed,
             503 => Self::Unavailable,

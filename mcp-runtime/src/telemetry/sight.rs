@@ -36,7 +36,7 @@ impl Hooks {
 /// A request in progress. If dropped without having ended, it counts as cancelled.
 pub(crate) struct RequestRecording {
     span: Span,
-    /// The span in which the request arrived, if a filter disables `span`.
+    /// The span in which the request arrived. `Some` only if a filter disables `span`.
     around: Option<Span>,
     began: Instant,
     counted: RequestMetrics,

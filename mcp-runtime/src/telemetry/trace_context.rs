@@ -1,7 +1,7 @@
 //! A request's trace context.
 //!
-//! Specification: W3C Trace Context, "Traceparent Header" and "Tracestate Header". Position in a message: OpenTelemetry,
-//! semantic-conventions-genai, docs/gen-ai/mcp.md, "Context propagation".
+//! Specification: W3C Trace Context, "Traceparent Header" and "Tracestate Header". Position in a message:
+//! OpenTelemetry, semantic-conventions-genai, docs/gen-ai/mcp.md, "Context propagation".
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,8 +18,8 @@ const STATE_MEMBERS: usize = 32;
 ///
 /// It is read from `traceparent` and `tracestate` in `params._meta` or, if they are missing, from the headers of the
 /// same names. Like all data from clients, it is untrusted. Its `Display` implementation writes the `traceparent` to
-/// pass on to services that this request calls. A program that exports spans should pass on the context of its current
-/// span instead.
+/// pass on to services that the request's handler calls. A program that exports spans should pass on the context of its
+/// current span instead.
 ///
 /// ```
 /// use mcp_runtime::trace::TraceContext;
@@ -96,7 +96,8 @@ impl TraceContext {
         self.flags & 1 == 1
     }
 
-    /// Returns vendor-specific trace data, which must be passed on unchanged. At most 512 bytes of printable ASCII.
+    /// Returns vendor-specific trace data, which must be passed on unchanged. It is at most 512 bytes of printable
+    /// ASCII.
     #[must_use]
     pub fn tracestate(&self) -> Option<&str> {
         self.state.as_deref()
@@ -110,7 +111,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// Splits a number of `digits` lower-case hexadecimal digits off the start of a string.
+/// Parses a number of exactly `digits` lower-case hexadecimal digits and returns it along with the rest of the string.
 fn field(text: &str, digits: usize) -> Option<(u128, &str)> {
     let (field, rest) = text.split_at_checked(digits)?;
     let is_hex = field

@@ -6,7 +6,7 @@ use crate::jsonrpc::ErrorObject;
 use crate::protocol::shape::structured::MEMBER;
 use crate::testing::script::ScriptedClient;
 
-/// The results of one request on the sides compared so far.
+/// The results of one request from the sides compared so far.
 pub(super) struct OutcomeComparison<'t> {
     what: &'t str,
     /// The first side's protocol version, and its result in a form that does not depend on the version.

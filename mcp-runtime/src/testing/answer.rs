@@ -60,13 +60,13 @@ impl Response {
         Self(ResponseKind::Message(result))
     }
 
-    /// Answers with the client's roots, which are `file:` URIs.
+    /// Answers with the client's roots, given as `file:` URIs.
     pub fn roots<U: Into<String>>(uris: impl IntoIterator<Item = U>) -> Self {
         let roots = uris.into_iter().map(Root::new);
         Self(ResponseKind::Roots(roots.collect()))
     }
 
-    /// Returns the result that answers the question, or `None` if this response cannot be used for such a question.
+    /// Returns the result that answers the question, or `None` if this response cannot answer a question of this kind.
     pub(super) fn result(&self, question: &Question) -> Option<Value> {
         match (question.method.as_str(), &self.0) {
             ("elicitation/create", ResponseKind::Form(content))

@@ -55,7 +55,7 @@ use script::ScriptedClient;
 ///
 /// # Panics
 ///
-/// All methods panic if they cannot return a result, because the eras disagree, a question has no answer, or the server
+/// All methods panic if they cannot return a result because the eras disagree, a question has no answer, or the server
 /// has stopped.
 #[derive(Debug)]
 pub struct TestClient {
@@ -100,9 +100,9 @@ impl TestClient {
     ///
     /// # Errors
     ///
-    /// Returns the protocol error, for example for an unknown tool. A failure reported by the tool is returned as a
-    /// result instead; see [`CallResult::error_text`]. A missing client capability is a protocol error only in modern
-    /// protocol versions.
+    /// Returns the protocol error sent by the server, for example if the tool is unknown. A failure reported by the
+    /// tool is returned as a result instead; see [`CallResult::error_text`]. A missing client capability is a protocol
+    /// error only in modern protocol versions.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ErrorObject> {
         let params = json!({"name": tool, "arguments": arguments});
         let result = self.call_and_compare("tools/call", params).await?;
@@ -263,7 +263,7 @@ impl TestClient {
         self.sides.last().map_or(0, |side| side.script.rounds())
     }
 
-    /// Returns all notifications received since the last call to this method, which report progress, log messages and
+    /// Returns all notifications received since the last call to this method. They report progress, log messages and
     /// changes.
     ///
     /// Every progress report is included. Outside of tests, a client does not receive every report in a burst

@@ -41,7 +41,7 @@ impl CallResult {
         text(&self.result.content)
     }
 
-    /// Returns the text of a failure as the model reads it.
+    /// Returns a failure's text as the model would read it.
     ///
     /// # Panics
     ///

@@ -52,7 +52,7 @@ pub(super) struct ScriptedHost {
 
 #[derive(Default)]
 struct ScriptedState {
-    /// The answers, which are used in this order, each for the first question that it can answer.
+    /// The unused answers, in order. Each is used for the first question that it can answer.
     answers: VecDeque<Response>,
     answerer: Option<Answerer>,
     asked: Vec<Question>,
@@ -124,8 +124,8 @@ impl ClientHost for ScriptedHost {
 
 impl TestClient {
     /// Adds an answer to one question in a later call. To answer a form, pass a value of the form's type; to answer any
-    /// other question, pass a [`Response`]. Answers are used in the order in which they were added, each for the first
-    /// question that it can answer. With clients for both eras, each client uses every answer.
+    /// other question, pass a [`Response`]. Answers are considered in the order in which they were added, and each is
+    /// used for the first question that it can answer. With clients for both eras, each client uses every answer.
     pub fn answer(&self, answer: impl Into<Response>) {
         let answer = answer.into();
         for side in &self.sides {

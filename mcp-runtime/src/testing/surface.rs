@@ -30,8 +30,9 @@ impl TestClient {
         }
     }
 
-    /// Compares [`surface`](Self::surface) with a file and reports the changes and which of them break clients. The
-    /// path is relative to the package. If the environment variable `UPDATE_SURFACE` is set, writes the file instead.
+    /// Compares [`surface`](Self::surface) with a file and reports the changes, indicating which of them break clients.
+    /// The path is relative to the package. If the environment variable `UPDATE_SURFACE` is set, writes the file
+    /// instead.
     ///
     /// # Panics
     ///

@@ -10,10 +10,10 @@ use tokio::net::TcpListener;
 use crate::telemetry::Origin;
 use crate::transport::{Connection, Transport};
 
-/// Serves each TCP connection as a client. Connections are neither encrypted nor authenticated, so listen on a loopback
-/// address.
+/// Serves each TCP connection as a separate client. Connections are neither encrypted nor authenticated, so listen on a
+/// loopback address.
 ///
-/// A web page can also reach loopback addresses, but it speaks only HTTP. For this reason, a connection that starts
+/// A web page can also reach loopback addresses, but it can send only HTTP. For this reason, a connection that starts
 /// with anything other than `{` or `[` is closed without a response, and a connection that later sends a line that is
 /// not JSON accepts no more input.
 impl Transport for TcpListener {
@@ -28,7 +28,8 @@ impl Transport for TcpListener {
     }
 }
 
-/// Serves each connection to a local socket as a client. Access is controlled by the permissions of the socket's file.
+/// Serves each connection to a local socket as a separate client. Access is controlled by the permissions of the
+/// socket's file.
 ///
 /// As with TCP, input that is not JSON ends the connection.
 #[cfg(unix)]
@@ -68,7 +69,7 @@ mod tests {
         client.write_all(text.as_bytes()).await.unwrap();
         let mut sent = Vec::new();
         let reading = client.read_to_end(&mut sent);
-        // Unread input may reset the connection. Only the bytes received before that matter.
+        // Leaving input unread may cause the connection to be reset. Only the bytes received before that matter.
         let _ = tokio::time::timeout(std::time::Duration::from_secs(5), reading)
             .await
             .expect("the connection stays open");

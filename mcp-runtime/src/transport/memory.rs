@@ -11,17 +11,17 @@ use crate::transport::{Connection, Transport};
 /// Maximum number of bytes in transit in each direction.
 const BUFFER: usize = 64 << 10;
 
-/// The server's side of [`memory`].
+/// The server's end of a [`memory`] transport.
 #[derive(Debug)]
 pub struct Memory {
     streams: VecDeque<DuplexStream>,
     caller: Caller,
 }
 
-/// Creates a transport for one client in the same process. Also returns the client's side, which is a stream of lines.
+/// Creates a transport for one client in the same process. Also returns the client's end, which is a stream of lines.
 ///
 /// The client is trusted ([`Caller`]) unless [`Memory::with_principal`] sets the principal on whose behalf it acts.
-/// Dropping the client's side ends the server.
+/// Dropping the client's end stops the server.
 #[must_use]
 pub fn memory() -> (Memory, DuplexStream) {
     let (server, client) = tokio::io::duplex(BUFFER);
@@ -32,7 +32,7 @@ pub fn memory() -> (Memory, DuplexStream) {
     (memory, client)
 }
 
-/// Creates a transport for several clients in the same process. Also returns each client's side.
+/// Creates a transport for several clients in the same process. Also returns the client's end of each connection.
 #[cfg(any(feature = "cli", feature = "testing"))]
 pub(crate) fn memories(clients: usize, caller: Caller) -> (Memory, Vec<DuplexStream>) {
     let pairs = (0..clients).map(|_| tokio::io::duplex(BUFFER));

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::transport::signals;
 use crate::transport::watchdog::{LastResort, Watchdog};
 
-/// Time that a process may take to end in addition to `limits.calls.drain_timeout`. This is longer than the time
+/// Time that the process may take to end, in addition to `limits.calls.drain_timeout`. This is longer than the time
 /// allowed for writing the last bytes.
 const OVERTIME: Duration = Duration::from_secs(2);
 /// Number of checks for handlers that are still blocking threads, and the pause after each check.

@@ -18,7 +18,7 @@ use crate::transport::{Transport, duplex};
 /// Time to wait when the process is out of descriptors or memory.
 pub(crate) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
-/// Serves clients until the transport yields no more of them or `shutdown` is cancelled, and then waits until all
+/// Serves clients until the transport yields no more clients or `shutdown` is cancelled, and then waits until all
 /// current clients have been served.
 ///
 /// Dropping the future drops all connections and their calls.
@@ -202,7 +202,7 @@ mod tests {
         server.await.unwrap().unwrap();
     }
 
-    /// Yields the clients sent to it, at most two at a time. Records calls to `accept`.
+    /// Yields the clients sent to it and allows at most two at a time. Records calls to `accept`.
     struct Two(mpsc::Receiver<io::Result<DuplexStream>>, Arc<AtomicBool>);
 
     impl Transport for Two {

@@ -11,7 +11,7 @@ use crate::transport::watchdog::WatchdogWaker;
 
 /// Completes when the process is asked to stop: on Unix by SIGTERM or SIGINT (Ctrl-C), on Windows by Ctrl-C.
 ///
-/// Use this in a program that does the serving itself, such as one that mounts the server in axum. It is not needed
+/// Use this if your program runs its own HTTP server, for example by mounting this one in axum. It is not needed
 /// with `--http`.
 ///
 /// ```no_run

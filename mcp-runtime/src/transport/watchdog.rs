@@ -37,14 +37,14 @@ pub(crate) struct Beat {
 }
 
 impl Beat {
-    /// Records that the leader enters user code. Afterwards it must call [`leader_returns`](Self::leader_returns) or,
-    /// if it was replaced, [`old_leader_returns`](Self::old_leader_returns).
+    /// Records that the leader is entering user code. Afterwards it must call [`led`](Self::led) or, if it was
+    /// replaced, [`came_late`](Self::came_late).
     pub(super) fn leader_enters(&self, watchdog: &WatchdogWaker) {
         self.leader.fetch_add(1, SeqCst);
         watchdog.wake();
     }
 
-    /// Records that the leader returned and still leads.
+    /// Records that the leader has returned and still leads.
     pub(super) fn leader_returns(&self) {
         self.leader.fetch_add(1, SeqCst);
     }
@@ -55,7 +55,7 @@ impl Beat {
         self.leader.fetch_add(1, SeqCst);
     }
 
-    /// Records that the old leader returned.
+    /// Records that the old leader has returned.
     pub(super) fn old_leader_returns(&self) {
         self.inside.fetch_sub(1, SeqCst);
     }
@@ -204,7 +204,7 @@ impl WatchdogWaker {
         lock(&self.ending).is_some()
     }
 
-    /// Returns `true` if the process should already have ended. The runtime has run nothing since `ran`.
+    /// Returns `true` if the process should already have ended. The runtime has not run any task since `ran`.
     fn is_process_overdue(&self, ran: Instant) -> bool {
         let Some(last) = &self.last else { return false };
         let Some(within) = last.within else {

@@ -26,7 +26,8 @@ pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
     }
 }
 
-/// Compares values according to the rules of JSON Schema: numbers by value, and members in any order.
+/// Compares values according to the rules of JSON Schema: numbers are compared by value, and the order of members does
+/// not matter.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => Bound::of(a).compare(Bound::of(b)).is_eq(),
@@ -42,7 +43,7 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Appends a canonical string, which is the same for equal values and different for unequal ones.
+/// Appends the canonical string for a value, which is the same for equal values and different for unequal ones.
 pub(super) fn canonical(value: &Value, out: &mut String) {
     match value {
         Value::Number(number) => match whole(number) {

@@ -33,7 +33,7 @@ impl Evaluated<'_> {
     }
 }
 
-/// A check of a single value, with its remaining budget.
+/// The state of a check, with its remaining budget.
 pub(super) struct Check<'s> {
     pub(super) examined: &'s ExaminedSchema,
     pub(super) steps: u32,
@@ -44,8 +44,8 @@ pub(super) struct Check<'s> {
 }
 
 impl<'s> Check<'s> {
-    /// Checks a value and returns the evaluated properties and items. `found` may already contain earlier faults; only
-    /// faults added by this call count as failures.
+    /// Checks a value and returns the evaluated properties and items. `found` may already contain earlier problems;
+    /// only problems added by this call count as failures.
     pub(super) fn schema<'v>(
         &mut self,
         schema: &'s Value,
@@ -83,7 +83,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Checks a value without recording faults; returns `None` if the value does not match.
+    /// Checks a value without recording problems; returns `None` if the value does not match.
     pub(super) fn fits<'v>(
         &mut self,
         schema: &'s Value,

@@ -1,4 +1,5 @@
-//! Collects the faults that a check finds and, if a value matches no branch of a choice, chooses which ones to report.
+//! Collects the problems that a check finds and, if a value matches none of the branches of a choice, selects which
+//! problems to report.
 
 use std::fmt::Write as _;
 
@@ -7,7 +8,8 @@ use serde_json::Value;
 use super::bounds::FAULTS;
 use crate::explain::{Fault, FaultSubject, join_with_or, push_token, quote, unknown_value};
 
-/// The position of a value, as a linked list on the stack. It is converted to a JSON pointer only if there is a fault.
+/// The position of a value, as a linked list on the stack. It is converted to a JSON pointer only if there is a problem
+/// to report.
 pub(super) enum ValuePath<'a> {
     Root,
     /// The root of an argument object. Messages refer to its properties as arguments.
@@ -46,7 +48,7 @@ impl ValuePath<'_> {
     }
 }
 
-/// A fault without its message, so that the branches of a choice can be compared and merged.
+/// A problem without its message, so that the branches of a choice can be compared and merged.
 pub(super) struct RawFault {
     pointer: String,
     cause: FaultCause,
@@ -61,7 +63,7 @@ pub(super) enum FaultCause {
         allowed: Vec<Value>,
         text: Option<String>,
     },
-    /// Any other fault, with its message.
+    /// Any other problem, with its message.
     Other(String, FaultSubject),
 }
 
@@ -92,8 +94,8 @@ impl RawFault {
     }
 }
 
-/// Explains why a value matches none of the branches. Lists the types or values that the branches allow, or the faults
-/// in the closest branch.
+/// Explains why a value matches none of the branches. Lists the types or values that the branches allow, or the
+/// problems found in the closest branch.
 pub(super) fn explain_choice(
     mut failed: Vec<Vec<RawFault>>,
     path: &ValuePath<'_>,
@@ -160,7 +162,7 @@ pub(super) fn explain_choice(
         found.extend(merged);
         return;
     }
-    // Otherwise, prefer a branch whose tag matches; among several, choose the branch with the fewest faults.
+    // Otherwise, prefer a branch whose tag matches; among several, choose the branch with the fewest problems.
     let forms = failed.len();
     let best = failed
         .into_iter()
@@ -202,7 +204,7 @@ pub(super) fn push_message(found: &mut Vec<RawFault>, path: &ValuePath<'_>, mess
     );
 }
 
-/// Adds a fault about a missing or unknown property.
+/// Records that a property is missing or unknown.
 pub(super) fn push_property_fault(
     found: &mut Vec<RawFault>,
     path: &ValuePath<'_>,

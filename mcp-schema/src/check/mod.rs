@@ -2,11 +2,12 @@
 //!
 //! Implements JSON Schema 2020-12 without network access: all assertions and applicators of the dialect are supported,
 //! but references are followed only within the document. Unsupported schemas are rejected when the validator is
-//! created, rather than ignored when it runs. As is the default in this dialect, `format` is only an annotation. Work
-//! is bounded, so that neither a hostile value nor a recursive schema can keep the validator busy.
+//! created, rather than ignored when it runs. As is the default in this dialect, `format` is only an annotation. The
+//! amount of work is bounded, so that neither a hostile value nor a recursive schema can keep the validator busy
+//! indefinitely.
 //!
 //! [`generate`](crate::generate) creates the schemas, and [`explain`](crate::explain) writes the messages that describe
-//! faults. Callers decide how to respond to them.
+//! problems. Callers decide how to respond to them.
 //!
 //! Specification: <https://json-schema.org/draft/2020-12>.
 
@@ -53,14 +54,14 @@ impl Validator {
         }))
     }
 
-    /// Returns all faults in a value.
+    /// Returns all problems found in a value.
     #[must_use]
     pub fn check(&self, value: &Value) -> Vec<Fault> {
         self.run(&self.0.schema, value, &ValuePath::Root)
     }
 
-    /// Returns all faults in a tool's output, given the length of its JSON. The step budget grows with the length,
-    /// because only the author controls the output.
+    /// Returns all problems found in a tool's output, given the length of its JSON. The step budget grows with the
+    /// length, because only the author controls the output.
     #[must_use]
     pub fn check_output(&self, value: &Value, length: usize) -> Vec<Fault> {
         /// Maximum number of additional steps per byte.
@@ -70,14 +71,14 @@ impl Validator {
         self.run_with(steps, false, &self.0.schema, value, &ValuePath::Root)
     }
 
-    /// Returns all faults in a call's arguments.
+    /// Returns all problems found in a call's arguments.
     #[must_use]
     pub fn check_arguments(&self, arguments: &Value) -> Vec<Fault> {
         self.run(&self.0.schema, arguments, &ValuePath::Arguments)
     }
 
-    /// Returns all faults in the value of a single argument. The validator must have been created from that argument's
-    /// schema.
+    /// Returns all problems found in the value of a single argument. The validator must have been created from that
+    /// argument's schema.
     #[must_use]
     pub fn check_argument(&self, name: &str, value: &Value) -> Vec<Fault> {
         self.run(
@@ -87,7 +88,7 @@ impl Validator {
         )
     }
 
-    /// Returns all faults in the value of a top-level property.
+    /// Returns all problems found in the value of a top-level property.
     #[must_use]
     pub fn check_property(&self, name: &str, value: &Value) -> Vec<Fault> {
         match self
@@ -101,8 +102,8 @@ impl Validator {
         }
     }
 
-    /// Returns all faults in the value of a top-level property, or in the arguments as a whole if `name` is `None`.
-    /// `null` counts as absent for optional properties.
+    /// Returns all problems found in the value of a top-level property, or in the arguments as a whole if `name` is
+    /// `None`. `null` counts as absent for optional properties.
     #[must_use]
     pub fn explain_sent(&self, name: Option<&str>, value: &Value) -> Vec<Fault> {
         let Some(name) = name else {

@@ -1,4 +1,4 @@
-//! Numbers that are compared by value rather than by spelling, so that `1` equals `1.0`.
+//! Numbers that are compared by value rather than by notation, so that `1` equals `1.0`.
 
 use std::cmp::Ordering;
 
@@ -77,7 +77,7 @@ pub(crate) fn whole(number: &Number) -> Option<i128> {
         return Some(whole);
     }
     let float = number.as_f64()?;
-    // 2^100 exceeds all integer types in use and converts without loss.
+    // The limit, 2^100, is far above any 64-bit integer, and smaller values convert without loss.
     if float.fract() == 0.0 && float.abs() < 1.267_650_600_228_229_4e30 {
         #[allow(
             clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! Tests that constraints give the same verdict for the text of a value as for the value itself.
+//! Tests that constraints give the same result for the text of a value as for the value itself.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn schema(constraints: &Constraints) -> Value {
     schema
 }
 
-/// Asserts that checking the text and checking the value give the same verdict, and returns it.
+/// Asserts that checking the text and checking the value give the same result, and returns that result.
 fn holds(constraints: &Constraints, value: &Value) -> bool {
     let schema = schema(constraints);
     let text = value.to_string();

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Bound, Constraints, PATTERN, RangeKeyword, Size, SizeUnit, compile};
 
-/// Constraints that are checked on the JSON text of a value without building the value.
+/// Constraints that can be checked on the JSON text of a value without building the value.
 #[derive(Debug)]
 pub struct TextConstraints {
     minimum: Option<Bound>,
@@ -49,8 +49,8 @@ impl TextConstraints {
         own.says_something().then_some(own)
     }
 
-    /// Reads the constraints on numbers, strings and the number of items from a valid schema, but not the constraints
-    /// on the items themselves. Returns `None` if there are no such constraints.
+    /// Reads a valid schema's constraints on numbers, strings and the number of items, ignoring constraints on the
+    /// items themselves. Returns `None` if the schema contains none of these constraints.
     #[must_use]
     pub fn of_schema(keywords: &Map<String, Value>) -> Option<Self> {
         let bound = |keyword: RangeKeyword| {

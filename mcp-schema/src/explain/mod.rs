@@ -1,7 +1,7 @@
-//! Descriptions of faults in values, worded so that a model can act on them.
+//! Descriptions of problems in values, worded so that a model can act on them.
 //!
-//! Every message states the received and the allowed values, and suggests a likely correction. [`check`](crate::check)
-//! finds the faults.
+//! Every message states the received value and the allowed values, and suggests a likely correction.
+//! [`check`](crate::check) finds the problems.
 
 mod summary;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::suggest::closest;
 pub use summary::{kind, members};
 
-/// Maximum number of faults that [`describe`] lists.
+/// Maximum number of problems that [`describe`] lists.
 const LINES: usize = 20;
 
 /// Maximum length of a quoted value, in characters.
@@ -27,13 +27,13 @@ pub(crate) const LISTED: usize = 12;
 pub struct Fault {
     /// JSON pointer to the value; empty for the argument object itself.
     pub pointer: String,
-    /// The received value, the allowed values, and a suggestion.
+    /// States the received value and the allowed values, and suggests a correction.
     pub message: String,
-    /// The subject of the fault, for code that needs to distinguish faults.
+    /// The subject of the problem, for code that needs to distinguish between problems.
     pub about: FaultSubject,
 }
 
-/// The subject of a fault.
+/// The subject of a [`Fault`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FaultSubject {
     /// The property with this name is missing.
@@ -46,7 +46,7 @@ pub enum FaultSubject {
 }
 
 impl Fault {
-    /// Creates a fault about the value at `pointer`.
+    /// Creates a fault for the value at `pointer`.
     pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             pointer: pointer.into(),
@@ -66,7 +66,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Returns the text for the model, with one line for each of the first twenty faults.
+/// Returns the text for the model, with one line for each of the first twenty problems.
 #[must_use]
 pub fn describe(faults: &[Fault]) -> String {
     let mut text = String::new();
@@ -82,7 +82,7 @@ pub fn describe(faults: &[Fault]) -> String {
     text
 }
 
-/// Returns the message for a missing required item.
+/// Returns the message for a required argument or property that is missing.
 pub fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
     let mut text = format!("missing {what} `{name}`");
     let Some(schema) = schema else { return text };

@@ -10,7 +10,7 @@ pub fn kind(schema: &Value) -> String {
     kind_within(schema, DEEPEST)
 }
 
-/// Maximum nesting depth of objects that are written out.
+/// Maximum nesting depth of objects whose properties are listed.
 const DEEPEST: usize = 3;
 
 fn kind_within(schema: &Value, depth: usize) -> String {

@@ -40,7 +40,7 @@ pub struct Property<'p> {
     pub name: &'p str,
     /// The description, or an empty string if there is none.
     pub description: &'p str,
-    /// Returns the schema of the type; `None` means that any value is allowed.
+    /// Returns the schema for the type, or `None` if any value is allowed.
     pub schema: fn(&mut SchemaGenerator) -> Option<Schema>,
     /// The constraints on the value.
     pub constraints: &'p Constraints,
@@ -48,7 +48,8 @@ pub struct Property<'p> {
     pub default: Option<Result<Value, String>>,
 }
 
-/// Creates the schemas for the properties of a single object, which share one set of definitions for recursive types.
+/// Creates the schemas for the properties of a single object. The schemas share one set of definitions for recursive
+/// types.
 #[derive(Debug)]
 pub struct Properties {
     generator: SchemaGenerator,

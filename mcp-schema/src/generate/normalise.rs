@@ -98,7 +98,7 @@ fn names(list: Option<&Value>) -> Vec<String> {
     names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Turns `["string", "null"]` into `"string"`, and a choice between one schema and `null` into that schema.
+/// Turns `["string", "null"]` into `"string"`, and an `anyOf` or `oneOf` of one schema and `null` into that schema.
 fn drop_null(object: &mut Map<String, Value>) {
     // Each pass may replace a choice with its only remaining branch, so each level of `Option` needs one pass.
     for _ in 0..8 {
@@ -147,7 +147,7 @@ fn is_null(schema: &Value) -> bool {
 }
 
 /// Replaces number formats with bounds: model APIs understand bounds, but not `uint8` or `int64`. 64-bit formats are
-/// removed without bounds, because JSON numbers are not reliably exact to 64 bits anyway.
+/// removed without adding bounds, because JSON numbers are not reliably exact to 64 bits anyway.
 fn formats_to_bounds(object: &mut Map<String, Value>) {
     let bounds: Option<(i64, i64)> = match object.get("format").and_then(Value::as_str) {
         Some("int8") => Some((i8::MIN.into(), i8::MAX.into())),
@@ -168,7 +168,7 @@ fn formats_to_bounds(object: &mut Map<String, Value>) {
     }
 }
 
-/// Turns a `oneOf` of constants, as derived for documented variants, into an `enum`, and moves the variants'
+/// Turns a `oneOf` of constants, as generated for documented variants, into an `enum`, and moves the variants'
 /// documentation to the description.
 fn variants_to_enum(object: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = object.get("oneOf") else {

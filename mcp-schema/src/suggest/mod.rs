@@ -9,7 +9,7 @@ pub use close::{is_close, same};
 
 /// Maximum number of edits between the written and the suggested name.
 const EDITS: usize = 2;
-/// Maximum length of a name that is compared, in characters.
+/// Maximum length of a compared name, in characters.
 const LONGEST: usize = 128;
 
 /// Returns the name closest to `written`, if one is close enough. If several names are equally close, returns the

@@ -1,4 +1,5 @@
-//! Matches a single expression against a URI: finds its extent and extracts its values. Also expands expressions.
+//! Matches a single expression against a URI: finds the text that the expression covers and extracts the values. Also
+//! expands expressions.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -22,7 +23,7 @@ impl Expression {
         let (_, separator) = self.operator.marks();
         if self.operator.keeps_reserved() {
             return match byte {
-                // A later part may begin with one of these characters unless this expression is the last part.
+                // These characters may begin a later part, unless this expression is the last part.
                 b'?' | b'#' => last || self.operator == Operator::Fragment,
                 _ => byte.is_ascii_graphic(),
             };
@@ -41,8 +42,8 @@ impl Expression {
         }
     }
 
-    /// Returns the number of bytes that belong to this expression. It takes as many bytes as it can contain, but ends
-    /// where the next part of the template begins.
+    /// Returns the number of bytes that this expression matches. The expression matches as many bytes as it can
+    /// contain, up to the start of the next part of the template.
     pub(super) fn extent(&self, rest: &str, following: &[TemplatePart]) -> Option<usize> {
         let next = following.first();
         let (first, separator) = self.operator.marks();
@@ -72,7 +73,7 @@ impl Expression {
             }
         }
         if let [TemplatePart::Literal(text)] = following {
-            // The last literal must end the URI, even if it also occurs earlier.
+            // The last literal must match at the end of the URI, even if it also occurs earlier.
             let before = body.strip_suffix(text.as_str())?.len();
             return (before <= length).then_some(start.saturating_add(before));
         }
@@ -136,7 +137,7 @@ impl Expression {
             };
             found.push((&variable.name, read));
         }
-        // The URI does not match if any text remains that is not assigned to a variable.
+        // The URI does not match if any text remains unassigned to a variable.
         rest.is_none_or(str::is_empty).then_some(())
     }
 
@@ -239,7 +240,7 @@ impl Variable {
     }
 }
 
-/// Returns `true` if a value stays below a directory when joined to it as a path, on any operating system.
+/// Returns `true` if joining the value to a directory yields a path below that directory, on any operating system.
 pub(super) fn stays_below_directory(value: &str) -> bool {
     let mut bytes = value.bytes();
     let has_drive =

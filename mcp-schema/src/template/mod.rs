@@ -48,7 +48,7 @@ struct Variable {
     explode: bool,
     /// Set if the parameter is a list. Its values are then kept separate in a JSON array.
     list: Option<ExplodedList>,
-    /// `true` if the variable's values may lead out of a directory.
+    /// `true` if the variable's values may escape a directory.
     any_path: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct ExplodedList {
     pub required: bool,
 }
 
-/// The operator of an expression, which determines how values are written.
+/// An expression's operator, which determines how values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operator {
     /// `{x}`
@@ -107,7 +107,7 @@ impl Operator {
     }
 }
 
-/// The specificity of a template. The more of a URI a template fixes, the earlier the template is tried.
+/// A template's specificity. Templates that fix more of a URI are tried earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Specificity {
     literal: usize,
@@ -162,7 +162,7 @@ impl UriTemplate {
         }
     }
 
-    /// Makes a variable accept values that lead out of a directory. Returns `false` if the template does not contain
+    /// Makes a variable accept values that would escape a directory. Returns `false` if the template does not contain
     /// the variable.
     pub fn take_any_path(&mut self, name: &str) -> bool {
         let mut found = false;

@@ -25,8 +25,8 @@ pub fn decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Percent-encodes a value in the same way as the variable in the URI template `{variable}`. ASCII letters, digits and
-/// `-._~` are left unchanged. Source: RFC 6570, 3.2.2.
+/// Percent-encodes a value as the URI template `{variable}` would. ASCII letters, digits and `-._~` are left unchanged.
+/// Source: RFC 6570, 3.2.2.
 #[must_use]
 pub fn percent_encode(value: &str) -> String {
     let mut encoded = String::with_capacity(value.len());

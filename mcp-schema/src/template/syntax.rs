@@ -258,7 +258,7 @@ impl VariableSpan {
     }
 }
 
-/// Steps through the variables of a template whose syntax has been checked.
+/// Iterates over the variables of a template whose syntax has been checked.
 #[derive(Debug)]
 pub struct TemplateVariables<'a> {
     bytes: &'a [u8],
@@ -267,7 +267,7 @@ pub struct TemplateVariables<'a> {
 }
 
 impl<'a> TemplateVariables<'a> {
-    /// Starts before the first variable of a template.
+    /// Creates an iterator positioned before the first variable of a template.
     #[must_use]
     pub const fn new(template: &'a str) -> Self {
         Self {

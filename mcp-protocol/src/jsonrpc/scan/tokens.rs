@@ -1,4 +1,4 @@
-//! Strings, numbers and literals.
+//! Reads strings, numbers and literals.
 
 use super::{Scan, Span};
 use crate::jsonrpc::text::{hex4, plain};

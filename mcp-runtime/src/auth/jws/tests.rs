@@ -1,4 +1,4 @@
-//! Signatures made by other implementations, and forgeries that must be rejected.
+//! Tests with signatures created by other implementations and with forgeries that must be rejected.
 
 use serde_json::json;
 

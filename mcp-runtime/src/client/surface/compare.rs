@@ -29,7 +29,7 @@ impl fmt::Display for SurfaceChange {
     }
 }
 
-/// Returns all changes from one surface to another, breaking ones first.
+/// Returns all changes from one surface to another, breaking changes first.
 pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
     let mut changes = Changes::default();
     if old.instructions() != new.instructions() {

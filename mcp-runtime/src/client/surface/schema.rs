@@ -1,7 +1,6 @@
 //! Checks whether every value that matches one JSON Schema also matches another and, if not, explains why.
 //!
-//! A tool must not accept fewer values than before, so the old schema's values must match the new schema. Nor must it
-//! return more values, so the new schema's values must match the old one. Both cases use the same check with the
+//! A tool must not accept fewer values than before, so the old schema's values must match the new schema. Nor may it return more values, so the new schema's values must match the old one. Both cases use the same check with the
 //! schemas swapped.
 //!
 //! A difference in a keyword that the check does not understand counts as a narrowing, because false alarms are better
@@ -59,7 +58,7 @@ const UNDERSTOOD: [&str; 31] = [
     "maxItems",
 ];
 
-/// The name of each bound, and `true` if a smaller bound is looser.
+/// Each bound's keyword, paired with `true` if a smaller value is looser.
 const BOUNDS: [(&str, bool); 10] = [
     ("minimum", true),
     ("exclusiveMinimum", true),
@@ -73,7 +72,7 @@ const BOUNDS: [(&str, bool); 10] = [
     ("maxProperties", false),
 ];
 
-/// Returns the reasons why some values that match `from` do not match `to`; empty if all of them match.
+/// Returns the reasons why some values that match `from` do not match `to`. The list is empty if all of them match.
 pub(super) fn narrowings(from: &Value, to: &Value, direction: Direction) -> Vec<String> {
     let mut search = NarrowingSearch {
         roots: (from, to),
@@ -212,7 +211,7 @@ impl<'s> NarrowingSearch<'s> {
         for (name, given) in given.and_then(Value::as_object).into_iter().flatten() {
             match property(taken, name) {
                 Some(taken) => self.compare_schemas(given, taken, &format!("{at}/{name}"), depth),
-                // Additional members do not break readers of the output.
+                // Additional members do not break clients that read the output.
                 None if is_closed && self.direction == Direction::Input => {
                     self.push_narrowing(at, format!("`{name}` was removed"));
                 }
@@ -314,7 +313,7 @@ fn branches(schema: &Value) -> Vec<Branch<'_>> {
     vec![Branch::Schema(schema)]
 }
 
-/// Returns the types that a schema allows; empty if it does not state any.
+/// Returns the types that a schema allows, or an empty set if the schema does not specify any.
 fn allowed_types(schema: &Value) -> BTreeSet<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => BTreeSet::from([name.as_str()]),

@@ -16,9 +16,9 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn can_ask(&self, feature: ClientFeature) -> bool;
     /// Checks that a question is valid and that the client supports it.
     fn check(&self, request: &InputRequest) -> Result<(), AskError>;
-    /// Assigns a key that distinguishes a question from the others in this run.
+    /// Assigns a key that distinguishes this question from the others in the same run.
     fn identify(&self, request: &InputRequest) -> QuestionKey;
-    /// Returns the key that is sent on the wire for a name chosen by the author.
+    /// Returns the key used on the wire for a name chosen by the author.
     fn key(&self, name: &str) -> String;
     /// Sends the question or polls for its answer. The answer is JSON text and can contain any value.
     fn poll(
@@ -33,7 +33,7 @@ pub(crate) trait QuestionTransport: Send + Sync {
 
     /// Returns the id of the call, which is the same in all of its rounds.
     fn call_id(&self) -> CallId;
-    /// Starts work that must run only once. Returns its result if an earlier round has already completed it.
+    /// Starts a task that must run only once. Returns its result if an earlier round has already completed it.
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
     /// Ends work started by `begin_once` and records its result if it succeeded.
     fn end_once(&self, name: &str, result: Option<&str>);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
 
-/// The reason a question was not answered. If a handler propagates it with `?`, it becomes the error that the model or
-/// client sees.
+/// The reason a question was not answered. If a handler propagates this error with `?`, it is reported to the model or
+/// client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AskError {

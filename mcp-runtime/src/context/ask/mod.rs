@@ -1,9 +1,9 @@
 //! Questions that a handler can ask the client at any point: elicitation, sampling and roots.
 //!
 //! A handler awaits an [`Ask`] without knowing how the question reaches the client. In legacy protocol versions, the
-//! server sends a request and the handler waits for the response. In modern protocol versions, the call ends and
-//! returns its open questions, and the handler runs again once the answers have arrived. The implementation of
-//! [`QuestionTransport`] chooses between the two.
+//! server sends a request and the handler waits for the response. In modern protocol versions, the call ends by
+//! returning its open questions, and the handler runs again once the answers have arrived. The implementation of
+//! [`Asking`] chooses between the two mechanisms.
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests"; client/elicitation, client/sampling, client/roots.
 
@@ -26,12 +26,12 @@ use crate::types::InputRequest;
 
 /// A question to the client. It is not sent until it is awaited.
 ///
-/// Awaiting it returns the answer, or an [`AskError`] that explains why there is none. If the handler propagates the
-/// error with `?`, the model sees this explanation. To handle declined and dismissed questions without errors, use
-/// [`outcome`](Self::outcome).
+/// Awaiting it yields the answer, or an [`AskError`] that explains why there is no answer. If the handler propagates
+/// the error with `?`, the model sees this explanation. To handle a declined or dismissed question without an error,
+/// use [`outcome`](Self::outcome).
 ///
 /// In revision 2026-07-28, the handler runs again from the start once the answer has arrived, so code before the
-/// question is executed again. See [`Context::once`] and the page on asking in the documentation.
+/// question is executed again. See [`Context::once`] and the documentation page on asking questions.
 #[must_use = "a question is not asked unless it is awaited"]
 pub struct Ask<T> {
     context: Context,
@@ -123,7 +123,7 @@ impl<T> Ask<T> {
                 }
                 Err(error) => return Poll::Ready(Err(error)),
             };
-            // Without this check, serde would also accept an array for a struct.
+            // Without this check, serde would also accept an array in place of a struct.
             let read = if answer.starts_with('{') {
                 (self.read)(&self.question.request, &answer)
             } else {

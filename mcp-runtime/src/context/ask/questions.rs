@@ -1,6 +1,6 @@
 //! The questions that a handler can ask, and the parsing of their answers.
 //!
-//! `dispatch` transports the questions to the client.
+//! `dispatch` delivers the questions to the client.
 
 use std::future::Future;
 
@@ -120,7 +120,7 @@ impl Context {
     }
 
     /// Asks several questions, given as a tuple or a `Vec`, at the same time. As soon as one of them fails, its error
-    /// is returned. If any question may not be asked, none is sent.
+    /// is returned. If any question is invalid or not supported by the client, none are sent.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -164,7 +164,7 @@ impl Context {
     /// Returns the id of the call. The id is unique to the call and stays the same when the handler runs again with
     /// answers.
     ///
-    /// Use it for records and counters that must be kept per call.
+    /// Use it for records and counters kept per call.
     #[must_use]
     pub fn call_id(&self) -> CallId {
         self.asking().call_id()

@@ -51,7 +51,7 @@ macro_rules! questions {
 
             async fn answers(self) -> Result<Self::Answers, AskError> {
                 let ($(mut $question,)+) = self;
-                // If any question may not be asked, none is sent.
+                // If any question is invalid or not supported by the client, none are sent.
                 $($question.check()?;)+
                 $(let mut $answer = None;)+
                 poll_fn(|task| {

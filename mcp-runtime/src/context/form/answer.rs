@@ -97,7 +97,7 @@ fn check_value(field: &Field, value: Value) -> Result<Value, String> {
                     let texts: Option<_> = values.iter().map(Value::as_str).collect();
                     texts.ok_or("contains a value that is not a string")?
                 }
-                // Clients that do not support fields with several values send a string instead.
+                // Clients without support for multi-value fields send a string instead.
                 Value::String(text) => {
                     let values = text.split(',').map(str::trim);
                     values.filter(|value| !value.is_empty()).collect()
@@ -144,7 +144,7 @@ fn check_length(length: u64, min: Option<u64>, max: Option<u64>, what: &str) -> 
     }
 }
 
-/// Returns the value of the choice that has this value or title.
+/// Returns the value of the choice with this value or title.
 fn find_choice<'a>(choices: &'a [Choice], text: &str) -> Option<&'a str> {
     let by_value = choices.iter().find(|choice| choice.value() == text);
     let found = by_value.or_else(|| {

@@ -1,6 +1,6 @@
 //! Forms defined by types.
 //!
-//! Answers are validated in the module `answer`.
+//! The module `answer` validates answers.
 
 mod answer;
 
@@ -12,7 +12,7 @@ use crate::types::{Choice, Field, Form, Meta};
 
 /// A type that describes a form. Derive it with `#[derive(Elicit)]` on a struct with named fields.
 ///
-/// **Open**: a hand-written form is validated like a derived one.
+/// **Open**: hand-written forms are validated like derived ones.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be elicited with a form",
     label = "not a form",
@@ -49,10 +49,10 @@ pub trait FormField: Sized {
     /// Returns the field without a title or description.
     fn field() -> Field;
 
-    /// Converts the answer to the field into a value.
+    /// Converts the field's answer into a value.
     fn from_value(value: &Value) -> Option<Self>;
 
-    /// Converts the value into the answer for the field, or null if the field is left empty.
+    /// Converts the value into the field's answer, or into null if the field is left empty.
     fn to_value(&self) -> Value;
 
     /// Returns the value for a field that was left empty, or `None` if the field is required.

@@ -160,6 +160,6 @@ fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("prompts/list_changed"), "{told:?}");
     }
-    // A version from another process cannot be compared.
+    // Versions from different processes cannot be compared.
     assert_eq!(again(Notifications::default().list_version()).len(), 2);
 }

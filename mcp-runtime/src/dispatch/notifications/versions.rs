@@ -1,6 +1,6 @@
 //! A record of the changes to lists so far, used when sessions are resumed.
 //!
-//! Changes are counted rather than timed because clocks can be set back. Counts from different sources cannot be
+//! Versions are counts rather than timestamps because clocks can be set back. Counts from different sources cannot be
 //! compared; a source is usually one process. A session with a count from another source is notified that every list
 //! has changed. That notification may be unnecessary, but no change is lost. If instances shared a counter, they would
 //! form a single source.
@@ -13,7 +13,7 @@ use super::LISTS;
 use crate::handler::audience::Audience;
 use crate::protocol::encode::ListKind;
 
-/// The number of changes to lists up to some point in time, as counted by one source.
+/// The number of list changes that a given source had counted at a given time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ListVersion {
     /// A random number. Two sources have the same number with a probability of 1 in 2^32. Zero denotes an unknown
@@ -185,7 +185,7 @@ mod tests {
         assert!(!told(&versions, second, &caller("a"))[0]);
         assert!(told(&versions, second, &caller("b"))[0]);
         assert!(!told(&versions, first, &caller("c"))[0]);
-        // A change's audience is not kept forever.
+        // The audience of a change is eventually discarded.
         for _ in 0..ListHistory::MOST {
             versions.note(ListKind::Tools, &users("b"));
         }

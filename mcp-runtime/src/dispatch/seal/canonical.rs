@@ -98,7 +98,7 @@ fn write_number(number: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// The text still to be read.
+/// The text that has not been read yet.
 struct JsonReader<'a>(&'a str);
 
 impl<'a> JsonReader<'a> {

@@ -1,7 +1,7 @@
 //! Corrections for values that models frequently get wrong.
 //!
-//! Models put JSON into strings and write integers with a fraction of zero, such as `1.0`. Both are accepted unless a
-//! tool is strict. Corrections work on the text of a value, so numbers of any size stay exact.
+//! Models often put JSON into strings and write integers with a zero fraction, such as `1.0`. Both are accepted unless
+//! a tool is strict. Corrections work on the text of a value, so numbers of any size stay exact.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use super::header::HEADER;
 use super::scan::{Borrowable, number_length, read_value, scan, string_length};
 use crate::jsonrpc::Decimal;
 
-/// Maximum nesting depth that is examined.
+/// Maximum nesting depth to examine.
 const DEPTH: u32 = 32;
 
-/// Returns the values that the model may have meant according to the schema, with the likeliest one last.
+/// Returns the values that the model may have meant according to the schema, with the most likely one last.
 pub(super) fn forgive(json: &str, schema: &Value) -> Vec<String> {
     let mut meant = Vec::new();
     if let Some(inner) = unquoted_as(json, schema) {
@@ -42,7 +42,7 @@ pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
     (is_meant && serde_json::from_str::<&RawValue>(inner).is_ok()).then(|| inner.to_owned())
 }
 
-/// Unquotes JSON inside strings in the value wherever the schema does not allow strings. Returns `None` if the value
+/// Unquotes JSON inside the value's strings wherever the schema does not allow strings. Returns `None` if the value
 /// contains no such strings.
 pub(super) fn unquoted_inside(json: &str, schema: &Value) -> Option<String> {
     let mut meant = String::with_capacity(json.len());
@@ -50,7 +50,7 @@ pub(super) fn unquoted_inside(json: &str, schema: &Value) -> Option<String> {
     changed.then(|| without_fractions(&meant).unwrap_or(meant))
 }
 
-/// Writes a value, unquoting all quoted JSON inside it. Returns `true` if there was any.
+/// Writes a value and unquotes all quoted JSON inside it. Returns `true` if anything was unquoted.
 fn unquote(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
     let kind = json.as_bytes().first();
     let Some(depth) = depth.checked_sub(1) else {

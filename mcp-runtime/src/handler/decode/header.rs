@@ -14,7 +14,7 @@ pub(crate) struct HeaderArgument {
     pub(crate) header: String,
 }
 
-/// Finds the arguments that are mirrored in headers. Only strings, booleans and integers that can be reached through
+/// Finds the arguments that are mirrored in headers. Only strings, booleans and integers that are reachable through
 /// properties alone can be mirrored (HDR-06).
 pub(crate) fn find_headers(schema: &Value, problems: &mut Vec<String>) -> Vec<HeaderArgument> {
     let mut headers = Vec::new();

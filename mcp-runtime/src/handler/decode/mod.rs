@@ -1,8 +1,8 @@
 //! Decodes the argument object of a call into the slots of a function, in one scan.
 //!
-//! The object is split up here, and serde reads each value in place, straight into the slot of its parameter. Nothing
-//! is scanned twice, no key is copied, and no tree is built. If the arguments are invalid, the slow path starts over:
-//! it examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
+//! The object is split here, and serde reads each value in place, directly into its parameter's slot. Nothing is
+//! scanned twice, no key is copied, and no tree is built. If the arguments are invalid, the slow path starts over: it
+//! examines all arguments, corrects mistakes that models frequently make, and explains the rest with the help of the
 //! schema.
 //!
 //! `mcp_schema` creates schemas and checks values against them.
@@ -39,8 +39,8 @@ use scan::{scan, value_length};
 pub(crate) use strings::strings;
 use types::UnenforcedSchema;
 
-/// Maximum number of client-supplied parameters per function. The limit exists because a 64-bit set tracks which of
-/// them were given.
+/// Maximum number of client-supplied parameters per function. The limit exists because a 64-bit set tracks which ones
+/// were provided.
 const MOST: usize = 64;
 
 /// Maximum number of errors to collect. Reporting more would not help.
@@ -49,7 +49,7 @@ const FAULTS: usize = 100;
 /// The form in which a function's arguments arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentStyle {
-    /// As JSON of any type; unknown names are rejected.
+    /// As JSON values of any type; unknown names are rejected.
     Tool {
         /// `true` if arguments are not coerced, so that neither JSON inside a string nor `1.0` for an integer is
         /// accepted.
@@ -69,7 +69,7 @@ pub(crate) struct ArgumentInfo {
     /// The values of an `enum` or a `bool`, which are completed automatically.
     pub(crate) candidates: Vec<String>,
     pub(crate) completer: Option<(TypeId, &'static str)>,
-    /// `true` if the argument, when it is a template variable, accepts values that lead out of a directory.
+    /// `true` if the argument is a template variable that accepts values leading out of a directory.
     pub(crate) any_path: bool,
 }
 
@@ -108,13 +108,14 @@ struct WireParameter {
     nullable: bool,
     accepts_text: bool,
     constraints: Option<Box<TextConstraints>>,
-    /// The part of the schema that has to be enforced separately; `None` if the type itself enforces all of it.
+    /// The part of the schema that has to be enforced separately, or `None` if the type itself enforces the entire
+    /// schema.
     types: Option<UnenforcedSchema>,
 }
 
 impl Decoder {
-    /// Returns the input schema, which is either generated from the parameters in their order or provided by the author
-    /// and left unchanged.
+    /// Returns the input schema, which is either generated from the parameters, in order, or provided by the author and
+    /// left unchanged.
     pub(crate) fn schema(&self) -> &Value {
         self.validator.schema()
     }
@@ -162,8 +163,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// The fast path, which decodes the arguments of nearly all calls. Returns `false`, without a reason, if the
-    /// arguments are invalid.
+    /// The fast path, which decodes the arguments of nearly all calls. Returns `false` if the arguments are invalid, without saying why.
     fn decode_fast(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> bool {
         let mut given = 0_u64;
         let mut expected = 0_usize;
@@ -215,7 +215,7 @@ impl Decoder {
             }
         }
         match self.flatten {
-            // The other arguments would have to be removed first.
+            // The other arguments would first have to be removed from the object.
             Some(_) if !self.wire.is_empty() => false,
             Some(index) => match (self.parameters.get(index), slots.get_mut(index)) {
                 (Some(parameter), Some(slot)) => {

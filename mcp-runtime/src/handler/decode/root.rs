@@ -47,7 +47,7 @@ impl ArgumentSchema {
         self.rest = Some(rest);
     }
 
-    /// Returns the schema, and `true` if the schema names every allowed property.
+    /// Returns the schema, along with `true` if it names every allowed property.
     pub(super) fn finish(self, style: ArgumentStyle) -> (Value, bool) {
         let mut object = Map::new();
         object.insert("type".to_owned(), "object".into());

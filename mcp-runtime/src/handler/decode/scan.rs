@@ -76,7 +76,7 @@ pub(super) fn scan<'t>(
     }
 }
 
-/// Reads a name, borrowed unless it contains escapes; also returns the number of bytes read.
+/// Reads a name, which is borrowed unless it contains escapes. Also returns the number of bytes read.
 #[inline]
 pub(super) fn read_name(text: &str) -> Result<(Cow<'_, str>, usize), ScanError> {
     let inner = text.get(1..).unwrap_or("");
@@ -198,8 +198,8 @@ impl<'de> serde::Deserialize<'de> for Borrowable<'de> {
     }
 }
 
-/// Returns the JSON pointer to the value that ends at or contains a position reported by serde, which counts lines and
-/// bytes from 1.
+/// Returns the JSON pointer to the value that contains or ends at the given position. The position is as reported by
+/// serde, which counts lines and bytes from 1.
 ///
 /// At the end of an object or array, the position could refer either to the object or array itself or to its last
 /// member. In this case, the result points to the object or array.
@@ -207,8 +207,8 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1));
     let start: usize = before.map(str::len).sum();
     let end = start.saturating_add(column);
-    // A failed item is reported after the following comma has been read. That comma must not be counted as the start of
-    // the next item.
+    // An error in an item is reported only after the following comma has been read. That comma must not be counted as
+    // the start of the next item.
     let read = text.get(..end).unwrap_or(text).trim_ascii_end();
     let end = read.strip_suffix(',').unwrap_or(read).len();
     let mut places: Vec<ScanPosition<'_>> = Vec::new();
@@ -253,8 +253,8 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     pointer
 }
 
-/// A scan's position in an object or array: either the name, along with whether it was read since the last comma, or
-/// the index of the item.
+/// A scan's position in an object or array: either a member's name and whether it has been read since the last comma,
+/// or an item's index.
 enum ScanPosition<'t> {
     Name(Cow<'t, str>, bool),
     Index(usize),

@@ -18,8 +18,8 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// Returns all mistakes made by the author: defaults that cannot be decoded, constraints that do not suit a type,
-    /// invalid patterns and schemas, headers for arguments that cannot be mirrored, and duplicate names.
+    /// Returns all mistakes made by the author: defaults that cannot be decoded, constraints that do not apply to a
+    /// type, invalid patterns and schemas, headers for arguments that cannot be mirrored, and duplicate names.
     pub(crate) fn new(
         parameters: &'static [ParameterMeta],
         style: ArgumentStyle,
@@ -129,7 +129,7 @@ impl Decoder {
     }
 }
 
-/// Returns the schema of an argument, with all options of its parameter. Mistakes are added to `problems`.
+/// Returns the schema of an argument, including all options of its parameter. Mistakes are added to `problems`.
 fn argument_schema(
     properties: &mut Properties,
     parameter: &ParameterMeta,
@@ -228,7 +228,7 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
     }
 }
 
-/// Returns the options of `#[arg(…)]` that a value violates, each checked individually.
+/// Returns the `#[arg(…)]` options that a value violates. Each option is checked individually.
 fn broken_rules(constraints: &Constraints, text: &str) -> Vec<&'static str> {
     const NONE: Constraints = Constraints::NONE;
     let Constraints {

@@ -11,8 +11,8 @@ use super::scan::{Borrowable, entries};
 use super::{Decoder, FAULTS, WireParameter, pointer_to};
 
 impl Decoder {
-    /// Converts an object of strings into the object that [`decode`](Self::decode) reads: a string stays a string if
-    /// the argument accepts strings; otherwise, it becomes the JSON that it contains.
+    /// Converts an object of strings into the object that [`decode`](Self::decode) expects. A string stays a string if
+    /// the argument accepts strings; otherwise, it is replaced with the JSON that it contains.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! Enforces the parts of a schema that the Rust type does not. For example, serde may accept a number where the schema
-//! requires a string, and it accepts an array of field values for any struct.
+//! Enforces the parts of a schema that the Rust type does not enforce. For example, serde may accept a number where the
+//! schema requires a string, and it accepts an array of field values for any struct.
 //!
-//! Most parameters do not need this, because their types are known to accept exactly what their schema allows
-//! (`exact`). For the others, the schema is converted at start-up to a [`PlainSchema`], against which the text of a value is
+//! Most parameters do not need these checks, because their types are known to accept exactly what their schema allows
+//! (`exact`). For the others, the schema is converted at start-up to a [`Shape`], against which the text of a value is
 //! checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
 
 use std::collections::HashMap;
@@ -17,16 +17,16 @@ use crate::jsonrpc::Decimal;
 /// The part of a parameter's schema that its type does not enforce.
 #[derive(Debug)]
 pub(super) enum UnenforcedSchema {
-    /// A shape that is checked on the text of a value.
+    /// A shape against which the text of a value is checked.
     Shape(Box<PlainSchema>),
-    /// The whole schema of the property, checked on the value.
+    /// The property's whole schema, against which the value is checked.
     Property,
-    /// The whole schema, checked on the object of a flattened type.
+    /// The whole schema, against which the object for a flattened type is checked.
     Object(Box<Validator>),
 }
 
 impl UnenforcedSchema {
-    /// Returns the part of a property's schema that has to be enforced; `None` if there is nothing to enforce.
+    /// Returns the part of a property's schema that has to be enforced, or `None` if there is nothing to enforce.
     pub(super) fn of_property(schema: &Value) -> Option<Self> {
         match PlainSchema::read(schema) {
             Some(shape) => shape.says_something().then(|| Self::Shape(Box::new(shape))),
@@ -100,8 +100,8 @@ impl TypeSet {
     }
 }
 
-/// Keywords that are read elsewhere, make no assertion, or are left to the type. `enum` is left to the type because a
-/// variant may be accepted under several names.
+/// Keywords that are interpreted elsewhere, make no assertion, or are left to the type. `enum` is left to the type
+/// because a variant may be accepted under several names.
 const PASSED_OVER: [&str; 14] = [
     "type",
     "required",
@@ -119,7 +119,7 @@ const PASSED_OVER: [&str; 14] = [
     "contentMediaType",
 ];
 
-/// The assertions of a schema that contains neither choices nor references.
+/// The assertions in a schema that contains neither choices nor references.
 #[derive(Debug)]
 pub(super) struct PlainSchema {
     kinds: TypeSet,
@@ -204,7 +204,7 @@ impl PlainSchema {
         Some(())
     }
 
-    /// Reads a choice between one schema and `null`, which represents an optional value.
+    /// Reads an `anyOf` or `oneOf` of one schema and `null`, the usual way to represent an optional value.
     fn read_nullable(object: &Map<String, Value>) -> Option<Self> {
         let Value::Array(branches) = object.get("anyOf")? else {
             return None;
@@ -234,7 +234,7 @@ impl PlainSchema {
             || self.items.is_some()
     }
 
-    /// Returns the length in bytes of the value at the start of the text; `None` if it does not match.
+    /// Returns the length in bytes of the value at the start of the text, or `None` if the value does not match.
     fn length(&self, text: &str) -> Option<usize> {
         let (kind, length) = match text.as_bytes().first()? {
             b'{' if self.kinds.has(TypeSet::OBJECT) => return self.object(text),

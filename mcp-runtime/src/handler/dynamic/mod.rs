@@ -37,7 +37,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// Returns an error if the argument is absent or has a different type. The model receives the reason.
+    /// Returns an error if the argument is absent or has a different type. The model is shown the reason.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, HandlerError> {
         let Some(value) = self.0.get(name) else {
             return Err(HandlerError::exposed(format_args!(
@@ -58,7 +58,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// Returns an error if the arguments do not match the type. The model receives the reason.
+    /// Returns an error if the arguments do not match the type. The model is shown the reason.
     pub fn parse<T: DeserializeOwned>(self) -> Result<T, HandlerError> {
         serde_json::from_value(Value::Object(self.0)).map_err(HandlerError::exposed)
     }
@@ -75,7 +75,7 @@ pub(crate) struct DynamicHandler {
     pub(crate) access: Access,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
-    /// The completion candidates, by argument or variable.
+    /// The completion candidates for each argument or variable.
     pub(crate) candidates: Vec<(String, Vec<String>)>,
 }
 
@@ -136,7 +136,7 @@ macro_rules! builder {
                 self
             }
 
-            /// Sets the time after which a call is stopped. Defaults to [`limits.calls.timeout`](crate::Limits).
+            /// Sets the maximum duration of a call. Defaults to [`limits.calls.timeout`](crate::Limits).
             #[must_use]
             pub fn timeout(mut self, timeout: Duration) -> Self {
                 self.handler.guards.timeout = Some(timeout);
@@ -160,7 +160,7 @@ macro_rules! builder {
             }
 
             /// Sets the maximum size of a result in bytes. Defaults to
-            /// [`limits.calls.max_result_bytes`](crate::Limits), which no result may exceed in any case.
+            /// [`limits.calls.max_result_bytes`](crate::Limits), which is also the upper limit.
             #[must_use]
             pub fn max_output(mut self, bytes: usize) -> Self {
                 self.handler.guards.max_output = Some(bytes);
@@ -171,7 +171,7 @@ macro_rules! builder {
             /// scopes are required. Inserting the item fails if credentials can never contain one of the scopes.
             ///
             /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
-            /// the required scopes. Scopes do not apply to trusted [`Caller`]s, such as those that connect through
+            /// the required scopes. Scopes do not apply to trusted [`Caller`]s, such as callers connected through
             /// standard input and output.
             #[must_use]
             pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {

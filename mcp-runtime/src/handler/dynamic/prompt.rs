@@ -11,7 +11,7 @@ use crate::handler::call::{prompt, running};
 use crate::handler::prompt::IntoPromptResult;
 use crate::types::{Icon, Prompt, PromptArgument};
 
-/// A prompt that is known only at run time.
+/// A prompt defined at run time.
 pub struct DynamicPrompt {
     pub(crate) prompt: Prompt,
     pub(crate) handler: DynamicHandler,

@@ -16,7 +16,7 @@ use crate::handler::listing::{Lister, Page};
 use crate::handler::resource::IntoResourceResult;
 use crate::types::{Annotations, CacheScope, Icon, Resource, ResourceTemplate};
 
-/// A resource with a fixed URI that is known only at run time.
+/// A resource with a fixed URI, defined at run time.
 pub struct DynamicResource {
     pub(crate) resource: Resource,
     pub(crate) handler: DynamicHandler,
@@ -52,7 +52,7 @@ impl DynamicResource {
     }
 }
 
-/// A resource template that is known only at run time.
+/// A resource template defined at run time.
 pub struct DynamicTemplate {
     pub(crate) template: ResourceTemplate,
     pub(crate) any_path: Vec<String>,
@@ -102,8 +102,8 @@ impl DynamicTemplate {
         self
     }
 
-    /// Makes a variable accept values that can lead out of a directory: `..`, absolute paths, drive letters and NUL.
-    /// The handler must validate such values before using them as paths.
+    /// Lets a variable accept values that can lead out of a directory: `..`, absolute paths, drive letters and NUL. The
+    /// handler must validate such values before using them as paths.
     #[must_use]
     pub fn any_path(mut self, variable: impl Into<String>) -> Self {
         self.any_path.push(variable.into());

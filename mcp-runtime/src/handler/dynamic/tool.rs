@@ -12,7 +12,7 @@ use crate::handler::call::{running, tool};
 use crate::handler::output::IntoToolResult;
 use crate::types::{Icon, Tool, ToolAnnotations};
 
-/// A tool that is known only at run time.
+/// A tool defined at run time.
 ///
 /// ```
 /// # use mcp_runtime::dynamic::{Arguments, DynamicTool};
@@ -45,8 +45,8 @@ impl DynamicTool {
     /// be an object schema.
     ///
     /// The schema is served unchanged and enforced before the handler runs. In protocol version 2026-07-28, a string,
-    /// boolean or integer whose schema contains `x-mcp-header` is mirrored over HTTP in the header named there. The
-    /// value must be reachable through `properties` alone.
+    /// boolean or integer whose schema contains `x-mcp-header` is mirrored over HTTP in the header that this keyword
+    /// names. The value must be reachable through `properties` alone.
     pub fn new<F, R>(
         name: impl Into<String>,
         input_schema: Value,

@@ -1,6 +1,6 @@
 //! The constraints that apply to an argument's type.
 //!
-//! A failed check is reported at its caller, which is an assertion in a macro's expansion.
+//! A failed check is reported at the location of its caller, an assertion in a macro's expansion.
 
 #![expect(
     clippy::missing_panics_doc,

@@ -1,4 +1,4 @@
-//! Rules for names, URIs, media types and headers, written as `const fn`s. The macros apply them to attributes at
+//! Rules for names, URIs, media types and headers, implemented as `const fn`s. The macros apply them to attributes at
 //! compile time, and the registry applies them to dynamic definitions at run time.
 //!
 //! The rules for URIs and URI templates, and the verdict type that all rules return, are defined in `mcp_schema`.

@@ -115,7 +115,7 @@ pub const fn completed_argument(
     with_meant(&verdict, name, parameters, "it has ")
 }
 
-/// Appends the argument that the author probably meant by `name` or, if there is none, the names of all arguments.
+/// Appends the argument that the author probably meant by `name` or, if no name is similar, the names of all arguments.
 const fn with_meant(
     verdict: &RuleVerdict,
     name: &str,

@@ -11,7 +11,7 @@ use crate::jsonrpc::{plain_bytes, unquote, write_string};
 pub(crate) enum CleanError {
     /// Two members of one object would end up with this name, and parsers would keep only one of them.
     SameName(String),
-    /// The text is not JSON that all readers accept.
+    /// The text is not JSON that all parsers accept.
     Unreadable,
 }
 
@@ -33,7 +33,7 @@ type OriginalNames = HashMap<String, String>;
 ///
 /// # Errors
 ///
-/// Returns an error if names that were different become equal, or if the text is not JSON that all readers accept.
+/// Returns an error if distinct names become equal, or if the text is not JSON that all parsers accept.
 pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<String, CleanError> {
     let mut out = Vec::with_capacity(json.len());
     // One entry per open bracket. If the bracket opens an object, the entry holds the names read so far.

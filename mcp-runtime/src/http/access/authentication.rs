@@ -1,4 +1,4 @@
-//! Determines the caller of a request.
+//! Determines which caller sent a request.
 //!
 //! A program in which the server is mounted may already have authenticated the request. In that case, the caller is the
 //! `Principal` in the request's extensions. Otherwise, on a protected server, a token identifies the caller.
@@ -28,7 +28,7 @@ pub(in crate::http) struct Authentication {
 }
 
 impl Authentication {
-    /// Creates the configured authentication. If the server is protected, also allows requests to its host.
+    /// Sets up authentication as configured. If the server is protected, also allows requests to its host.
     #[cfg_attr(
         not(feature = "auth"),
         expect(unused_variables, reason = "only protected servers have a host")
@@ -102,7 +102,7 @@ impl Authentication {
         HttpRefusal::new(status, error).with_challenge(challenge)
     }
 
-    /// Returns the URL of the server's metadata, if any is published.
+    /// Returns the URL of the server's metadata, if the metadata is published.
     #[cfg_attr(
         not(feature = "auth"),
         expect(clippy::unused_self, reason = "only protected servers have metadata")
@@ -118,14 +118,14 @@ impl Authentication {
 
 #[cfg(feature = "auth")]
 impl Authentication {
-    /// Returns `true` if a document for clients without a token is published at `path`. `endpoint` is the server's
-    /// path.
+    /// Returns `true` if a document that is available without a token is published at `path`. `endpoint` is the
+    /// server's path.
     pub(in crate::http) fn publishes(&self, path: &str, endpoint: &str) -> bool {
         let protection = self.protection.as_ref();
         protection.is_some_and(|protection| protection.publishes(path, endpoint))
     }
 
-    /// Returns the paths of the documents for clients without a token.
+    /// Returns the paths of the documents that are available without a token.
     #[cfg(feature = "axum")]
     pub(in crate::http) fn public_document_paths(&self, endpoint: &str) -> Vec<String> {
         let protection = self.protection.as_ref();
@@ -134,8 +134,8 @@ impl Authentication {
         })
     }
 
-    /// Answers a request for a document that is published for clients without a token, or returns `None` if the request
-    /// is not for such a document. `path` returns the path as the client sees it.
+    /// Answers a request for a document that is available without a token, or returns `None` for any other request.
+    /// `path` returns the path as the client sees it.
     pub(in crate::http) fn public_document<'p>(
         &self,
         parts: &'p Parts,

@@ -1,4 +1,4 @@
-//! The access token of a request, from its `Authorization` header.
+//! A request's access token, taken from its `Authorization` header.
 //!
 //! Specification: RFC 6750, section 2.1.
 

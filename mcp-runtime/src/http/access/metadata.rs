@@ -18,7 +18,7 @@ use crate::http::response::refusal::HttpRefusal;
 const ORIGIN_METADATA: &str = "/.well-known/oauth-authorization-server";
 
 impl Protection {
-    /// Returns the paths of the documents for clients without a token.
+    /// Returns the paths of the documents that are available without a token.
     #[cfg(feature = "axum")]
     pub(super) fn public_document_paths(&self, endpoint: &str) -> Vec<String> {
         let root = format!("/.well-known/{METADATA}");
@@ -34,8 +34,8 @@ impl Protection {
         paths
     }
 
-    /// Returns `true` if a document for clients without a token is published at `path`. `endpoint` is the server's
-    /// path.
+    /// Returns `true` if a document that is available without a token is published at `path`. `endpoint` is the
+    /// server's path.
     pub(super) fn publishes(&self, path: &str, endpoint: &str) -> bool {
         let about = path
             .strip_prefix("/.well-known/")

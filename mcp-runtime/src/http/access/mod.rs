@@ -1,5 +1,5 @@
-//! Access to the server: identifies each request's caller, challenges callers without access, and publishes the
-//! metadata that tells clients how to authenticate.
+//! Controls access to the server: identifies each request's caller, challenges callers without access, and publishes
+//! the metadata that tells clients how to authenticate.
 //!
 //! The dispatcher checks the scopes that a handler needs, and `auth` checks whether a token is valid.
 //!

@@ -33,12 +33,12 @@ pub(super) struct Protection {
     pub(super) servers: Vec<String>,
     /// URL of the metadata.
     pub(super) metadata: Option<String>,
-    /// URL of the authorization server's metadata, for clients that look for it at this origin.
+    /// URL of the authorization server's metadata, for clients that look for it at this server's origin.
     pub(super) origin_metadata: Option<HeaderValue>,
 }
 
 impl Protection {
-    /// Returns `None` if the settings are invalid; they are checked at start-up.
+    /// Returns `None` if the settings are invalid. The settings are also checked at start-up.
     pub(super) fn new(protected: &ProtectedResource) -> Option<Self> {
         let resource = Url::parse(&protected.resource).ok()?;
         let servers: Vec<String> = protected.issuers().into_iter().map(Into::into).collect();
@@ -55,12 +55,12 @@ impl Protection {
         })
     }
 
-    /// Returns the host by which clients know the server.
+    /// Returns the host that clients use to reach the server.
     pub(super) fn host(&self) -> &str {
         self.resource.authority()
     }
 
-    /// Returns the URL of the metadata, if any is published.
+    /// Returns the URL of the metadata, if the metadata is published.
     pub(super) fn metadata_url(&self) -> Option<&str> {
         self.metadata.as_deref()
     }

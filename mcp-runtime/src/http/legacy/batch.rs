@@ -1,4 +1,4 @@
-//! Batches: arrays of messages, which only sessions of 2025-03-26 support.
+//! Batches: arrays of messages, which are supported only in 2025-03-26 sessions.
 //!
 //! All elements run concurrently. Their answers form a single array, or an event stream if another message is sent
 //! before the last answer. Specification: 2025-03-26, basic, "Batching".

@@ -55,7 +55,7 @@ async fn open_or_resume(
     Ok(events_response(state, session, reader.ok_or_else(gone)?))
 }
 
-/// Returns a reader for the events that follow this one on its stream. They are either kept here or stored by the
+/// Returns a reader for the events that follow this event on its stream. They are either kept here or stored by the
 /// instance where they occurred.
 async fn resume_stream(
     state: &ServiceState,

@@ -61,7 +61,7 @@ pub(super) fn initialize(
 enum NewSession {
     /// A session that must be stored.
     Stored(SessionRecord),
-    /// A session that the client keeps in the form of its id, or no session.
+    /// A session that the client keeps in the form of the session id, or no session at all.
     Unstored(Option<HeaderValue>),
 }
 

@@ -65,7 +65,7 @@ pub(in crate::http) fn connection_id(uri: &Uri) -> Option<&str> {
     pairs.find_map(|pair| pair.strip_prefix(CONNECTION))
 }
 
-/// Handles a message; its answer is sent on the stream.
+/// Handles a message and sends the response on the stream.
 pub(in crate::http) fn post(
     state: &ServiceState,
     caller: Option<&Principal>,

@@ -1,8 +1,7 @@
-//! Legacy requests, which rely on a handshake: the sessions of the 2025 protocol versions and the event stream of
-//! 2024-11-05.
+//! Legacy requests, which rely on a handshake. They belong to a session in the 2025 protocol versions and to an event
+//! stream in 2024-11-05.
 //!
-//! The live part of a session, with its calls and streams, is in `sessions`. The methods are implemented by the
-//! dispatcher.
+//! A session's live part, with its calls and streams, is in `sessions`. The methods are implemented by the dispatcher.
 //!
 //! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; 2024-11-05, basic/transports, "HTTP with SSE".
 

@@ -1,8 +1,8 @@
-//! POST requests that contain a single message: the handshake, requests, notifications, and answers to requests from
-//! the server.
+//! POST requests that contain a single message: a handshake, another request, a notification, or an answer to a request
+//! from the server.
 //!
-//! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are in `docs/requirements.md`, section
-//! 3.3.
+//! Specification: 2025-11-25, basic/transports, "Streamable HTTP"; the decisions are recorded in
+//! `docs/requirements.md`, section 3.3.
 
 use hyper::StatusCode;
 

@@ -21,7 +21,7 @@ use crate::http::timers::silence_timeout::SilenceTimeout;
 
 /// The result of a POST request, as far as it is known without waiting.
 pub(in crate::http) struct PostOutcome {
-    /// A change to the session to save before answering.
+    /// A change to the session that must be saved before answering.
     pub(super) save: Option<PendingSave>,
     pub(super) answer: PostResponse,
 }

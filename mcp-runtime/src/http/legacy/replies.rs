@@ -1,4 +1,4 @@
-//! Responses for answers that are all available, as JSON or as events, whichever the client accepts.
+//! Creates responses from answers that are all available, as JSON or as events, depending on what the client accepts.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) fn unanswered_response(accepts: AcceptedContentTypes) -> Response<Htt
     }
 }
 
-/// Returns the response for answers that are all available, to a single request or to a batch.
+/// Returns the response to a single request or a batch whose answers are all available.
 pub(super) fn answers_response(
     messages: &[Arc<[u8]>],
     is_batch: bool,

@@ -89,7 +89,7 @@ pub(super) fn serve_request(
                 answer: PostResponse::Over(whole_response(answer, accepts)),
             };
         }
-        // Cancelled while it was starting; its stream, if any, ends without an answer.
+        // The call was cancelled while it was starting; its stream, if any, ends without an answer.
         None if !is_open => return unanswered_response(accepts).into(),
         None => {}
     }
@@ -106,7 +106,7 @@ pub(super) fn serve_request(
 }
 
 /// Serves a request whose answer does not determine an HTTP status. Returns the answer if it is already available;
-/// otherwise, the answer is sent on the stream, if at all.
+/// otherwise, the answer, if there is one, is sent on the stream.
 pub(super) fn serve_on_stream(
     state: &ServiceState,
     session: &Arc<HttpSession>,

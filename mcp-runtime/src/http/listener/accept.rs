@@ -19,12 +19,12 @@ pub trait HttpListener: Send + 'static {
     /// meantime.
     ///
     /// The future may be dropped and the method called again at any time. An error ends the server, unless it concerns
-    /// a single client (an aborted or reset connection) or is caused by a lack of file descriptors or memory; accepting
-    /// is then retried.
+    /// a single client (an aborted or reset connection) or is caused by a lack of file descriptors or memory. In those
+    /// cases, accepting is retried.
     fn accept(&mut self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
-    /// Returns the address of a connection's peer for logs, or `None` if it is unknown. The default implementation
-    /// returns `None`.
+    /// Returns the address of a connection's peer for use in logs, or `None` if the address is unknown. The default
+    /// implementation returns `None`.
     fn peer_address(stream: &Self::Stream) -> Option<SocketAddr> {
         let _ = stream;
         None
@@ -45,7 +45,7 @@ impl HttpListener for TcpListener {
 
     async fn accept(&mut self) -> io::Result<TcpStream> {
         let (stream, _) = TcpListener::accept(self).await?;
-        // Each response is written as a whole, so waiting for more bytes would only delay it. Errors are ignored
+        // Each response is written in one piece, so waiting for more bytes would only delay it. Errors are ignored
         // because this option is not essential.
         let _ = stream.set_nodelay(true);
         Ok(stream)

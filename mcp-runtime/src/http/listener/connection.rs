@@ -21,7 +21,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::http_service::{HttpResponseFuture, HttpService};
 use crate::jsonrpc::ErrorObject;
 
-/// Path at which clients of 2024-11-05 can open streams, in addition to the endpoint.
+/// Path at which 2024-11-05 clients can open streams, in addition to the endpoint's path.
 const SSE_PATH: &str = "/sse";
 
 /// Serves a connection, from its handshake to its end.
@@ -58,7 +58,8 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
         .serve_connection(TokioIo::new(stream), serve);
     let mut connection = pin!(connection);
     let mut stopping = pin!(shutdown.cancelled());
-    // Polling once is enough: `stopping` then wakes this task, which stays the same for the life of the connection.
+    // Polling once is enough because `stopping` then wakes this task, and the same task serves the connection until it
+    // closes.
     let mut is_awaited = false;
     let ended = poll_fn(|cx| {
         let served = connection.as_mut().poll(cx);

@@ -1,4 +1,4 @@
-//! The built-in listener: accepts connections, disconnects slow clients, and shuts down gracefully.
+//! The built-in listener, which accepts connections, disconnects slow clients, and shuts down gracefully.
 //!
 //! The requests on a connection are handled by `service`.
 

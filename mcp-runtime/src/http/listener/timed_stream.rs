@@ -20,7 +20,7 @@ pub(super) struct ConnectionTimeouts {
     /// Maximum time from the first byte of the request headers, or from the start of the connection, to the end of the
     /// headers.
     pub(super) headers: Duration,
-    /// Maximum time for which the client may accept none of the bytes sent to it.
+    /// Maximum time that may pass without the client accepting any of the bytes sent to it.
     pub(super) unread: Duration,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct TimedSocket<S> {
     /// Deadline for the rest of the headers or for the first byte of the next request, while waiting for either.
     due: Option<Instant>,
     reading: Alarm,
-    /// Time since which the client has accepted no bytes, or `None` while it accepts them.
+    /// Time at which the client stopped accepting bytes, or `None` while it accepts them.
     blocked: Option<Instant>,
     writing: Alarm,
 }

@@ -1,8 +1,8 @@
 //! A call, polled by the task that serves the connection.
 //!
 //! The response does not start until the call finishes, sends its first notification, or has been silent for too long,
-//! so that the status can match the answer. After a notification or too long a silence, the response becomes an event
-//! stream. The response owns the call, so the call is dropped when the client disconnects.
+//! so that the status can match the answer. Once the call has sent a notification or has been silent for too long, the
+//! response becomes an event stream. The response owns the call, so the call is dropped when the client disconnects.
 
 use std::cell::OnceCell;
 use std::future::{Future, poll_fn};
@@ -54,9 +54,8 @@ pub(super) fn start_call<'s>(
     }
 }
 
-/// Runs a call until it is decided what form the response takes. `queue` is `None` if the call cannot send messages
-/// before its answer because it did not request a sink when it started; `silence` is `None` if the client does not
-/// accept events.
+/// Runs a call until the form of its response is known. `queue` is `None` if the call cannot send messages before its
+/// answer because it did not request a sink when it started; `silence` is `None` if the client does not accept events.
 async fn run_until_response(
     state: &ServiceState,
     mut running: RunningCall,
@@ -109,7 +108,8 @@ fn answer_response(finished: FinishedCall, queue: Option<&EventQueue>) -> Respon
     answer::event_stream(HttpBody::whole(out))
 }
 
-/// A call's events: the messages that it sends, then its answer, which may be an error even though the status was 200.
+/// A call's events: the messages that it sends, followed by its answer. The answer may be an error even though the
+/// status is 200.
 struct CallEvents {
     running: Option<RunningCall>,
     queue: Option<Arc<EventQueue>>,

@@ -7,7 +7,8 @@ use crate::protocol::errors;
 use crate::protocol::negotiation::{Claim, ModernMeta, claim};
 
 /// Reads the protocol version and capabilities that the body claims and compares the version with the header. In order
-/// of precedence, the errors are a malformed claim, a header that does not match, and an unsupported version.
+/// of precedence, the reasons for an error are a malformed claim, a header that does not match, and an unsupported
+/// version.
 pub(super) fn read_claim<'m>(
     headers: &RequestHeaders<'_>,
     params: &Params<'m>,

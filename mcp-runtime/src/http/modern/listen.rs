@@ -10,8 +10,8 @@ use crate::http::response::event_source::{EventSource, MAX_POLLED_BYTES, StreamS
 use crate::http::response::sse;
 use crate::http::timers::expiry::{ExpiryTimer, ValidUntil};
 
-/// The events of `subscriptions/listen`: the acknowledgement, then changes, and finally the answer, when the server
-/// stops or the caller's credentials expire.
+/// The events sent in response to `subscriptions/listen`: the acknowledgement, then changes, and finally the answer,
+/// which is sent when the server stops or the caller's credentials expire.
 pub(super) struct ListenEvents {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) listen: ListenRequest,

@@ -1,7 +1,7 @@
-//! Compares headers with the body: the method, the name, and the tool arguments that are mirrored in headers.
+//! Compares the headers that mirror the method, the name, and the tool arguments with the body.
 //!
-//! Proxies between client and server route and filter requests by these headers, so a request whose body does not match
-//! its headers is always rejected.
+//! Proxies between the client and the server route and filter requests by these headers, so a request whose body does
+//! not match its headers is always rejected.
 //!
 //! Specification: 2026-07-28, basic/transports, "Standard Request Headers".
 
@@ -59,8 +59,8 @@ pub(in crate::http) fn check_arguments(
     }
     for HeaderArgument { path, header } in mirrored {
         let name = format!("Mcp-Param-{header}");
-        // Arguments mirrored in a header are decoded without leniency along their path, so the value found here is also
-        // the value that is decoded.
+        // The path to a mirrored argument is decoded strictly, so the value found here is also the value that is
+        // decoded.
         let value = path
             .iter()
             .try_fold(arguments, |value, step| member(value, step))

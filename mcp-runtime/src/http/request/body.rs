@@ -14,10 +14,10 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
 use crate::limits::Limits;
 
-/// Time before a body can be rejected as too slow.
+/// Grace period during which no body is rejected for arriving too slowly.
 const GRACE: Duration = Duration::from_secs(5);
-/// Maximum time and number of bytes for reading the rest of a rejected body. The rest is read so that the sender can
-/// receive the response.
+/// Limits on the time and the number of bytes spent on reading the rest of a rejected body. The rest is read so that
+/// the sender can receive the response.
 const READ_AWAY_TIME: Duration = Duration::from_secs(2);
 const READ_AWAY: usize = 32 << 20;
 
@@ -49,7 +49,7 @@ pub(in crate::http) async fn read_body<B: Body>(
 /// Result of polling a body for its next frame.
 type FramePoll<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
 
-/// Waits for the frames of a body and joins them.
+/// Waits for a body's frames and joins them.
 async fn gather<B: Body>(
     mut polled: FramePoll<B>,
     mut body: Pin<&mut B>,

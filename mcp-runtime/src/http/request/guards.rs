@@ -1,8 +1,8 @@
 //! Browser access checks: which host a request is addressed to and which web page it comes from.
 //!
-//! A web page can make a browser send requests to this machine, under the page's own host name (DNS rebinding) or as
-//! simple requests (CSRF). Both kinds of request are rejected before any part of them is used. The error names the
-//! setting that would allow the request.
+//! A web page can make a browser send requests to this machine, either by using the page's own host name (DNS
+//! rebinding) or by sending simple requests (CSRF). Both kinds of request are rejected before any part of them is used.
+//! The error names the setting that would allow the request.
 //!
 //! Specification: basic/transports, "Security Warning".
 
@@ -15,8 +15,8 @@ use crate::http::response::refusal::HttpRefusal;
 /// Host names that always refer to this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Checks the host that a request is addressed to. An absolute request target also contains a host, and both must be
-/// allowed.
+/// Checks the host that a request is addressed to. If the request target is absolute, it also contains a host, and both
+/// hosts must be allowed.
 pub(in crate::http) fn check_host(
     options: &HttpOptions,
     uri: &Uri,
@@ -103,7 +103,7 @@ fn without_port(host: &str) -> Option<&str> {
         .then_some(name)
 }
 
-/// Returns `true` if `host` has the form of a host name or an IP address.
+/// Returns `true` if `host` has the syntax of a host name or an IP address.
 fn has_host_form(host: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
     !host.is_empty() && host.bytes().all(is_part)

@@ -1,4 +1,4 @@
-//! The headers that the transport uses, and the checks on them before a body is read.
+//! The headers that the transport uses, and the checks performed on them before a body is read.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,13 @@ use crate::protocol::errors;
 
 pub(in crate::http) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(in crate::http) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// Error text for a header that is repeated but must not be.
+/// Error text for a repeated header that may occur only once.
 const TWICE: &str = "occurs more than once";
 
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Returns `true` for headers that must have a single value. If one occurred twice, a proxy and the server could read
-/// different values.
+/// Returns `true` for headers that must have a single value. If such a header occurred twice, a proxy and the server
+/// could use different values.
 fn is_single(name: &HeaderName) -> bool {
     let single = [
         header::HOST,
@@ -46,7 +46,7 @@ pub(in crate::http) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRef
     }
 }
 
-/// Returns a header selected by `of` that is repeated although it may occur only once.
+/// Among the headers for which `of` returns `true`, finds one that is repeated although it may occur only once.
 fn find_repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
     if headers.len() == headers.keys_len() {
         return None;
@@ -59,8 +59,8 @@ fn repeated_header_refusal(name: &HeaderName) -> HttpRefusal {
     HttpRefusal::bad_request(&format!("header `{name}` {TWICE}"))
 }
 
-/// The headers of a request. The relevant ones are found in a single pass, because one lookup costs as much as stepping
-/// over three headers.
+/// A request's headers. The relevant ones are found in a single pass, because one lookup costs as much as stepping over
+/// three headers.
 pub(in crate::http) struct RequestHeaders<'h> {
     /// All headers, for looking up rare ones.
     pub(in crate::http) all: &'h HeaderMap,
@@ -138,7 +138,7 @@ impl<'h> RequestHeaders<'h> {
         self.session.map(plain)
     }
 
-    /// Returns the MCP method from its header, which proxies can read.
+    /// Returns the MCP method from the `Mcp-Method` header, which proxies can read.
     pub(in crate::http) fn method(&self) -> Option<Result<&'h str, MalformedHeader>> {
         self.method.map(plain)
     }
@@ -160,8 +160,8 @@ impl<'h> RequestHeaders<'h> {
         self.repeated.map_or(Ok(()), |name| Err(error(name)))
     }
 
-    /// Rejects bodies that are not plain JSON. Other content types are not accepted because web pages can send some of
-    /// them without a preflight request, and neither are content encodings or transfer encodings other than `chunked`.
+    /// Rejects bodies that are not plain JSON. Other content types are rejected because web pages can send some of them
+    /// without a preflight request. Content encodings and transfer encodings other than `chunked` are rejected, too.
     pub(super) fn check_content(&self) -> Result<(), HttpRefusal> {
         let refuse = |message: &str| {
             Err(HttpRefusal::new(
@@ -190,7 +190,7 @@ impl<'h> RequestHeaders<'h> {
     }
 }
 
-/// The header value contains bytes that are not allowed, or is marked as Base64 but is not valid Base64.
+/// The error for a header value that contains invalid bytes or is marked as Base64 but is not valid Base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) struct MalformedHeader;
 
@@ -199,7 +199,7 @@ fn plain(value: &HeaderValue) -> Result<&str, MalformedHeader> {
     Ok(text.trim_ascii())
 }
 
-/// Decodes a header value, which is wrapped in Base64 if a header cannot contain the string itself.
+/// Decodes a header value. Strings that a header cannot contain directly are encoded in Base64.
 pub(in crate::http) fn decoded(value: &HeaderValue) -> Result<Cow<'_, str>, MalformedHeader> {
     let text = plain(value)?;
     let Some(wrapped) = text
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_may_be_there_once_is_refused_twice() {
-        // Expected results of the check made before the era is known (`at_first`) and of the checks made after
+        // Expected results of the check made before the era is known (`at_first`) and of the checks made afterwards
         // (`later`).
         for (name, at_first, later) in [
             ("mcp-method", true, false),

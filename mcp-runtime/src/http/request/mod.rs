@@ -1,4 +1,4 @@
-//! Requests: reads them and performs the checks that both eras have in common.
+//! Reads requests and performs the checks that both eras have in common.
 //!
 //! The host, the origin and the headers are checked before any part of the body is read. Authentication is handled by
 //! `access`, and the body is interpreted by `modern` and `legacy`.

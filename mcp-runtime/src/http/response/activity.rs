@@ -1,4 +1,4 @@
-//! Tracks the requests being answered on a connection, which is idle when there are none.
+//! Tracks the requests being served on a connection. When there are none, the connection is idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

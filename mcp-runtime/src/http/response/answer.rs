@@ -1,4 +1,4 @@
-//! Creates responses: a message, a status alone, or an event stream.
+//! Creates responses that consist of a message, an event stream, or a status without a body.
 
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};

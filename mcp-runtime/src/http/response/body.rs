@@ -45,7 +45,7 @@ struct EventBody {
     stopping: ShutdownPoll,
     /// Maximum time for which the stream continues after the server is told to stop, even if more events could follow.
     drain: Duration,
-    /// Fires when that time has passed.
+    /// Fires when the `drain` time has elapsed.
     end: Option<(Instant, Alarm)>,
 }
 
@@ -72,8 +72,8 @@ impl HttpBody {
         Self::new(BodyContent::Parts(parts.rev().collect()))
     }
 
-    /// Creates a body that streams events. A comment is sent after each keep-alive interval of silence. The body ends
-    /// no later than the drain timeout after shutdown begins.
+    /// Creates a body that streams events. A comment is sent after each keep-alive interval without an event. The body
+    /// ends no later than the drain timeout after shutdown begins.
     pub(in crate::http) fn events(
         events: impl EventSource + 'static,
         limits: &Limits,

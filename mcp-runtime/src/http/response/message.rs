@@ -1,11 +1,11 @@
-//! Messages that are sent as a whole.
+//! Messages that are sent in one piece.
 
 use hyper::body::Bytes;
 
 use crate::http::response::body::HttpBody;
 use crate::protocol::encode::ListGap;
 
-/// A complete message. It may contain a list page that all callers share.
+/// A complete message. It may contain a page of a list that is shared by all callers.
 pub(in crate::http) struct WholeMessage {
     pub(in crate::http) text: Vec<u8>,
     pub(in crate::http) page: Option<(ListGap, Bytes)>,

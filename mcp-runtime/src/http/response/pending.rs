@@ -12,7 +12,7 @@ use crate::http::response::refusal::HttpRefusal;
 pub(in crate::http) enum PendingResponse<'s> {
     /// The response.
     Over(Response<HttpBody>),
-    /// The rest of the work, which yields the response.
+    /// The remaining work, which yields the response.
     Waiting(Pin<Box<dyn Future<Output = Response<HttpBody>> + Send + 's>>),
 }
 

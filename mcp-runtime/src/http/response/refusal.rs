@@ -82,7 +82,7 @@ impl HttpRefusal {
         Self::new(StatusCode::NOT_ACCEPTABLE, error)
     }
 
-    /// 400: only sessions of one protocol version support batches.
+    /// 400: batches are supported only in sessions that use protocol version 2025-03-26.
     pub(in crate::http) fn batch_not_supported() -> Self {
         Self::bad_request("only sessions of protocol version 2025-03-26 support batches")
     }

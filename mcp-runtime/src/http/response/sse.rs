@@ -5,8 +5,8 @@ use std::io::Write as _;
 /// Approximate size of an event without its data, in bytes.
 const FRAME: usize = 64;
 
-/// Appends an event. `id` is sent to clients that can resume; it consists of the stream's number and the event's
-/// position in the stream.
+/// Appends an event. `id` is sent to clients that can resume the stream; it consists of the stream's number and the
+/// event's position in the stream.
 pub(in crate::http) fn write_event(
     out: &mut Vec<u8>,
     id: Option<(u64, u64)>,
@@ -33,7 +33,7 @@ pub(in crate::http) fn write_event(
     out.extend_from_slice(b"\n\n");
 }
 
-/// Returns the messages in `lines`, each of which ends with a newline.
+/// Returns the messages in `lines`, where each message ends with a newline.
 pub(in crate::http) fn messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     memchr::memchr_iter(b'\n', lines).filter_map(move |end| {
@@ -57,7 +57,7 @@ fn write_id(out: &mut Vec<u8>, (stream, position): (u64, u64)) {
     let _ = writeln!(out, "id: {stream}:{position}");
 }
 
-/// Parses the id of an event.
+/// Parses an event id.
 pub(in crate::http) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
     let (stream, position) = id.split_once(':')?;
     let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -10,28 +10,28 @@ use crate::context::Principal;
 use crate::limits::Limits;
 use crate::telemetry::{RefusalKind, refused};
 
-/// Delay after which a caller with the maximum number of streams may retry.
+/// Delay after which a caller that has the maximum number of streams may retry.
 const RETRY: Duration = Duration::from_secs(10);
 
 /// Permits for event streams.
 pub(in crate::http) struct StreamPermits {
     all: Arc<Semaphore>,
-    /// Number of permits held by each caller, keyed by the key of its principal.
+    /// Number of permits held by each caller, indexed by the key of the caller's principal.
     taken: Mutex<HashMap<Box<str>, usize>>,
     max_per_principal: usize,
 }
 
-/// A permit, which is returned to the pool when dropped.
+/// A permit that is returned to the pool when dropped.
 pub(in crate::http) struct StreamPermit {
     _permit: OwnedSemaphorePermit,
-    /// The pool and the key of the caller, if the caller is known.
+    /// The pool and the caller's key, if the caller is known.
     owned: Option<(Arc<StreamPermits>, Box<str>)>,
 }
 
 /// The reason why no permit is available.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) enum NoPermit {
-    /// All permits of the server are in use.
+    /// All of the server's permits are in use.
     Server,
     /// The caller already holds the maximum number of permits and may retry after this delay.
     Caller(Duration),
@@ -52,7 +52,7 @@ impl StreamPermits {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a permit for a stream of this caller, if one is available.
+    /// Takes a permit for one of this caller's streams, if a permit is available.
     pub(in crate::http) fn take(
         self: &Arc<Self>,
         caller: Option<&Principal>,

@@ -13,7 +13,7 @@ use crate::http::state::ServiceState;
 use crate::http::{legacy, modern};
 use crate::jsonrpc::{self, Incoming, Message, MetaMember};
 
-/// Determines the era of a message from the body and serves the message.
+/// Determines a message's era from the body and serves the message.
 pub(super) fn serve_body<'s>(
     state: &'s ServiceState,
     head: RequestHead<'_>,

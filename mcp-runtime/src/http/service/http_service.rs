@@ -1,4 +1,4 @@
-//! The service: applies the guards, then serves the request within the remaining time.
+//! The service, which applies the guards and then serves the request within the remaining time.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -29,8 +29,8 @@ use crate::telemetry::{Origin, RefusalKind};
 ///
 /// Created by [`Server::into_http_service`](crate::Server::into_http_service). It responds at every path; the
 /// `axum::Router` created from it (feature `axum`) responds at the path set in its [`HttpOptions`]. The program is
-/// responsible for limiting the number of connections, a timeout for request headers, TLS, and disabling compression
-/// for event streams.
+/// responsible for limiting the number of connections, enforcing a timeout for request headers, providing TLS, and
+/// disabling compression for event streams.
 #[derive(Clone)]
 pub struct HttpService(pub(in crate::http) Arc<ServiceState>);
 
@@ -43,7 +43,8 @@ impl HttpService {
         Self(Arc::new(ServiceState::new(dispatcher, options, shutdown)))
     }
 
-    /// Returns an item that no caller could use because HTTP requests are not authenticated.
+    /// Returns the name of a definition that no caller could use because HTTP requests are not authenticated, if there
+    /// is one.
     pub(crate) fn closed_to_anonymous(&self) -> Option<String> {
         if self.0.authentication.is_required() {
             return None;
@@ -78,7 +79,7 @@ where
     }
 }
 
-/// A future response.
+/// A future that resolves to a response.
 pub(in crate::http) type HttpResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<HttpBody>, Infallible>> + Send>>;
 
@@ -114,7 +115,7 @@ impl HttpService {
                     response
                 };
             if response.status() == StatusCode::REQUEST_TIMEOUT {
-                // Otherwise, the rest of the body would be read as the next request.
+                // If the connection stayed open, the rest of the body would be read as the next request.
                 let close = header::HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }

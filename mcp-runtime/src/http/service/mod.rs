@@ -1,4 +1,4 @@
-//! The `tower` service: applies the guards, authenticates the caller, and reads the body, which determines the era.
+//! The `tower` service, which applies the guards, authenticates the caller, and reads the body to determine the era.
 //!
 //! This module determines only the order of these steps. The checks are in `request` and `access`; `modern` and
 //! `legacy` answer the requests.

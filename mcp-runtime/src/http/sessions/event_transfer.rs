@@ -1,5 +1,5 @@
-//! Transfers events between instances: to the store that the instances share, and from there to a client that
-//! reconnects at another instance.
+//! Transfers events between instances through the store that they share, so that a client can resume a stream at
+//! another instance.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl StoringTask {
         }
     }
 
-    /// Stores an entry, with up to the maximum number of attempts. Returns `false` if all of them fail.
+    /// Stores an entry, retrying up to the maximum number of attempts. Returns `false` if all of them fail.
     async fn store(&self, position: u64, entry: StreamEntry) -> bool {
         let keep = match entry {
             StreamEntry::Ended => self.limits.streams.replay_timeout,
@@ -94,8 +94,8 @@ impl StoringTask {
     }
 }
 
-/// Returns a stream that this instance does not have or no longer has, with all entries after a position, including
-/// future ones. Returns `None` if the store does not have them.
+/// Returns a stream that is not kept at this instance, containing all entries after a position, including future ones.
+/// Returns `None` if the store does not have these entries.
 pub(in crate::http) async fn fetch_stream(
     store: &Arc<dyn EventStore>,
     session: &HttpSession,

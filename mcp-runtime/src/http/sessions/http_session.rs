@@ -98,7 +98,7 @@ impl HttpSession {
         connection
     }
 
-    /// Makes the session share its limits with all other callers without a session.
+    /// Makes the session share its limits with all other callers that have no session.
     pub(super) fn with_shared_limits(self) -> Self {
         self.state().channel.set_channel(ChannelId::SHARED);
         self
@@ -226,7 +226,7 @@ impl HttpSession {
         }
     }
 
-    /// Opens a stream for `awaited` answers.
+    /// Opens a stream that will carry `awaited` answers.
     pub(in crate::http) fn open_stream(
         &self,
         events: bool,
@@ -319,7 +319,7 @@ impl Drop for HttpSession {
 impl LiveState {
     fn mark_used_by(&mut self, caller: Option<&Principal>) {
         self.until = self.until.max(ValidUntil::of_credentials(caller));
-        // Concurrent requests may carry credentials with different scopes.
+        // The caller is set for each request because concurrent requests may carry credentials with different scopes.
         self.channel.set_caller(caller.cloned());
     }
 

@@ -41,7 +41,7 @@ impl LiveStreams {
         self.streams.is_empty() && self.transfers.is_empty()
     }
 
-    /// Opens a stream for `awaited` answers.
+    /// Opens a stream that will carry `awaited` answers.
     pub(super) fn open(
         &mut self,
         properties: StreamProperties,
@@ -105,7 +105,7 @@ impl LiveStreams {
         }
     }
 
-    /// Drops streams that have ended, unless clients may resume them and they are within the limits for such streams.
+    /// Drops streams that have ended. Resumable streams are kept as long as the limits allow.
     pub(super) fn sweep(&mut self, limits: &Limits) {
         self.transfers.retain(|transfer| !transfer.is_finished());
         let now = Instant::now();
@@ -132,7 +132,7 @@ impl LiveStreams {
         }
     }
 
-    /// Takes all streams, to be [ended](Self::end); streams opened later end immediately.
+    /// Takes all streams so that the caller can [end](Self::end) them. Streams opened later end immediately.
     pub(super) fn close(&mut self) -> Self {
         self.is_closed = true;
         Self {

@@ -31,7 +31,7 @@ impl Sessions {
         }
     }
 
-    /// Drops unused live parts and ends the live parts of sessions that have ended. Returns `false` if none are left.
+    /// Drops unused live parts and ends live parts whose sessions have ended. Returns `false` if none are left.
     async fn maintain_once(&self) -> bool {
         let limits = self.limits();
         let mut ended = Vec::new();
@@ -84,7 +84,7 @@ impl Sessions {
     }
 }
 
-/// Maintains live parts until there are none.
+/// Maintains live parts until none are left.
 async fn maintain_until_empty(sessions: Weak<Sessions>) {
     loop {
         let pause = match sessions.upgrade() {

@@ -1,6 +1,6 @@
 //! Legacy sessions at this instance: their running calls, their streams, and how long both are kept.
 //!
-//! The data of a session is in `stores`. Requests that start, use and end a session are handled by `legacy`.
+//! A session's data is in `stores`. Requests that start, use and end a session are handled by `legacy`.
 
 pub(super) mod calls;
 pub(super) mod event_transfer;

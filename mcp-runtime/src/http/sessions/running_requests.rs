@@ -1,4 +1,4 @@
-//! The requests that a session is serving, keyed by their ids.
+//! The requests that a session is serving, keyed by id.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl RunningRequests {
         self.requests.is_empty()
     }
 
-    /// Enters a request if fewer than `max` are being served, and returns its serial number.
+    /// Adds a request if fewer than `max` are being served and returns its serial number.
     pub(super) fn enter(&mut self, id: RequestId, max: usize) -> Result<u64, NotEntered> {
         let is_full = self.requests.len() >= max;
         let slot = match self.requests.entry(id) {
@@ -51,7 +51,7 @@ impl RunningRequests {
         Ok(serial)
     }
 
-    /// Returns a request that was entered, unless it has been cancelled.
+    /// Returns a request that was added earlier, unless it has been cancelled.
     pub(super) fn get_mut(&mut self, id: &RequestId, serial: u64) -> Option<&mut RunningRequest> {
         let request = self.requests.get_mut(id);
         request.filter(|request| request.serial == serial)
@@ -75,7 +75,7 @@ impl RunningRequests {
         self.requests.remove(id)?.task
     }
 
-    /// Takes all requests, to be [aborted](Self::abort).
+    /// Takes all requests so that the caller can [abort](Self::abort) them.
     pub(super) fn take(&mut self) -> Self {
         Self {
             requests: std::mem::take(&mut self.requests),

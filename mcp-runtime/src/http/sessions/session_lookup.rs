@@ -24,7 +24,7 @@ pub(in crate::http) struct RequestSession<'h> {
 }
 
 impl RequestSession<'_> {
-    /// Returns a change to save. `request` is the request that made the change, if any.
+    /// Returns a change that must be saved. `request` is the request that made the change, if any.
     pub(in crate::http) fn save(
         &self,
         change: SessionUpdate,

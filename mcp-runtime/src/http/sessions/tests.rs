@@ -60,7 +60,7 @@ async fn next(stream: &mut Response<HttpBody>) -> String {
     frame(stream).await.unwrap()
 }
 
-/// Returns the next frame; `None` at the end.
+/// Returns the next frame, or `None` at the end.
 async fn frame(stream: &mut Response<HttpBody>) -> Option<String> {
     let body = stream.body_mut();
     let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
@@ -146,7 +146,8 @@ async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
     }
     let mut reading = send(&service, "GET", &session, "").await;
     let mut told = String::new();
-    // Every change is reported, but more than once only if the notification was taken before the next change.
+    // Every change is reported. It is reported more than once only if its notification was taken before the next
+    // change.
     for number in 0..RESOURCES {
         let uri = format!("\"a://{number}\"");
         while !told.contains(&uri) {

@@ -10,16 +10,16 @@ use crate::http::stores::maybe_ready::MaybeReady;
 /// **Open**: implement it on top of a database that all instances of a server share, in addition to a [`SessionStore`].
 /// A client that lost its connection can then receive the rest of a stream from any instance, even while the call
 /// continues at the instance where it started. Without a shared store, each instance keeps the events of its own
-/// streams, within the same limits.
+/// streams, within [`limits.streams`](crate::Limits).
 ///
 /// A stream is a list of entries at consecutive positions: first [`StreamEntry::Opened`] at position 0, then messages,
-/// and finally [`StreamEntry::Ended`]. A client that reconnects names the last position it has seen. Messages are sent
-/// only after they have been appended, unless appending fails: it is then retried a few times, and the client meanwhile
-/// receives the messages that are available. If the store or the instance fails before the whole stream is stored, the
-/// stream ends at other instances when the store drops it.
+/// and finally [`StreamEntry::Ended`]. A reconnecting client sends the last position it received. Messages are
+/// normally sent only after they have been appended. If appending fails, it is retried a few times, and in the
+/// meantime, the client receives the messages that are available. If the store or the instance fails before the whole
+/// stream has been stored, other instances see the stream end when the store drops it.
 ///
 /// As with a [`SessionStore`], each operation may take up to [`limits.sessions.store_timeout`](crate::Limits), and a
-/// request for which the store fails receives 503.
+/// request fails with 503 if the store fails.
 ///
 /// [`SessionStore`]: crate::http::SessionStore
 pub trait EventStore: Send + Sync + 'static {
@@ -27,9 +27,9 @@ pub trait EventStore: Send + Sync + 'static {
     /// regardless of earlier values. `keep` is [`limits.sessions.streaming_idle_timeout`](crate::Limits) while the
     /// stream continues and [`limits.streams.replay_timeout`](crate::Limits) once it has ended.
     ///
-    /// A single instance appends all entries of a stream, one after another. After an error or a timeout, it appends
-    /// the same entry again. `stream` is less than 2⁶³. A store may drop a stream's oldest entries if the stream has
-    /// too many, and a session's streams if the session has too many.
+    /// All entries in a stream are appended by the same instance, one after another. After an error or a timeout, the
+    /// instance appends the same entry again. `stream` is less than 2⁶³. A store may drop a stream's oldest entries if
+    /// the stream has too many, and a session's streams if the session has too many.
     fn append<'a>(
         &'a self,
         session: &'a str,
@@ -49,7 +49,7 @@ pub trait EventStore: Send + Sync + 'static {
         after: u64,
     ) -> MaybeReady<'a, Option<Vec<StreamEntry>>>;
 
-    /// Drops all streams of a session that has ended.
+    /// Drops all streams for a session that has ended.
     fn forget<'a>(&'a self, session: &'a str) -> MaybeReady<'a, ()>;
 }
 

@@ -1,11 +1,11 @@
-//! A server's choice of storage for its legacy sessions.
+//! The storage options for a server's legacy sessions.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::http::stores::session_store::SessionStore;
 
-/// Storage for legacy sessions. Requests that use protocol version 2026-07-28 never have a session.
+/// Storage for legacy sessions. Requests that use protocol version 2026-07-28 never belong to a session.
 ///
 /// | | served by any instance | survives a restart | elicitation, sampling, roots, log level, subscriptions, GET streams, DELETE |
 /// |---|---|---|---|
@@ -14,7 +14,7 @@ use crate::http::stores::session_store::SessionStore;
 /// | [`Sealed`](Self::Sealed) | yes, with shared [`sealing_keys`](crate::Server::sealing_keys) | yes, with the same keys | no |
 /// | [`None`](Self::None) | yes | yes | no |
 ///
-/// A client of protocol version 2024-11-05 that keeps a stream open
+/// A client that uses protocol version 2024-11-05 and keeps a stream open
 /// ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) has a session for as long as its connection
 /// lasts, regardless of this setting.
 #[derive(Clone, Default)]
@@ -25,14 +25,13 @@ pub enum HttpSessions {
     Memory,
     /// Sessions are kept in a store.
     Store(Arc<dyn SessionStore>),
-    /// Sessions are not stored: the id of a session is the sealed result of its handshake, so any instance that has the
-    /// key can serve the session.
+    /// Sessions are not stored: a session's id is the sealed result of its handshake, so any instance that has the key
+    /// can serve the session.
     ///
-    /// The server cannot remember anything after the handshake, so it neither offers nor serves the features that
-    /// depend on this: log messages and log levels, subscriptions, notifications of list changes, GET streams (405),
-    /// DELETE (405), and resumable streams. It cannot send elicitation, sampling or roots requests to the client.
-    /// Progress is sent on the stream of the call. `notifications/cancelled` works only at the instance where the call
-    /// runs.
+    /// The server keeps no state after the handshake, so it neither offers nor serves features that require such state:
+    /// log messages and log levels, subscriptions, notifications of list changes, GET streams (405), DELETE (405), and
+    /// resumable streams. It cannot send elicitation, sampling or roots requests to the client. Progress is sent on the
+    /// stream of the call. `notifications/cancelled` works only at the instance where the call runs.
     ///
     /// A session lasts for [`limits.sessions.sealed_timeout`](crate::Limits). An id is at most
     /// [`limits.sessions.max_sealed_bytes`](crate::Limits) characters long; a client whose handshake does not fit

@@ -9,7 +9,7 @@ use crate::error::Causes;
 
 /// The result of a store operation, available immediately or later.
 ///
-/// A result that is available immediately, as for data in memory, needs no allocation.
+/// A result that is available immediately, such as data in memory, needs no allocation.
 pub enum MaybeReady<'a, T> {
     /// The result is available.
     Ready(Result<T, Box<dyn std::error::Error + Send + Sync>>),
@@ -54,6 +54,6 @@ impl<T: fmt::Debug> fmt::Debug for MaybeReady<'_, T> {
     }
 }
 
-/// The error for a failed store operation, whose cause has already been logged.
+/// The error for a failed store operation. The cause of the failure has already been logged.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct StoreFailed;

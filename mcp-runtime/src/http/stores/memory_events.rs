@@ -111,7 +111,7 @@ impl EventStore for MemoryEvents {
             until: now,
         });
         if log.next_position() == position.saturating_add(1) {
-            // The entry is appended again because the instance did not learn that its first attempt succeeded.
+            // The instance appended the entry again because it did not learn that its first attempt had succeeded.
             return MaybeReady::ready(());
         }
         if log.next_position() != position {

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 
 /// Interval between searches for expired sessions, in microseconds.
 const SWEEP: u64 = 5_000_000;
-/// Each time all sessions are examined, one in this many is recorded as idle.
+/// Each time all sessions are examined, about one in `SHARE` is recorded as idle.
 const SHARE: usize = 16;
 
 /// Keeps sessions in the memory of this process. This is the default store; servers in the same process can share one.
@@ -37,7 +37,7 @@ struct SessionTable {
     /// The sessions that had been idle longest when all sessions were last examined, each with the time at which it had
     /// last been used. The longest-idle session is last.
     idle: Vec<(u64, Box<str>)>,
-    /// The sessions of each principal, possibly including some that have ended.
+    /// Each principal's sessions, possibly including some that have ended.
     owned: HashMap<Box<str>, Vec<Box<str>>>,
     swept: u64,
 }
@@ -119,7 +119,7 @@ impl SessionTable {
         false
     }
 
-    /// Makes room for another session of a principal that may have up to `max` sessions. Returns `false` if all of the
+    /// Makes room for another session for a principal that may have up to `max` sessions. Returns `false` if all of the
     /// principal's sessions are in use.
     fn make_room_of(&mut self, owner: &str, max: usize, in_use: &dyn Fn(&str) -> bool) -> bool {
         let Some(ids) = self.owned.get_mut(owner) else {

@@ -1,6 +1,6 @@
 //! Stores for session data and stream events: in memory, in a database, or with the client.
 //!
-//! A store keeps only data. The live part of a session, with its calls and streams, is in `sessions`.
+//! A store only holds data; it contains no logic. The live part of a session, with its calls and streams, is in `sessions`.
 
 pub(super) mod event_store;
 pub(super) mod http_sessions;

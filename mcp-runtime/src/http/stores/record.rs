@@ -1,4 +1,4 @@
-//! Session data in the form in which it is stored.
+//! Session data in its stored form.
 
 use std::borrow::Cow;
 
@@ -14,8 +14,8 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 /// A legacy session's data: the protocol version, the client's description of itself, its log level and subscriptions,
 /// and the owner.
 ///
-/// Records are only for a [`SessionStore`](crate::http::SessionStore) and are never sent to clients. As JSON, a record
-/// is an object of a few hundred bytes.
+/// Records are meant only for a [`SessionStore`](crate::http::SessionStore) and are never sent to clients. As JSON, a
+/// record is an object of a few hundred bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
     changes: u32,
@@ -56,8 +56,8 @@ impl SessionRecord {
         self.owner.as_deref()
     }
 
-    /// Creates the record for a new session that belongs to this caller. `lists` are the lists whose changes the client
-    /// is notified about, and `seen` counts their changes so far.
+    /// Creates the record for a new session that belongs to this caller. `lists` selects the lists whose changes the
+    /// client is notified about, and `seen` counts their changes so far.
     pub(in crate::http) fn new(
         params: &InitializeParams,
         (lists, seen): (&ListenFilter, ListVersion),
@@ -91,7 +91,7 @@ impl SessionRecord {
         self.owner() == caller.map(Principal::key)
     }
 
-    /// Returns the protocol version that was negotiated.
+    /// Returns the negotiated protocol version.
     pub(in crate::http) const fn version(&self) -> ProtocolVersion {
         self.version
     }

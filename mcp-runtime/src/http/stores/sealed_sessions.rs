@@ -20,7 +20,7 @@ impl SealedSessions {
         let binding = Binding {
             server: &dispatcher.identity().implementation().name,
             principal: "",
-            // No call uses this method, so the state of a call can never be opened as a session.
+            // No call uses this method, so a call's state can never be opened as a session.
             method: "initialize",
             name: "",
             arguments: "",

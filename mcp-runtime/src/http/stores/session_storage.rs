@@ -32,7 +32,7 @@ impl SessionStorage {
         }
     }
 
-    /// Returns `true` if changes to a session after the handshake are remembered.
+    /// Returns `true` if changes made to a session after the handshake are stored.
     pub(in crate::http) fn is_lasting(&self) -> bool {
         matches!(self, Self::Store(_))
     }

@@ -17,9 +17,9 @@ use crate::http::stores::record::SessionRecord;
 /// - the answer to an elicitation, sampling or roots request is accepted only if it reaches the instance that sent the
 ///   request;
 /// - `notifications/cancelled` cancels a call only if it reaches the instance where the call runs;
-/// - a GET stream reports only changes made at the instance that serves it, and includes subscriptions made at another
-///   instance within 15 seconds; if the session is deleted at another instance, its streams and calls end within the
-///   same time;
+/// - a GET stream reports only changes made at the instance that serves it; subscriptions made at another instance take
+///   effect within 15 seconds; if the session is deleted at another instance, its streams and calls also end within 15
+///   seconds;
 /// - a client can resume a stream at another instance only if the instances share an [`EventStore`];
 /// - the limits on a session's calls, logs and completions apply to each instance separately.
 ///
@@ -61,8 +61,8 @@ pub trait SessionStore: Send + Sync + 'static {
     ) -> MaybeReady<'a, Option<Arc<SessionRecord>>>;
 
     /// Replaces a record with its new version. If the stored count of [`changes`](SessionRecord::changes) is not
-    /// exactly one less, the session was changed concurrently or has ended; in that case, changes nothing and returns
-    /// `false`.
+    /// exactly one less than the new record's count, the session was changed concurrently or has ended; in that case,
+    /// changes nothing and returns `false`.
     ///
     /// This must be atomic. In SQL: `UPDATE sessions SET … WHERE id = $1 AND changes = $2 - 1`.
     fn save<'a>(&'a self, id: &'a str, record: Arc<SessionRecord>) -> MaybeReady<'a, bool>;

@@ -17,7 +17,7 @@ pub(super) struct EventLogBounds {
     pub(super) bytes: usize,
 }
 
-/// The events of one stream.
+/// The events in a single stream.
 pub(super) struct EventLog {
     pub(super) events: VecDeque<Arc<[u8]>>,
     /// Positions of the first event still kept and of the next event. The priming event has position 0.
@@ -43,7 +43,7 @@ pub(super) struct EventLog {
     pub(super) waker: Option<Waker>,
     /// Set once a task is storing the events.
     pub(super) is_storing: bool,
-    /// Waker of that task.
+    /// Waker for the task that stores the events.
     pub(super) storer: Option<Waker>,
 }
 
@@ -58,8 +58,8 @@ impl EventLogBounds {
 }
 
 impl EventLog {
-    /// Creates a log for `awaited` answers. If `is_stored`, events can be read only after they have been stored for
-    /// other instances.
+    /// Creates a log for a stream that will carry `awaited` answers. If `is_stored` is `true`, events can be read only
+    /// after they have been stored for other instances.
     pub(super) fn new(awaited: usize, is_stored: bool) -> Self {
         Self {
             events: VecDeque::new(),
@@ -125,7 +125,8 @@ impl EventLog {
         self.events.get(index)
     }
 
-    /// Drops the oldest events that have been read and stored while the limits for clients that reconnect are exceeded.
+    /// While the limits for reconnecting clients are exceeded, drops the oldest events, but only if they have been read
+    /// and stored.
     pub(super) fn forget(&mut self, bounds: EventLogBounds) {
         while self.first < self.read.min(self.stored)
             && (self.events.len() > bounds.events || self.kept_bytes > bounds.bytes)

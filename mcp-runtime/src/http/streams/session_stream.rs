@@ -1,9 +1,9 @@
 //! A stream that belongs to a session and carries answers and other messages from the server.
 //!
 //! A stream outlives the connection that carries it. Unread events are kept until they are read. Events that have been
-//! read are kept for a while, in case the client loses its connection and reconnects. Both are limited in size. When a
-//! new reader starts, the previous one ends. If events are stored for other instances, they can be read only after they
-//! have been stored.
+//! read are kept for a while, in case the client loses its connection and reconnects. The size of both is limited. When
+//! a new reader starts, the previous one ends. If events are stored for other instances, they can be read only after
+//! they have been stored.
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
 
@@ -63,7 +63,7 @@ pub(in crate::http) enum ResponseStart {
 }
 
 impl SessionStream {
-    /// Creates a stream for `awaited` answers.
+    /// Creates a stream that will carry `awaited` answers.
     pub(in crate::http) fn new(
         number: u64,
         properties: StreamProperties,
@@ -159,7 +159,7 @@ impl SessionStream {
         self.properties.resumption > Resumption::Never
     }
 
-    /// Returns `true` if entries are to be stored and no task is storing them yet. The caller must then store them.
+    /// Returns `true` if entries must be stored and no task is storing them yet. The caller must then store them.
     pub(in crate::http) fn begin_storing(&self) -> bool {
         self.properties.is_stored && !std::mem::replace(&mut self.log().is_storing, true)
     }
@@ -193,7 +193,7 @@ impl SessionStream {
         log.wake_reader();
     }
 
-    /// Waits until it is decided what form the response takes.
+    /// Waits until the form of the response is known.
     pub(in crate::http) fn poll_opening(&self, cx: &mut Context<'_>) -> Poll<ResponseStart> {
         let mut log = self.log();
         if log.has_notifications || (log.close_at.is_some() && log.awaited > 0) {

@@ -8,8 +8,8 @@ use crate::http::response::sse;
 use crate::http::streams::session_stream::{Resumption, SessionStream};
 
 impl SessionStream {
-    /// Returns a reader for the events from `position` on, or `None` if the event at `position` is no longer kept or
-    /// `position` was never reached.
+    /// Returns a reader for the events starting at `position`, or `None` if the event at `position` is no longer kept
+    /// or `position` was never reached.
     pub(in crate::http) fn reader(
         self: &Arc<Self>,
         position: u64,

@@ -34,7 +34,7 @@ impl Alarm {
     }
 }
 
-/// Returns the time at which a time limit ends. If the clock cannot represent it, returns a time one year from now,
+/// Returns the time at which a time limit expires. If the clock cannot represent it, returns a time one year from now,
 /// which is later than any practical limit.
 pub(in crate::http) fn after(now: Instant, time: Duration) -> Instant {
     let far = || now + Duration::from_hours(24 * 365);

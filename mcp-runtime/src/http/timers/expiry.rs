@@ -1,8 +1,9 @@
 //! Stream expiry: a stream ends when its caller's credentials expire.
 //!
-//! A token is checked when a request carries it, but the stream that answers the request can last for days. The stream
-//! therefore ends when the token expires, and its client reconnects with a new one. A session's stream ends only when
-//! all tokens that its caller has sent have expired, so a client that sends a new token in time need not reconnect.
+//! A token is checked when the request that carries it arrives, but the stream that answers the request can last for
+//! days. The stream therefore ends when the token expires, and its client reconnects with a new one. A session's stream
+//! ends only when all tokens that its caller has sent have expired, so a client that sends a new token in time need not
+//! reconnect.
 //!
 //! Source: `docs/requirements.md`, SUBS-11.
 
@@ -41,8 +42,8 @@ pub(in crate::http) struct ExpiryTimer {
 }
 
 impl ExpiryTimer {
-    /// Returns `true` if the credentials have expired; otherwise, wakes this task when they do. The expiry may be moved
-    /// to a later time.
+    /// Returns `true` if the credentials have expired; otherwise, schedules this task to be woken when they expire.
+    /// Between polls, the expiry may be moved to a later time.
     pub(in crate::http) fn poll(&mut self, until: ValidUntil, cx: &mut Context<'_>) -> bool {
         let ValidUntil::Time(time) = until else {
             return false;

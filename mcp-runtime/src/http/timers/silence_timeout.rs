@@ -2,7 +2,7 @@
 //!
 //! Proxies and clients give up on a response that does not start. After a few seconds, the response therefore starts as
 //! an event stream, and comments are sent on it until the answer is available. This no longer happens once the server
-//! has been told to stop, so that a call that is not answered in time can still be answered with an error status.
+//! has been told to stop, so that a call that does not finish in time can still be answered with an error status.
 
 use std::task::Context;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::cancellation::CancellationToken;
 use crate::http::timers::alarm::{Alarm, after};
 use crate::limits::Limits;
 
-/// The silence timeout of a single call, measured from the first poll.
+/// The silence timeout for a single call, measured from the first poll.
 pub(in crate::http) struct SilenceTimeout {
     limit: Duration,
     shutdown: CancellationToken,
@@ -31,7 +31,7 @@ impl SilenceTimeout {
         }
     }
 
-    /// Returns `true` if the timeout has passed; otherwise, wakes this task when it does.
+    /// Returns `true` if the timeout has elapsed; otherwise, schedules this task to be woken when it elapses.
     pub(in crate::http) fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
         let begin = || after(Instant::now(), self.limit);
         let due = *self.due.get_or_insert_with(begin);

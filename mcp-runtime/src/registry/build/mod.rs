@@ -26,7 +26,7 @@ use choose::{choose, nothing_to_serve_message};
 pub(crate) struct Sources {
     /// The functions selected individually, or `None` if there is no selection.
     pub(crate) only: Option<Vec<Selected>>,
-    /// The selected tags. If there are none and `only` is `None`, all functions that are linked in are served.
+    /// The selected tags. If no tags are selected and `only` is `None`, all linked functions are served.
     pub(crate) tags: Vec<String>,
     /// The scopes that a tag requires, which apply to all definitions with that tag.
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,

@@ -16,7 +16,7 @@ use crate::registry::fixture::{context, early, prompt, prompts, title};
 use crate::registry::handler::HandlerProgress;
 use crate::types::CompletionReference;
 
-/// Represents the type of the `N`th function item.
+/// Stands in for the type of the `N`th function item.
 struct Function<const N: usize>;
 
 struct Notes;
@@ -395,7 +395,7 @@ fn code() -> Vec<ParameterMeta> {
     ]
 }
 
-/// Parses the earlier arguments. Any value other than an object is treated as empty.
+/// Parses the earlier arguments. Any value other than an object is treated as an empty object.
 fn map(earlier: Option<&str>) -> serde_json::Map<String, serde_json::Value> {
     earlier
         .and_then(|earlier| serde_json::from_str(earlier).ok())

@@ -14,7 +14,7 @@ use crate::registry::page::{ListPage, ListingTemplate, PartialPage};
 use crate::registry::table::{CallableTable, TableRange, TableSlot};
 
 impl CallerView<'_> {
-    /// Returns the page of a list that starts at `cursor`, or the first page if there is no cursor.
+    /// Returns the list page that starts at `cursor`, or the first page if there is no cursor.
     ///
     /// # Errors
     ///
@@ -126,8 +126,8 @@ impl CallerView<'_> {
         })))
     }
 
-    /// Returns all resources that have a definition and that the caller has access to, but not those from listing
-    /// functions. The result consists of list items in the form that `version` defines, separated by commas.
+    /// Returns all resource definitions to which the caller has access, excluding resources that only listers return.
+    /// The result is a comma-separated sequence of list items in the form that `version` defines.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn defined_resources(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;

@@ -90,8 +90,8 @@ impl Snapshot {
         visible.map(|slot| (*slot.callable.name).into()).collect()
     }
 
-    /// Returns `true` if tools are declared, which is the case if the server has or has had any tools, even disabled
-    /// ones, or may have some later.
+    /// Returns `true` if tools are declared. They are declared if the server has, has had or may later have tools, even
+    /// disabled ones.
     pub(crate) fn has_tools(&self) -> bool {
         self.tools.is_offered()
     }
@@ -106,7 +106,7 @@ impl Snapshot {
         self.resources.is_offered() || self.templates.is_offered()
     }
 
-    /// Returns `true` if completions are declared, which is the case if an argument of a prompt or template has or has
+    /// Returns `true` if completions are declared. They are declared if an argument of a prompt or template has or has
     /// had completions.
     pub(crate) fn has_completers(&self) -> bool {
         self.prompts.has_completions() || self.templates.has_completions()

@@ -1,4 +1,4 @@
-//! Tests for snapshots before and after edits, as served to requests.
+//! Tests for the snapshots that requests are served from, before and after edits.
 
 use super::*;
 use crate::context::EditStep;

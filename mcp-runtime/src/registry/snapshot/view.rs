@@ -1,7 +1,7 @@
 //! A snapshot as one caller sees it. Items hidden from the caller do not appear in this view or in its suggestions.
 //!
-//! A visible item that requires scopes the caller lacks is omitted from lists, and a request for it is rejected with an
-//! error that names the required scopes. List pages are implemented in `lists`.
+//! If the caller lacks scopes that a visible item requires, the item is omitted from lists, and a request for it is
+//! rejected with an error that names the required scopes. List pages are implemented in `lists`.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;

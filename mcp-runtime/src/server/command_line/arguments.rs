@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Map, Value};
 
-/// Parses the arguments of a call. The schema determines which values are strings and which are JSON.
+/// Parses a call's arguments. The schema determines which values are strings and which are JSON.
 pub(super) fn parse_arguments(words: &[String], schema: &Value) -> Result<Value, String> {
     if let [word] = words {
         if let Some(path) = word.strip_prefix('@') {

@@ -19,7 +19,7 @@ pub(super) fn command() -> Command {
     .arg(name_value_arg())
 }
 
-/// Defines the arguments of a tool or prompt.
+/// Defines the command-line argument that takes the arguments for a tool or prompt.
 pub(super) fn name_value_arg() -> Arg {
     Arg::new("arguments")
         .value_name("NAME=VALUE")

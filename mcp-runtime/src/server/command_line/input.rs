@@ -67,7 +67,7 @@ pub(super) fn read_line() -> Result<Option<String>, String> {
 
 pub(super) fn say(text: &str) {
     let mut stderr = io::stderr().lock();
-    // A failure cannot be reported anywhere.
+    // Errors are ignored because there is nowhere to report them.
     let _ = stderr
         .write_all(text.as_bytes())
         .and_then(|()| stderr.flush());

@@ -1,5 +1,5 @@
-//! The command line of [`Server::run`], with options for serving and with commands that try out, check and install the
-//! server. Each command has its own file.
+//! The command line for [`Server::run`], with options for serving and commands for trying out, checking and installing
+//! the server. Each command has its own file.
 //!
 //! Commands that use the server start it in this process and communicate with it over the full protocol, as any client
 //! would.

@@ -3,7 +3,7 @@
 use crate::client::Failure;
 use crate::error::Error;
 
-/// The reason why a command failed.
+/// The reason a command failed.
 #[derive(Debug)]
 pub(super) enum CommandError {
     /// The server could not start.
@@ -24,5 +24,5 @@ impl From<Failure> for CommandError {
     }
 }
 
-/// The outcome of a command, which is `true` if the command found no problems.
+/// A command's outcome. `Ok(true)` means that the command found no problems.
 pub(super) type CommandResult = Result<bool, CommandError>;

@@ -20,7 +20,7 @@ pub(super) fn error(text: &str) {
     let _ = writeln!(io::stderr().lock(), "error: {text}");
 }
 
-/// Formats a content block, or the contents of a resource.
+/// Formats a content block or a resource's contents.
 pub(super) fn content(block: &Value) -> String {
     let text = |name: &str| block[name].as_str();
     let bytes = |data: &str| data.trim_end_matches('=').len().saturating_mul(3) / 4;

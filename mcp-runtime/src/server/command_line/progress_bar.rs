@@ -1,4 +1,4 @@
-//! Formats the progress of a call as one line for the terminal.
+//! Formats a call's progress as a single line for the terminal.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ pub(super) fn bar(progress: &Progress) -> String {
     if let Some(message) = message {
         let _ = write!(text, " {message}");
     }
-    // A line that wraps cannot be cleared.
+    // The line is truncated because a line that wraps cannot be cleared.
     text.chars().filter(|c| !c.is_control()).take(76).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Command-line options for serving, which `Server::run` does if no command is given.
+//! Command-line options for serving, the default action of `Server::run` when no command is given.
 
 #[cfg(feature = "http")]
 use clap::{Arg, ArgAction};

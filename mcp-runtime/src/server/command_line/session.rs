@@ -67,7 +67,7 @@ pub(super) fn with_common_options(command: Command) -> Command {
         )
 }
 
-/// Adds the options for commands whose handlers may ask questions.
+/// Adds the options for commands that let the server ask questions.
 pub(super) fn with_answer_options(command: Command) -> Command {
     with_common_options(command)
         .arg(
@@ -141,7 +141,7 @@ impl CommandSession {
     /// Starts a command by setting its answers to questions and its output format.
     pub(super) fn begin_command(&self, matches: &ArgMatches) -> Result<(), String> {
         let texts = |name: &str| {
-            // Commands whose handlers cannot ask questions lack these options.
+            // Commands that do not let the server ask questions lack these options.
             let values = matches.try_get_many::<String>(name).ok().flatten();
             values.into_iter().flatten().cloned()
         };
@@ -198,7 +198,7 @@ impl CommandSession {
     }
 }
 
-/// Returns the message for an unknown name, which suggests a similar name or lists the known names.
+/// Returns the message for an unknown name. It suggests a similar name or lists the known names.
 pub(super) fn unknown_name_message<'n>(
     what: &str,
     name: &str,

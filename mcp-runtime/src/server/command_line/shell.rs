@@ -99,7 +99,7 @@ async fn unknown_command(session: &CommandSession, name: &str) -> String {
     }
 }
 
-/// Returns the grammar for commands, which in the shell are not preceded by a program name.
+/// Returns the grammar for commands in the shell, where no program name precedes them.
 fn grammar() -> Command {
     let exit = Command::new("exit").about("End the shell");
     with_commands(Command::new("shell"))
@@ -115,7 +115,7 @@ async fn next_line(is_script: bool) -> Result<Option<String>, String> {
     let read = tokio::task::spawn_blocking(move || {
         if !is_script {
             let mut stderr = io::stderr().lock();
-            // A failure cannot be reported anywhere.
+            // Errors are ignored because there is nowhere to report them.
             let _ = stderr.write_all(b"> ").and_then(|()| stderr.flush());
         }
         let mut line = String::new();

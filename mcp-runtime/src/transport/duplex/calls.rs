@@ -1,4 +1,4 @@
-//! Turns lines into decisions: handles messages, batches, queued calls, and cancellations.
+//! Handles incoming lines: interprets messages and batches, queues calls, and cancels them.
 
 use std::sync::Arc;
 use std::time::Duration;

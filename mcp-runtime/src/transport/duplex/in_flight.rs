@@ -96,7 +96,7 @@ impl InFlight {
         serial
     }
 
-    /// Ends the poll in place. Returns `false` if the call was cancelled in the meantime.
+    /// Ends the in-place poll. Returns `false` if the call was cancelled in the meantime.
     pub(super) fn leave(&mut self, serial: u64) -> bool {
         let Some(position) = self.polling.iter().position(|p| p.serial == serial) else {
             return false;
@@ -121,7 +121,7 @@ impl InFlight {
         self.calls.insert(id.clone(), entry);
     }
 
-    /// Records the task of a call. Returns `false` if the call has finished or was cancelled.
+    /// Records a call's task. Returns `false` if the call has finished or was cancelled.
     #[must_use]
     pub(super) fn record_task(&mut self, id: &RequestId, serial: u64, task: AbortHandle) -> bool {
         match self.calls.get_mut(id) {
@@ -231,7 +231,7 @@ impl InFlight {
         self.batches.len()
     }
 
-    /// Opens a batch; [`close`](Self::close) it once all its requests are recorded.
+    /// Opens a batch. Call [`close`](Self::close) once all of its requests have been recorded.
     pub(super) fn open_batch(&mut self) -> u64 {
         let batch = self.serial();
         let answers = Vec::new();

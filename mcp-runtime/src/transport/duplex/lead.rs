@@ -24,7 +24,7 @@ enum LeaderStep {
     Line(NextLine),
     /// Start a queued call.
     Job(Job),
-    /// Wait for something to do.
+    /// Wait for work.
     Wait,
     /// Stop: another task leads, or the channel is closed.
     Over,
@@ -159,8 +159,8 @@ impl<P: Peer> Channel<P> {
             && state.out.len() < limits.streams.max_outgoing_bytes / 2
     }
 
-    /// Returns `true` if another line may be handled. Slow calls never pause reading, but a client that is not reading
-    /// its output does.
+    /// Returns `true` if another line may be handled. Reading is never paused because calls are slow, only because the
+    /// client is not reading its output.
     fn may_read(&self, state: &ChannelState<P>) -> bool {
         let limits = self.peer.limits();
         let is_slow = state.out.len() >= limits.streams.max_outgoing_bytes / 2;

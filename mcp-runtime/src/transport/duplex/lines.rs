@@ -93,7 +93,7 @@ impl LineReader {
         Some(NextLine::Text)
     }
 
-    /// Takes a large line together with its buffer, so that no second copy exists. Returns `false` if the line is
+    /// Takes a large line together with its buffer, so that the line is not copied. Returns `false` if the line is
     /// blank.
     fn take_large_line(&mut self, end: usize, line: &mut Vec<u8>) -> bool {
         let after = self.buffer.split_off(end.saturating_add(1));
@@ -104,7 +104,7 @@ impl LineReader {
         !line.trim_ascii().is_empty()
     }
 
-    /// Makes room when the buffer contains no more line ends. At the end of input, takes the remaining bytes.
+    /// Makes room when the buffer contains no more complete lines. At the end of input, takes the remaining bytes.
     fn make_room_or_take_rest(&mut self, line: &mut Vec<u8>) -> Option<NextLine> {
         self.buffer.drain(..self.start.min(self.buffer.len()));
         self.start = 0;
@@ -194,7 +194,7 @@ mod tests {
                         NextLine::TooLong => "!".into(),
                     });
                 }
-                // An empty slice is read as the end of input, which is intended only for the last slice.
+                // Reading an empty slice signals the end of input, which is intended only for the last slice.
                 if lines.ended && !chunk.is_empty() {
                     lines.ended = false;
                     break;

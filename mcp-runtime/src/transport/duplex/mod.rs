@@ -88,7 +88,7 @@ struct ChannelState<P: Peer> {
     failure: Option<io::Error>,
 }
 
-/// A phase in a channel's life.
+/// A phase in a channel's life cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ClosingPhase {
     Open,
@@ -259,7 +259,7 @@ impl<P: Peer> Channel<P> {
                 self.leader.wake();
             }
             let blocked = state.out.blocked_since();
-            // An unlimited time sets no deadline.
+            // An unlimited timeout sets no deadline.
             let blocked = blocked.and_then(|since| since.checked_add(stalled));
             if blocked.is_some_and(|deadline| deadline <= now) {
                 let text = "the client does not read what it is sent";
@@ -320,7 +320,7 @@ impl<P: Peer> Channel<P> {
 }
 
 impl<P: Peer> ChannelState<P> {
-    /// Queues an answer, either alone or as part of its batch. An empty answer means that the call has none.
+    /// Queues an answer, either alone or as part of its batch. An empty answer means that the call has no answer.
     fn deliver(&mut self, batch: Option<u64>, answer: &[u8]) {
         match batch {
             None if answer.is_empty() => {}
@@ -350,7 +350,7 @@ impl<P: Peer> ChannelState<P> {
         self.phase = ClosingPhase::Closed;
     }
 
-    /// Writes immediately unless the leader is about to.
+    /// Writes immediately unless the leader is about to write.
     fn write_if_idle(&mut self, attention: &Notify) {
         if self.idle {
             let waker = self.waker.clone();

@@ -14,7 +14,7 @@ use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
 use crate::transport::peer::{MessageVerdict, Peer};
 
-/// Initial capacity for an answer, sufficient for most answers.
+/// Initial capacity of the response buffer, large enough for most responses.
 const ANSWER: usize = 256;
 
 /// Result of a call's first poll.
@@ -43,8 +43,8 @@ impl<P: Peer> Channel<P> {
             match self.start(call, id, serial) {
                 CallProgress::Done(finished) => P::encode(finished, scratch),
                 CallProgress::Running(mut running) => {
-                    // Unconstrained, because otherwise the call would be pending for no reason if the leader's task had
-                    // exhausted its budget.
+                    // The poll is unconstrained because the call would otherwise be pending for no reason if the
+                    // leader's task had exhausted its budget.
                     let first_poll = poll_fn(|_| P::first_poll(&mut running));
                     let mut first_poll = tokio::task::unconstrained(first_poll);
                     let mut cx = Context::from_waker(Waker::noop());
@@ -144,7 +144,7 @@ impl<P: Peer> Channel<P> {
         let parsed = self.peer.parse(&job.text, &mut P::ParseCache::default());
         let mut guard = self.lock();
         let state = &mut *guard;
-        // It may have been refused or cancelled since it left the queue.
+        // The call may have been refused or cancelled since it left the queue.
         if !state.in_flight.is_live(&job.id, job.serial) {
             return;
         }
@@ -205,7 +205,8 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    /// Starts a call from its text. `Ok` is the answer; `None` means that the call must no longer be answered.
+    /// Starts a call from its text. Returns `Ok` with the answer if the call has already finished, `Err` with the
+    /// running call if it has not, and `None` if the call must no longer be answered.
     fn start_from_text(self: &Arc<Self>, job: &Job) -> Option<Result<ResponseBytes, P::Running>> {
         let parsed = self.peer.parse(&job.text, &mut P::ParseCache::default());
         let Ok(Incoming::Message(message)) = parsed else {

@@ -1,4 +1,4 @@
-//! Tests of the engine, using a line-based protocol made for them.
+//! Tests for the engine, using a line-based protocol designed for these tests.
 
 mod bounds;
 mod client;

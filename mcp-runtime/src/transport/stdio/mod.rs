@@ -16,7 +16,7 @@ use crate::transport::{Connection, Transport};
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Standard input and output of the process, as a transport for one client.
+/// The process's standard input and output, as a transport for one client.
 ///
 /// The server ends when its input ends. Standard error is unchanged and can be used for logs, but a client is not
 /// required to read it, so a handler that writes a lot to it may block. On Windows, nothing is redirected, so do not

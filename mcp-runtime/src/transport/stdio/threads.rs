@@ -20,7 +20,7 @@ const CHUNKS: usize = 4;
 /// Maximum number of bytes waiting to be written.
 const ROOM: usize = 256 << 10;
 
-/// Reads in a thread.
+/// Reads standard input in a separate thread.
 #[derive(Debug)]
 pub(super) struct StdinReader {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
@@ -77,7 +77,7 @@ impl AsyncRead for StdinReader {
     }
 }
 
-/// Writes in a thread.
+/// Writes standard output in a separate thread.
 #[derive(Debug)]
 pub(super) struct StdoutWriter(Arc<WriterShared>);
 

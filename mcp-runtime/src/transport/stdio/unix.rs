@@ -106,8 +106,8 @@ fn socket(stream: File) -> io::Result<UnixStream> {
     UnixStream::from_std(stream)
 }
 
-/// Returns the path at which a pipe can be reopened to obtain a separate open file description. Returns `None` without
-/// `/proc`, and for a named pipe, because its end of input could not be detected after reopening it.
+/// Returns the path at which a pipe can be reopened to obtain a separate open file description. Returns `None` if
+/// `/proc` is unavailable, and for a named pipe, because its end of input could not be detected after reopening it.
 #[cfg(target_os = "linux")]
 fn pipe_path(stream: &File) -> Option<String> {
     use std::os::fd::AsRawFd;

@@ -54,7 +54,7 @@ const NAMES: &str = "Anthropic and OpenAI: tool names match ^[a-zA-Z0-9_-]{1,64}
 const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
 // Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
 const MANY: &str = "OpenAI and VS Code: at most 128 tools in a request";
-/// Number of tokens above which a server's tools are considered too large: one twentieth of a 200,000-token context.
+/// Number of tokens above which a server's tools are reported as too large: one twentieth of a 200,000-token context.
 const MOST_TOKENS: usize = 10_000;
 const MOST_TOOLS: usize = 128;
 const LONGEST_NAME: usize = 64;
@@ -208,7 +208,7 @@ mod tests {
         lint(&surface).iter().map(Lint::to_string).collect()
     }
 
-    /// Returns the findings for the schema of an argument.
+    /// Returns the findings for an argument's schema.
     fn found_in(property: &Value) -> Vec<String> {
         let mut schema = json!({"type": "object", "properties": {"a": property}});
         if schema["properties"]["a"].is_object() {

@@ -19,7 +19,7 @@ const ITEMS: &str = "Gemini and OpenAI: arrays declare `items`";
 const ENUMS: &str = "Gemini: `enum` values are strings";
 // Gemini API, `Schema.format`: "only 'enum' and 'date-time' are supported for STRING type". OpenAI, "Structured Outputs".
 const FORMATS: &str = "Gemini accepts only `date-time`; others accept the formats of JSON Schema";
-// Gemini API, `Schema`: its keywords. OpenAI, "Structured Outputs": supported schemas.
+// Gemini API, `Schema`: supported keywords. OpenAI, "Structured Outputs": supported schemas.
 const FORMS: &str = "Gemini and OpenAI's strict mode do not support this keyword; all models support a struct with optional fields";
 // OpenAI, "Structured Outputs": `additionalProperties: false` must always be set in objects.
 const MAPS: &str =

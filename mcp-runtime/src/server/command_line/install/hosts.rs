@@ -8,13 +8,13 @@ pub(super) struct HostApplication {
     /// The client's name on the command line.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    /// The member of the configuration that holds the servers.
+    /// The configuration member that holds the server entries.
     pub(super) servers: &'static str,
-    /// `true` if an entry must state its transport.
+    /// `true` if an entry must specify its transport.
     pub(super) has_type: bool,
     /// Returns the path to the configuration file, or `None` if it is unknown on this system.
     pub(super) file: fn(&Directories) -> Option<PathBuf>,
-    /// The next step for the user.
+    /// The next step for the user to take.
     pub(super) next: &'static str,
 }
 

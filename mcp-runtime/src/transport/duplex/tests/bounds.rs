@@ -1,4 +1,4 @@
-//! Bounds on the memory that a client can make the server hold, and for how long.
+//! Tests for the bounds on how much memory a client can make the server hold, and for how long.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn times_without_end_are_no_deadlines() {
     client.ended().await.unwrap();
 }
 
-/// Limits with room for about four answers of `big`.
+/// Limits that leave room for about four answers from `big`.
 fn small() -> Limits {
     Limits::default().with(|limits| {
         limits.streams.max_outgoing_bytes = 200;

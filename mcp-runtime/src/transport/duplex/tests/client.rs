@@ -1,4 +1,4 @@
-//! A client that speaks these tests' small protocol, and its server.
+//! A client for the tests' small protocol, and its server.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! A small protocol: `{"id": …, "method": …}`; each method makes the handler behave in a different way.
+//! A small protocol with messages of the form `{"id": …, "method": …}`. Each method makes the handler behave in a
+//! different way.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -193,7 +194,7 @@ impl Peer for Fake {
             "panic" => panic!("on purpose"),
             "block" => {
                 let (unblocked, condition) = &*fake.blocked;
-                // The wait has a time limit so that a failing test also ends.
+                // The wait has a time limit so that the test ends even if it fails.
                 let guard = condition.wait_timeout_while(
                     unblocked.lock().unwrap(),
                     Duration::from_secs(10),

@@ -58,7 +58,7 @@ pub(super) async fn written_within_a_call(input: &str) -> bool {
     within.load(SeqCst)
 }
 
-/// A writer that detects its use as part of a call.
+/// A writer that detects whether it is used as part of a call.
 struct Nosy<W>(W, Arc<AtomicBool>);
 
 impl<W> Nosy<W> {
