@@ -37,8 +37,8 @@ pub(crate) struct Beat {
 }
 
 impl Beat {
-    /// Records that the leader is entering user code. Afterwards it must call [`led`](Self::led) or, if it was
-    /// replaced, [`came_late`](Self::came_late).
+    /// Records that the leader is entering user code. Afterwards it must call [`leader_returns`](Self::leader_returns) or, if it was
+    /// replaced, [`old_leader_returns`](Self::old_leader_returns).
     pub(super) fn leader_enters(&self, watchdog: &WatchdogWaker) {
         self.leader.fetch_add(1, SeqCst);
         watchdog.wake();
