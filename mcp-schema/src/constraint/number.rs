@@ -16,9 +16,18 @@ pub enum Bound {
 impl Bound {
     /// Converts a JSON number. Whole numbers may be written with a zero fraction, as in `1.0`.
     pub(crate) fn of(number: &Number) -> Self {
-        match whole(number) {
+        match number.as_i128() {
             Some(whole) => Self::Integer(whole),
-            None => Self::Float(number.as_f64().unwrap_or(f64::NAN)),
+            None => Self::Float(number.as_f64().unwrap_or(f64::NAN)).normal(),
+        }
+    }
+
+    /// Converts a whole float to an integer, so that a number compares the same in every spelling.
+    #[inline]
+    pub(crate) fn normal(self) -> Self {
+        match self {
+            Self::Float(float) => whole_float(float).map_or(self, Self::Integer),
+            Self::Integer(_) => self,
         }
     }
 
@@ -27,7 +36,7 @@ impl Bound {
     pub(crate) fn read(text: &str) -> Option<Self> {
         match text.parse::<i128>() {
             Ok(whole) => Some(Self::Integer(whole)),
-            Err(_) => text.parse::<f64>().ok().map(Self::Float),
+            Err(_) => Some(Self::Float(text.parse().ok()?).normal()),
         }
     }
 
@@ -76,7 +85,10 @@ pub(crate) fn whole(number: &Number) -> Option<i128> {
     if let Some(whole) = number.as_i128() {
         return Some(whole);
     }
-    let float = number.as_f64()?;
+    whole_float(number.as_f64()?)
+}
+
+fn whole_float(float: f64) -> Option<i128> {
     // The limit, 2^100, is far above any 64-bit integer, and smaller values convert without loss.
     if float.fract() == 0.0 && float.abs() < 1.267_650_600_228_229_4e30 {
         #[allow(

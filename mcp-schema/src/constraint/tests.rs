@@ -130,11 +130,48 @@ fn number() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// A bound as an author may write it: whole numbers also as floats.
 fn bound() -> impl Strategy<Value = Option<Bound>> {
-    number().prop_map(|value| {
-        let bound = value.as_number().map(Bound::of);
-        bound.filter(|bound| bound.to_json().is_some())
+    (number(), any::<bool>()).prop_map(|(value, is_float)| {
+        let number = value.as_number()?;
+        let bound = match number.as_i128() {
+            Some(whole) if !is_float => Bound::Integer(whole),
+            _ => Bound::Float(number.as_f64()?),
+        };
+        bound.to_json().map(|_| bound)
     })
+}
+
+#[test]
+fn whole_floats_are_exact_on_both_sides() {
+    let two_to_53 = 9_007_199_254_740_992_i128;
+    let range = |minimum, maximum| Constraints {
+        minimum,
+        maximum,
+        ..Constraints::NONE
+    };
+    #[allow(clippy::cast_precision_loss, reason = "a power of two")]
+    let float = Bound::Float(two_to_53 as f64);
+    assert!(!holds(
+        &range(None, Some(float)),
+        &json!(9_007_199_254_740_993_i64)
+    ));
+    assert!(holds(
+        &range(None, Some(float)),
+        &json!(9_007_199_254_740_992_i64)
+    ));
+    let above = range(Some(Bound::Integer(two_to_53 + 1)), None);
+    assert!(!holds(&above, &json!(9_007_199_254_740_992.0)));
+    let on_text = TextConstraints::new(&range(Some(Bound::Integer(2)), None)).unwrap();
+    for (text, expected) in [
+        ("2e0", true),
+        ("2.0e0", true),
+        ("20e-1", true),
+        ("-0", false),
+        ("1e0", false),
+    ] {
+        assert_eq!(on_text.holds(text), expected, "{text}");
+    }
 }
 
 proptest! {

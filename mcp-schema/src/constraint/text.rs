@@ -36,8 +36,8 @@ impl TextConstraints {
     pub fn new(constraints: &Constraints) -> Option<Self> {
         let size = |counted| Size::new(counted, constraints.min_length, constraints.max_length);
         let own = Self {
-            minimum: constraints.minimum,
-            maximum: constraints.maximum,
+            minimum: constraints.minimum.map(Bound::normal),
+            maximum: constraints.maximum.map(Bound::normal),
             characters: size(SizeUnit::Characters),
             size: size(SizeUnit::Items),
             // An invalid pattern has already been reported during schema generation.
