@@ -10,29 +10,35 @@ const SNAPSHOT: &str = "tests/tidy/public.txt";
 /// Maximum number of names that the crate root may export, not counting macros and modules.
 const MOST_IN_ROOT: usize = 40;
 
-/// The sources of the runtime and the protocol crate, by module path such as `handler::call`. No module path occurs in
-/// both crates.
+/// The sources of the runtime and the protocol crate, by module path such as `handler::call`.
 type Modules = BTreeMap<String, Source>;
 
 fn modules() -> Modules {
-    product()
-        .into_iter()
-        .filter_map(|source| {
-            let path = match source.path.strip_prefix("mcp-protocol/src/") {
-                Some("lib.rs") => return None,
-                Some(path) => path,
-                None => source.path.strip_prefix("mcp-runtime/src/")?,
-            };
-            let path = path.strip_suffix(".rs")?;
-            let path = path.strip_suffix("/mod").unwrap_or(path);
-            let module = if path == "lib" {
-                String::new()
-            } else {
-                path.replace('/', "::")
-            };
-            Some((module, source))
-        })
-        .collect()
+    let mut modules = Modules::new();
+    let sources = product().into_iter().filter_map(|source| {
+        let path = match source.path.strip_prefix("mcp-protocol/src/") {
+            Some("lib.rs") => return None,
+            Some(path) => path,
+            None => source.path.strip_prefix("mcp-runtime/src/")?,
+        };
+        let path = path.strip_suffix(".rs")?;
+        let path = path.strip_suffix("/mod").unwrap_or(path);
+        let module = if path == "lib" {
+            String::new()
+        } else {
+            path.replace('/', "::")
+        };
+        Some((module, source))
+    });
+    for (module, source) in sources {
+        let former = modules.insert(module, source);
+        assert!(
+            former.is_none(),
+            "a module path occurs in both crates: {}",
+            former.unwrap().path
+        );
+    }
+    modules
 }
 
 /// The names that a public module exports, each with the module that defines it and its name in that module.
@@ -41,26 +47,27 @@ type Exports = BTreeMap<String, (String, String)>;
 /// Returns the public modules and their exports. The crate root is the module with the empty name.
 fn interface(modules: &Modules) -> BTreeMap<String, Exports> {
     let mut found = BTreeMap::new();
-    let mut open = vec![String::new()];
-    while let Some(module) = open.pop() {
-        let Some(source) = modules.get(&module) else {
+    let mut open = vec![(String::new(), None)];
+    while let Some((module, inline)) = open.pop() {
+        let Some(items) = inline.or_else(|| modules.get(&module).map(Source::items)) else {
             continue;
         };
         let mut exports = Exports::new();
-        for item in source.items() {
-            match &item {
+        for item in items {
+            match item {
                 syn::Item::Mod(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
-                    open.push(join(&module, &item.ident.to_string()));
+                    let items = item.content.map(|(_, items)| items);
+                    open.push((join(&module, &item.ident.to_string()), items));
                 }
                 syn::Item::Use(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
                     if let Some(whole) = module_of_protocol(&item.tree) {
-                        open.push(whole);
+                        open.push((whole, None));
                         continue;
                     }
                     let mut path = Vec::new();
                     follow(&item.tree, &mut path, &module, &mut exports);
                 }
-                _ => {
+                item => {
                     if let Some(name) = public_name(&item) {
                         exports.insert(name.clone(), (module.clone(), name));
                     }
@@ -167,68 +174,55 @@ pub(crate) fn types() -> BTreeSet<String> {
         .collect()
 }
 
-/// Collects the public methods, fields and variants of each type.
+/// Collects the public methods, fields and variants of each type. Those that the documentation hides can be used all the same,
+/// so they are listed and marked.
 fn members(modules: &Modules) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for source in modules.values() {
-        for item in source.items() {
-            match item {
-                syn::Item::Struct(item) => {
-                    for field in item.fields {
-                        if let Some(name) = field.ident
-                            && is_public(&field.vis)
-                            && !is_hidden(&field.attrs)
-                        {
-                            found
-                                .entry(item.ident.to_string())
-                                .or_default()
-                                .insert(format!(".{name}"));
-                        }
+    let mut add = |of: &syn::Ident, member: String, is_hidden: bool| {
+        let mark = if is_hidden { " (hidden)" } else { "" };
+        let members = found.entry(of.to_string()).or_default();
+        members.insert(format!("{member}{mark}"));
+    };
+    for item in modules.values().flat_map(Source::items) {
+        match item {
+            syn::Item::Struct(item) => {
+                for field in item.fields.iter().filter(|field| is_public(&field.vis)) {
+                    if let Some(name) = &field.ident {
+                        add(&item.ident, format!(".{name}"), is_hidden(&field.attrs));
                     }
                 }
-                syn::Item::Enum(item) => {
-                    for variant in item.variants {
-                        if !is_hidden(&variant.attrs) {
-                            found
-                                .entry(item.ident.to_string())
-                                .or_default()
-                                .insert(format!("::{}", variant.ident));
-                        }
-                    }
-                }
-                syn::Item::Trait(item) => {
-                    for member in item.items {
-                        if let syn::TraitItem::Fn(member) = member
-                            && !is_hidden(&member.attrs)
-                        {
-                            found
-                                .entry(item.ident.to_string())
-                                .or_default()
-                                .insert(format!("::{}()", member.sig.ident));
-                        }
-                    }
-                }
-                syn::Item::Impl(item) if item.trait_.is_none() && !is_hidden(&item.attrs) => {
-                    let syn::Type::Path(this) = &*item.self_ty else {
-                        continue;
-                    };
-                    let Some(this) = this.path.segments.last() else {
-                        continue;
-                    };
-                    for member in item.items {
-                        if let syn::ImplItem::Fn(member) = member
-                            && is_public(&member.vis)
-                            && !is_hidden(&member.attrs)
-                        {
-                            found
-                                .entry(this.ident.to_string())
-                                .or_default()
-                                .insert(format!("::{}()", member.sig.ident));
-                        }
-                    }
-                }
-                _ => {}
             }
+            syn::Item::Enum(item) => {
+                for variant in &item.variants {
+                    let name = format!("::{}", variant.ident);
+                    add(&item.ident, name, is_hidden(&variant.attrs));
+                }
+            }
+            syn::Item::Trait(item) => {
+                for member in &item.items {
+                    if let syn::TraitItem::Fn(member) = member {
+                        let name = format!("::{}()", member.sig.ident);
+                        add(&item.ident, name, is_hidden(&member.attrs));
+                    }
+                }
+            }
+            syn::Item::Impl(item) if item.trait_.is_none() => {
+                let syn::Type::Path(this) = &*item.self_ty else {
+                    continue;
+                };
+                let Some(this) = this.path.segments.last() else {
+                    continue;
+                };
+                for member in &item.items {
+                    if let syn::ImplItem::Fn(member) = member
+                        && is_public(&member.vis)
+                    {
+                        let is_hidden = is_hidden(&item.attrs) || is_hidden(&member.attrs);
+                        add(&this.ident, format!("::{}()", member.sig.ident), is_hidden);
+                    }
+                }
+            }
+            _ => {}
         }
     }
     found
