@@ -2,7 +2,7 @@
 
 use mcp_runtime::prelude::*;
 
-/// What grows in the garden.
+/// The plants in the garden.
 #[data(input)]
 #[derive(Clone, Copy, Debug)]
 #[serde(rename_all = "lowercase")]
@@ -14,9 +14,9 @@ enum Plant {
 /// Waters a plant.
 #[tool]
 fn water(
-    /// Which plant
+    /// Name of the plant
     plant: Plant,
-    /// How much, in litres
+    /// Amount of water, in litres
     #[arg(range(0.1..=5.0), default = 1.0)]
     litres: f64,
 ) -> String {
@@ -34,7 +34,7 @@ struct Sure {
 #[tool(destructive)]
 async fn dig_out(
     ctx: Context,
-    /// Which plant
+    /// Name of the plant
     plant: Plant,
 ) -> Result<String> {
     let sure: Sure = ctx
@@ -47,7 +47,7 @@ async fn dig_out(
     Ok(format!("{plant:?} is gone"))
 }
 
-/// What a plant needs.
+/// The care that a plant needs.
 #[resource_template("garden:///{plant}", mime_type = "text/plain")]
 fn needs(plant: Plant) -> &'static str {
     match plant {
@@ -59,7 +59,7 @@ fn needs(plant: Plant) -> &'static str {
 /// Asks how to look after a plant.
 #[prompt]
 fn care(
-    /// Which plant
+    /// Name of the plant
     plant: Plant,
 ) -> String {
     format!("How do I look after my {plant:?}?")

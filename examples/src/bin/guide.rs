@@ -9,12 +9,12 @@ type Notes = std::sync::Mutex<Vec<Note>>;
 #[tool]
 fn add(
     notes: &State<Notes>,
-    /// What to remember
+    /// Text of the note
     text: String,
-    /// How urgent it is
+    /// Urgency, from 1 to 5
     #[arg(range(1..=5), default = 3)]
     urgency: u8,
-    /// Who should see to it
+    /// Person responsible
     owner: Option<String>,
 ) {
     notes.lock().unwrap().push((text, urgency, owner));

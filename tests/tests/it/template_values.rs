@@ -50,12 +50,12 @@ fn continuation(x: Option<String>) -> String {
     x.unwrap_or_default()
 }
 
-#[resource_template("walked://root{/x*}", tags("template_values"))]
+#[resource_template("walked://base{/x*}", tags("template_values"))]
 fn walked(x: String) -> String {
     x
 }
 
-#[resource_template("parts://root{/x*}", tags("template_values"))]
+#[resource_template("parts://base{/x*}", tags("template_values"))]
 fn parts(x: Vec<String>) -> String {
     x.join("/")
 }
@@ -85,8 +85,8 @@ const KINDS: [&str; 13] = [
     "parameters:///a;x=",
     "query:///a?x=",
     "continuation:///a?b=c&x=",
-    "walked://root/",
-    "parts://root/",
+    "walked://base/",
+    "parts://base/",
     "several:///",
     "asked:///a?x=",
     "beside:///a;x=",
@@ -152,10 +152,10 @@ async fn no_variable_holds_what_leads_out_of_a_directory() {
             "query:///a?x=C:",
             "continuation:///a?b=c&x=/etc",
             "continuation:///a?b=c&x=..",
-            "walked://root//etc/passwd",
-            "walked://root/a/../b",
-            "parts://root//etc/passwd",
-            "parts://root/a/../b",
+            "walked://base//etc/passwd",
+            "walked://base/a/../b",
+            "parts://base//etc/passwd",
+            "parts://base/a/../b",
             "several:///a,..",
             "several:///a,%2Fb",
             "asked:///a?x=b&x=..",
@@ -204,8 +204,8 @@ async fn values_that_stay_where_they_are_are_read_in_every_kind_of_expression() 
         for (uri, text) in [
             ("reserved:///a/b.txt", "a/b.txt"),
             ("reserved:///http://x/?y", "http://x/?y"),
-            ("walked://root/etc/passwd", "etc/passwd"),
-            ("parts://root/etc/passwd", "etc/passwd"),
+            ("walked://base/etc/passwd", "etc/passwd"),
+            ("parts://base/etc/passwd", "etc/passwd"),
             ("query:///a?x=b/c", "b/c"),
             ("query:///a", ""),
             ("path:///a/b", "ab"),
@@ -220,7 +220,7 @@ fn free(#[arg(any_path)] x: &str) -> String {
     x.to_owned()
 }
 
-#[resource_template("freeparts://root{/x*}{?y}", tags("template_values"))]
+#[resource_template("freeparts://base{/x*}{?y}", tags("template_values"))]
 fn free_parts(#[arg(any_path)] x: Vec<String>, y: Option<String>) -> String {
     format!("{} {y:?}", x.join("/"))
 }
@@ -233,9 +233,9 @@ async fn a_variable_takes_any_path_if_it_says_so() {
             ("free:////etc/passwd", Some("/etc/passwd")),
             ("free:///../a", Some("../a")),
             ("free:///C:%5Ca", Some("C:\\a")),
-            ("freeparts://root//etc/..", Some("/etc/.. None")),
+            ("freeparts://base//etc/..", Some("/etc/.. None")),
             // The permission is per variable.
-            ("freeparts://root/a?y=..", None),
+            ("freeparts://base/a?y=..", None),
         ] {
             assert_eq!(read(&mut client, uri).await.as_deref(), text, "{uri}");
         }
