@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
     letting_in(field);
 });
 
-/// Any text can be wrapped. What is not wrapped stands for itself, without blanks around it.
+/// Any text can be wrapped. Text that is not wrapped stands for itself, without the blanks around it.
 fn wrapping(field: &[u8], text: &str) {
     let wrapped = wrap(text);
     assert_eq!(unwrapped(wrapped.as_bytes()).as_deref(), Some(text));

@@ -1,7 +1,9 @@
 //! Wakes a task from any thread.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::task::Waker;
+
+use crate::lock::lock;
 
 /// Wakes the most recently registered task, once per registration.
 #[derive(Debug, Default)]
@@ -12,7 +14,7 @@ impl Bell {
     /// registering.
     pub(crate) fn register(&self, waker: &Waker) {
         let former = {
-            let mut registered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut registered = lock(&self.0);
             match &*registered {
                 Some(same) if same.will_wake(waker) => None,
                 _ => registered.replace(waker.clone()),
@@ -23,7 +25,7 @@ impl Bell {
     }
 
     pub(crate) fn wake(&self) {
-        let registered = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let registered = lock(&self.0).take();
         if let Some(waker) = registered {
             waker.wake();
         }

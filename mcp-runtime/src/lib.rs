@@ -72,6 +72,7 @@ mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod limits;
+mod lock;
 mod macros;
 mod panics;
 pub mod prelude;

@@ -4,10 +4,12 @@
 //! discarded. `handler::rules` parses rates; `dispatch` identifies callers.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::lock::lock;
 
 /// A number of tokens per time span and a burst size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +140,7 @@ impl RateLimiter {
     }
 
     fn taken(&self) -> MutexGuard<'_, RateUsage> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.taken)
     }
 }
 

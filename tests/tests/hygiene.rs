@@ -133,7 +133,7 @@ mod place {
     #[::mcp::data(crate = ::mcp)]
     #[derive(Debug)]
     pub(crate) struct Place {
-        /// Where.
+        /// The city.
         pub(crate) city: super::Text,
     }
 }

@@ -1,4 +1,4 @@
-//! What the attributes accept and refuse, and what the author reads then. One fixture per mistake.
+//! Compile errors of the attributes, one fixture for each mistake, and functions that the attributes accept.
 
 #[test]
 fn mistakes_are_explained() {

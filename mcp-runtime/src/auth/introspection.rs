@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
@@ -19,6 +19,7 @@ use super::fetch::Fetcher;
 use super::static_tokens::hashed;
 use super::{AuthError, AuthFuture, Authenticator, Credentials, Url};
 use crate::context::Principal;
+use crate::lock::lock;
 
 /// Maximum number of cached results.
 const MOST: usize = 1_000;
@@ -107,7 +108,7 @@ impl Introspection {
     }
 
     fn cache(&self) -> MutexGuard<'_, HashMap<[u8; 32], (Principal, Instant)>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept)
     }
 
     async fn check(&self, credentials: &Credentials<'_>) -> Result<Principal, AuthError> {

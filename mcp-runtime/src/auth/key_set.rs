@@ -7,7 +7,7 @@
 //! Source: RFC 8414, `OpenID` Connect Discovery 1.0, RFC 7517.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ use tokio::time::Instant;
 use super::fetch::Fetcher;
 use super::jws::{SignedToken, VerificationKey};
 use super::{AuthError, Url};
+
+use crate::lock::lock;
 
 /// The source of an issuer's keys.
 #[derive(Clone)]
@@ -69,7 +71,7 @@ struct KeyCache {
 
 impl KeySet {
     fn state(&self) -> MutexGuard<'_, KeyCache> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Returns the keys with which a token may have been signed.

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
@@ -16,6 +16,7 @@ use crate::client::message::{ClientHost, Failure, Notification, Question};
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::jsonrpc::ErrorObject;
+use crate::lock::lock;
 use crate::protocol::{ClientNotification, Era, ProtocolVersion};
 
 const GONE: Failure = Failure::Broken("the server has closed the connection");
@@ -239,7 +240,7 @@ impl Drop for RequestGuard<'_> {
 
 impl ConnectionShared {
     fn pending(&self) -> MutexGuard<'_, PendingRequests> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pending)
     }
 
     fn send(&self, message: Value) {

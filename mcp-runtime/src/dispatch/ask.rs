@@ -1,7 +1,7 @@
 //! A call's questions to its client and the two ways to deliver them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 
 use tokio::time::Instant;
@@ -16,6 +16,7 @@ use crate::dispatch::pending::{PendingQuestions, wire_id};
 use crate::dispatch::rounds::{Round, RoundEnd};
 use crate::dispatch::seal;
 use crate::dispatch::stream::Sink;
+use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, encode, errors, input, negotiation};
 use crate::random;
 use crate::types::{ClientCapabilities, ClientFeature, InputRequest};
@@ -30,13 +31,13 @@ pub(super) struct ClientQuestions {
     capabilities: Arc<ClientCapabilities>,
     call: OnceLock<CallId>,
     /// `None` until the call first asks a question or uses `once`.
-    seen: Mutex<Option<Box<AskedQuestions>>>,
+    seen: Mutex<Option<Box<QuestionUses>>>,
     way: QuestionDelivery,
     /// Wakes the task that polls the call. This is necessary because another task may be polling a question.
     caller: Bell,
 }
 
-/// How questions are delivered to the client.
+/// The way in which questions are delivered to the client.
 pub(super) enum QuestionDelivery {
     /// Not delivered, because handlers for this method cannot ask questions.
     None,
@@ -53,7 +54,7 @@ pub(super) enum QuestionDelivery {
 
 /// The questions and `once` names used in this run of the handler.
 #[derive(Default)]
-struct AskedQuestions {
+struct QuestionUses {
     /// Number of times that each digest or name has been used.
     asked: BTreeMap<String, u32>,
     once: BTreeSet<String>,
@@ -122,13 +123,13 @@ impl ClientQuestions {
         }
     }
 
-    fn lock_asked_questions(&self) -> MutexGuard<'_, Option<Box<AskedQuestions>>> {
+    fn lock_question_uses(&self) -> MutexGuard<'_, Option<Box<QuestionUses>>> {
         lock(&self.seen)
     }
 
     /// Returns the key for this digest or name. A number is appended from the second use onward.
     fn numbered_key(&self, name: &str) -> String {
-        let mut seen = self.lock_asked_questions();
+        let mut seen = self.lock_question_uses();
         let asked = &mut seen.get_or_insert_default().asked;
         let count = asked.entry(name.to_owned()).or_default();
         *count = count.saturating_add(1);
@@ -222,10 +223,6 @@ impl ClientQuestions {
         lock(waiting).retain(|other| *other != id);
         self.caller.wake();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl QuestionTransport for ClientQuestions {
@@ -359,7 +356,7 @@ impl QuestionTransport for ClientQuestions {
             )));
         }
         if !self
-            .lock_asked_questions()
+            .lock_question_uses()
             .get_or_insert_default()
             .once
             .insert(name.to_owned())

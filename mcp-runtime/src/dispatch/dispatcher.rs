@@ -1,6 +1,6 @@
 //! State shared by all of a server's channels.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::cancellation::CancellationToken;
 #[cfg(any(feature = "cli", feature = "http", feature = "testing"))]
@@ -19,6 +19,7 @@ use crate::handler::middleware::Next;
 use crate::handler::sanitize::Sanitizer;
 use crate::limits::Limits;
 #[cfg(any(feature = "cli", feature = "testing"))]
+use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
@@ -200,7 +201,7 @@ impl ServerShared {
 
     /// Takes the changes requested before the server started, in order.
     pub(crate) fn take_early(&self) -> Vec<Edit> {
-        std::mem::take(&mut *self.early.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.early))
     }
 
     /// Attaches the registry. Later changes are applied immediately.
@@ -209,7 +210,7 @@ impl ServerShared {
     ///
     /// Fails if a change that was requested while the registry was being built cannot be applied.
     pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
-        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut early = lock(&self.early);
         for edit in early.drain(..) {
             registry.edit(edit)?;
         }
@@ -227,7 +228,7 @@ impl Control for ServerShared {
     fn edit(&self, edit: Edit) -> Result<bool, Error> {
         let list = edit.list.list_kind();
         let registry = {
-            let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut early = lock(&self.early);
             let Some(registry) = self.registry.get() else {
                 early.push(edit);
                 return Ok(true);

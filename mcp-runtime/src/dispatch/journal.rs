@@ -88,7 +88,7 @@ impl Journal {
 
     /// Counts an invalid answer. If fewer than `max` answers have been rejected, removes the answer and returns `true`,
     /// so that the question may be asked again.
-    pub(super) fn reject(&mut self, key: &str, max: u32) -> bool {
+    pub(super) fn reject_answer(&mut self, key: &str, max: u32) -> bool {
         let rejected = self.rejected.entry(key.to_owned()).or_default();
         *rejected = rejected.saturating_add(1);
         let again = *rejected < max;
@@ -173,13 +173,13 @@ mod tests {
             journal.end_round(CallId([7; 16]), asked.iter());
             journal = Journal::read(&journal.write()).unwrap();
             journal.add_answers(&mut responses(r#"{"a":{}}"#));
-            assert_eq!(journal.reject("a", 2), again);
+            assert_eq!(journal.reject_answer("a", 2), again);
             assert_eq!(journal.answer(&asked[0]).is_none(), again);
         }
         // The next run must have the same outcome.
         let mut journal = Journal::read(&journal.write()).unwrap();
         assert_eq!(journal.answer(&asked[0]), Some("{}"));
-        assert!(!journal.reject("a", 2));
+        assert!(!journal.reject_answer("a", 2));
     }
 
     #[test]

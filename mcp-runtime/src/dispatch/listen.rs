@@ -12,6 +12,7 @@ use crate::telemetry::GaugeGuard;
 /// An open `subscriptions/listen` request.
 pub(crate) struct ListenRequest {
     pub(super) id: RequestId,
+    pub(super) version: ProtocolVersion,
     pub(super) mailbox: Arc<Mailbox>,
     /// Counts the subscription in telemetry while it exists.
     pub(super) _open: GaugeGuard,
@@ -35,7 +36,7 @@ impl ListenRequest {
     pub(crate) fn complete(&self, out: &mut Vec<u8>, identity: &Identity) {
         let reply = ResponseContext {
             id: &self.id,
-            version: ProtocolVersion::LATEST,
+            version: self.version,
             identity,
         };
         encode::listen_result(out, reply);

@@ -125,6 +125,7 @@ fn listen<'m>(
     let notifications = dispatcher.notifications();
     Ok(RequestOutcome::Listening(ListenRequest {
         id: request.id.clone(),
+        version: request.version,
         mailbox: notifications.listen(filter, (listens.wake)()),
         _open: GaugeGuard::subscription(),
     }))

@@ -7,7 +7,7 @@
 #[cfg(feature = "http")]
 mod versions;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 #[cfg(feature = "http")]
 pub(crate) use versions::ListVersion;
@@ -15,8 +15,9 @@ pub(crate) use versions::ListVersion;
 use versions::ListVersions;
 
 use crate::context::{Caller, ChangeNotification};
-use crate::handler::audience::Audience;
+use crate::handler::notified_callers::NotifiedCallers;
 use crate::jsonrpc::RequestId;
+use crate::lock::lock;
 use crate::protocol::encode::{self, ListKind, ListenFilter};
 
 /// Called when a message other than a response is ready to be sent. It must not block, and may be called from any
@@ -47,10 +48,7 @@ impl Notifications {
             }),
             wake,
         });
-        let mut mailboxes = self
-            .mailboxes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut mailboxes = lock(&self.mailboxes);
         // Dropped listeners are removed only when the list is full. Afterwards, its capacity is about twice its length,
         // so this rarely happens.
         if mailboxes.len() == mailboxes.capacity() {
@@ -87,13 +85,13 @@ impl Notifications {
 
     #[cfg(feature = "http")]
     fn versions(&self) -> MutexGuard<'_, ListVersions> {
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.versions)
     }
 
     /// Notifies all listeners that are subscribed to this change.
     pub(crate) fn post(&self, change: &ChangeNotification) {
         match change {
-            ChangeNotification::List(list) => self.post_list(*list, &Audience::Everybody),
+            ChangeNotification::List(list) => self.post_list(*list, &NotifiedCallers::All),
             ChangeNotification::Resource(uri) => {
                 for mailbox in self.listeners() {
                     mailbox.post_resource(uri);
@@ -103,7 +101,7 @@ impl Notifications {
     }
 
     /// Notifies the callers in `audience` that a list has changed.
-    pub(crate) fn post_list(&self, list: ListKind, audience: &Audience) {
+    pub(crate) fn post_list(&self, list: ListKind, audience: &NotifiedCallers) {
         // Records the change first, so that a listener added at the same time is still notified.
         #[cfg(feature = "http")]
         self.versions().note(list, audience);
@@ -113,10 +111,7 @@ impl Notifications {
     }
 
     fn listeners(&self) -> Vec<Arc<Mailbox>> {
-        let mailboxes = self
-            .mailboxes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mailboxes = lock(&self.mailboxes);
         mailboxes.iter().filter_map(Weak::upgrade).collect()
     }
 }
@@ -142,12 +137,12 @@ struct MailboxState {
 #[derive(Default)]
 struct PendingNotifications {
     /// For each list, the callers that have yet to be notified of a change.
-    lists: [Audience; 3],
+    lists: [NotifiedCallers; 3],
     uris: Vec<Box<str>>,
 }
 
 impl Mailbox {
-    fn post_list(&self, changed: ListKind, audience: &Audience) {
+    fn post_list(&self, changed: ListKind, audience: &NotifiedCallers) {
         let news = {
             let MailboxState { filter, pending } = &mut *self.state();
             let is_followed = match changed {
@@ -234,9 +229,9 @@ impl Mailbox {
         // The lock is not held here, because determining whether the caller is included may run user code.
         for (list, audience) in LISTS.into_iter().zip(&mut lists) {
             if !audience.includes(caller) {
-                *audience = Audience::Nobody;
+                *audience = NotifiedCallers::None;
             } else if out.len() < room {
-                *audience = Audience::Nobody;
+                *audience = NotifiedCallers::None;
                 out.reserve(NOTICE);
                 encode::list_changed(out, list, subscription);
                 out.push(b'\n');
@@ -257,11 +252,11 @@ impl Mailbox {
             told += 1;
         }
         pending.uris.drain(..told);
-        pending.uris.is_empty() && lists.iter().all(Audience::is_empty)
+        pending.uris.is_empty() && lists.iter().all(NotifiedCallers::is_empty)
     }
 
     fn state(&self) -> MutexGuard<'_, MailboxState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -8,13 +8,14 @@
 //! Specification: `docs/requirements.md`, section 2.21, and LIFE-04.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
 use serde::Deserialize;
 
 use crate::dispatch::notifications::Wake;
 use crate::jsonrpc::RequestId;
+use crate::lock::lock;
 use crate::protocol::encode;
 
 /// Maximum number of cancellation notifications that can be queued. Further ones are dropped, because they would make
@@ -199,7 +200,7 @@ impl PendingQuestions {
     }
 
     fn table(&self) -> MutexGuard<'_, QuestionTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.table)
     }
 }
 

@@ -5,13 +5,14 @@
 //! round while a `once` block is running would abort the block and run it again later. All other work in progress is
 //! dropped and repeated in the next round.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde_json::Value;
 
 use crate::context::{AskError, CallId, CallQuestion, QuestionKey, QuestionProgress};
 use crate::dispatch::journal::{InputResponses, Journal};
+use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, input};
 
 /// A round in progress.
@@ -40,12 +41,12 @@ pub(super) struct CallMemory {
 
 /// An unanswered question.
 struct OpenQuestion {
-    asked: InputRequired,
+    asked: SentQuestion,
     waker: Waker,
 }
 
 /// A question as sent to the client.
-pub(super) struct InputRequired {
+pub(super) struct SentQuestion {
     pub(super) identity: QuestionKey,
     pub(super) method: &'static str,
     pub(super) params: Value,
@@ -54,7 +55,7 @@ pub(super) struct InputRequired {
 /// The result of a completed round.
 pub(super) struct RoundEnd {
     pub(super) journal: Journal,
-    pub(super) open: Vec<InputRequired>,
+    pub(super) open: Vec<SentQuestion>,
     pub(super) arguments: Box<str>,
 }
 
@@ -120,7 +121,7 @@ impl Round {
         } else if state.open.len() >= most {
             return Poll::Ready(Err(TooManyQuestions));
         } else {
-            let asked = InputRequired {
+            let asked = SentQuestion {
                 identity: identity.clone(),
                 method: input::method(&question.request),
                 params: input::params(&question.request, version, ""),
@@ -134,7 +135,7 @@ impl Round {
     /// Rejects an invalid answer. Returns `true` if the question is asked again, which is the case until `max` answers
     /// have been rejected.
     pub(super) fn reject_answer(&self, key: &str, max: u32) -> bool {
-        self.state().memory().journal.reject(key, max)
+        self.state().memory().journal.reject_answer(key, max)
     }
 
     /// Withdraws a question that this run of the handler no longer asks.
@@ -178,7 +179,7 @@ impl Round {
             open: state
                 .open
                 .iter_mut()
-                .map(|open| InputRequired {
+                .map(|open| SentQuestion {
                     identity: open.asked.identity.clone(),
                     method: open.asked.method,
                     params: std::mem::take(&mut open.asked.params),
@@ -200,6 +201,6 @@ impl Round {
     }
 
     fn state(&self) -> MutexGuard<'_, RoundState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }

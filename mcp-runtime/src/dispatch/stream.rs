@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
 
 use crate::context::{NotificationSender, Progress};
 use crate::jsonrpc;
+use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};
 use crate::types::LoggingLevel;
@@ -84,7 +85,7 @@ impl LogBudget {
     /// Takes a token and returns the number of messages dropped since the last one was sent. Returns `None` if this
     /// message must be dropped.
     fn take_token(&self) -> Option<u64> {
-        let (bucket, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (bucket, dropped) = &mut *lock(&self.0);
         if bucket.take(Instant::now()) {
             return Some(std::mem::take(dropped));
         }
@@ -94,7 +95,7 @@ impl LogBudget {
 
     /// Records that a message could not be sent.
     fn count_dropped(&self) {
-        let (_, dropped) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, dropped) = &mut *lock(&self.0);
         *dropped = dropped.saturating_add(1);
     }
 }
@@ -128,7 +129,7 @@ impl CallStream {
     }
 
     fn reports(&self) -> std::sync::MutexGuard<'_, Reports> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

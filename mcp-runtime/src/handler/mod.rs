@@ -4,7 +4,6 @@
 //! `protocol::shape` adapts to a protocol version.
 
 pub(crate) mod access;
-pub(crate) mod audience;
 pub(crate) mod call;
 pub(crate) mod completion;
 pub(crate) mod decode;
@@ -15,6 +14,7 @@ pub mod form;
 pub(crate) mod handler_error;
 pub(crate) mod listing;
 pub(crate) mod middleware;
+pub(crate) mod notified_callers;
 pub(crate) mod output;
 pub(crate) mod parameter;
 pub(crate) mod probe;

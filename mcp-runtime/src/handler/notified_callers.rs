@@ -7,34 +7,34 @@ use crate::context::Caller;
 
 /// The callers whose view of a list differs after an edit.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Audience {
+pub(crate) enum NotifiedCallers {
     #[default]
-    Nobody,
-    /// Callers who satisfy at least one of these rules. The list has at most [`MOST`](Self::MOST) rules.
-    Users(Vec<Arc<Access>>),
-    Everybody,
+    None,
+    /// Callers who satisfy at least one of these rules. The list has at most [`MAX`](Self::MAX) rules.
+    WithAccess(Vec<Arc<Access>>),
+    All,
 }
 
-impl Audience {
+impl NotifiedCallers {
     /// With more rules than this, all callers are notified. Some of these notifications are unnecessary, but no caller
     /// is missed.
-    const MOST: usize = 16;
+    const MAX: usize = 16;
 
     /// Adds the callers who have access to a changed definition.
     pub(crate) fn add_callers_with_access(&mut self, access: &Access) {
         if access.is_restricted() {
-            self.add(&Self::Users(vec![Arc::new(access.clone())]));
+            self.add(&Self::WithAccess(vec![Arc::new(access.clone())]));
         } else {
-            *self = Self::Everybody;
+            *self = Self::All;
         }
     }
 
     /// Adds all callers in another audience. Returns `false` if all of them were already included.
     pub(crate) fn add(&mut self, other: &Self) -> bool {
         match (&mut *self, other) {
-            (Self::Everybody, _) | (_, Self::Nobody) => return false,
-            (Self::Nobody, _) | (_, Self::Everybody) => *self = other.clone(),
-            (Self::Users(known), Self::Users(others)) => {
+            (Self::All, _) | (_, Self::None) => return false,
+            (Self::None, _) | (_, Self::All) => *self = other.clone(),
+            (Self::WithAccess(known), Self::WithAccess(others)) => {
                 let before = known.len();
                 for access in others {
                     if !known.iter().any(|known| known.is_equivalent(access)) {
@@ -44,8 +44,8 @@ impl Audience {
                 if known.len() == before {
                     return false;
                 }
-                if known.len() > Self::MOST {
-                    *self = Self::Everybody;
+                if known.len() > Self::MAX {
+                    *self = Self::All;
                 }
             }
         }
@@ -55,15 +55,15 @@ impl Audience {
     /// Returns `true` if the caller is included. This runs the `visible_if` functions.
     pub(crate) fn includes(&self, caller: &Caller) -> bool {
         match self {
-            Self::Nobody => false,
-            Self::Users(rules) => rules.iter().any(|access| access.is_usable_by(caller)),
-            Self::Everybody => true,
+            Self::None => false,
+            Self::WithAccess(rules) => rules.iter().any(|access| access.is_usable_by(caller)),
+            Self::All => true,
         }
     }
 
     /// Returns `true` if no caller is included.
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::Nobody)
+        matches!(self, Self::None)
     }
 }
 
@@ -76,8 +76,8 @@ mod tests {
         Principal::new("alice").with_scopes([scope]).into()
     }
 
-    fn users(scope: &str) -> Audience {
-        let mut audience = Audience::default();
+    fn users(scope: &str) -> NotifiedCallers {
+        let mut audience = NotifiedCallers::default();
         audience.add_callers_with_access(&Access::declared(&[scope], None));
         audience
     }
@@ -87,17 +87,17 @@ mod tests {
         let mut audience = users("a");
         assert!(audience.includes(&caller("a")) && !audience.includes(&caller("b")));
         assert!(audience.add(&users("b")));
-        assert!(!audience.add(&users("b")) && !audience.add(&Audience::Nobody));
+        assert!(!audience.add(&users("b")) && !audience.add(&NotifiedCallers::None));
         assert!(audience.includes(&caller("b")) && !audience.includes(&Caller::anonymous()));
         audience.add_callers_with_access(&Access::default());
         assert!(audience.includes(&Caller::anonymous()));
-        assert!(!audience.add(&users("c")) && !Audience::Nobody.includes(&Caller::trusted()));
+        assert!(!audience.add(&users("c")) && !NotifiedCallers::None.includes(&Caller::trusted()));
     }
 
     #[test]
     fn with_too_many_rules_it_is_everybody() {
-        let mut audience = Audience::default();
-        for number in 0..Audience::MOST {
+        let mut audience = NotifiedCallers::default();
+        for number in 0..NotifiedCallers::MAX {
             audience.add(&users(&format!("s{number}")));
             assert!(!audience.includes(&caller("other")));
         }

@@ -10,7 +10,7 @@ use mcp_schema::suggest::closest;
 
 use crate::context::{Capability, Edit, EditStep};
 use crate::error::{Error, ErrorKind};
-use crate::handler::audience::Audience;
+use crate::handler::notified_callers::NotifiedCallers;
 use crate::registry::callable::Callable;
 use crate::registry::dynamic;
 use crate::registry::snapshot::Snapshot;
@@ -38,7 +38,7 @@ pub(crate) struct EditOutcome {
     /// `true` if anything changed.
     pub(crate) changed: bool,
     /// The callers whose list has changed.
-    pub(crate) audience: Audience,
+    pub(crate) audience: NotifiedCallers,
 }
 
 impl EditOutcome {

@@ -42,6 +42,7 @@ pub(crate) use snapshot::{CallerView, Snapshot};
 
 use crate::context::Edit;
 use crate::error::{Error, ErrorKind};
+use crate::lock::lock;
 
 /// The current definitions.
 pub(crate) struct Registry {
@@ -83,7 +84,7 @@ impl Registry {
     pub(crate) fn edit(&self, edit: Edit) -> Result<EditOutcome, Error> {
         let prepared = edit::prepare(edit)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
-        let _editing = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _editing = lock(&self.editing);
         let (next, edited) = edit::apply(&self.snapshot(), prepared)?;
         let former = {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
 use tracing::callsite::Identifier;
@@ -10,6 +10,8 @@ use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+
+use crate::lock::lock;
 
 /// Maximum number of times per second that the same event is written.
 const MOST: u32 = 10;
@@ -40,7 +42,7 @@ impl<W: Fn(&str) + Send + Sync + 'static> Subscriber for LogWriter<W> {
     fn event_enabled(&self, event: &Event<'_>) -> bool {
         let now = Instant::now();
         // The size of this map is bounded by the number of callsites in the program.
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         let (since, count) = seen.entry(event.metadata().callsite()).or_insert((now, 0));
         if now.duration_since(*since) >= Duration::from_secs(1) {
             (*since, *count) = (now, 0);

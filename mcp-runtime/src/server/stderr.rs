@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::lock::lock;
 use crate::server::log::LogWriter;
 
 /// Capacity of the queue, in lines.
@@ -115,7 +116,7 @@ impl Drop for WriterThreadGuard {
 
 impl LogQueue {
     fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn write_lines(&self, mut stream: impl Write) {

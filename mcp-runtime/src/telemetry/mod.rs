@@ -15,9 +15,9 @@ mod metrics;
 #[cfg(not(feature = "telemetry"))]
 mod off;
 mod origin;
-mod refused;
 #[cfg(feature = "telemetry")]
-mod sight;
+mod recording;
+mod refused;
 #[cfg(feature = "telemetry")]
 mod trace_context;
 
@@ -28,8 +28,8 @@ pub(crate) use metrics::{GaugeGuard, describe_metrics};
 #[cfg(not(feature = "telemetry"))]
 pub(crate) use off::{GaugeGuard, Hooks, RequestRecording, RequestTimer, describe_metrics};
 pub(crate) use origin::Origin;
-pub(crate) use refused::{RefusalKind, refused};
 #[cfg(feature = "telemetry")]
-pub(crate) use sight::{Hooks, RequestRecording, RequestTimer, caller_trace};
+pub(crate) use recording::{Hooks, RequestRecording, RequestTimer, caller_trace};
+pub(crate) use refused::{RefusalKind, refused};
 #[cfg(feature = "telemetry")]
 pub use trace_context::TraceContext;

@@ -1,8 +1,10 @@
 //! Counts refusals and logs at most ten per second of each kind, with the peer's address but never the payload.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::lock::lock;
 
 /// Maximum number of refusals of one kind that are logged per second.
 const MOST: u32 = 10;
@@ -81,7 +83,7 @@ pub(crate) fn refused(kind: RefusalKind, peer: Option<SocketAddr>) {
     let peer = peer.or_else(|| super::origin::with_current_origin(super::Origin::peer));
     let window = WINDOWS.get(kind as usize);
     let admitted = window.and_then(|window| {
-        let mut window = window.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = lock(window);
         window.admit(Instant::now())
     });
     let Some(left_out) = admitted else { return };

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::client::{ClientHost, InProcessClient, Notification, Question};
+use crate::lock::lock;
 use crate::protocol::Era;
 use crate::testing::{Response, TestClient};
 
@@ -63,7 +64,7 @@ struct ScriptedState {
 
 impl ScriptedHost {
     fn state(&self) -> MutexGuard<'_, ScriptedState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn begin_call(&self) {

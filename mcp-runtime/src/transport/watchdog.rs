@@ -14,11 +14,13 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
+
+use crate::lock::lock;
 
 /// Interval between checks while calls arrive.
 const TICK: Duration = Duration::from_millis(5);
@@ -291,10 +293,6 @@ impl WatchdogWaker {
             .filter_map(|channel| channel.watched.upgrade())
             .fold(0, |sum, watched| sum.wrapping_add(watched.beat().count()))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

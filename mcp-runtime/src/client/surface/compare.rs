@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::client::ListRequest;
 use crate::client::surface::Surface;
-use crate::client::surface::schema::{Direction, narrowings};
+use crate::client::surface::schema::{ValueDirection, narrowings};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +106,7 @@ impl Changes {
 
     fn compare_tool_schemas(&mut self, name: &str, was: &Value, is: &Value) {
         let (old, new) = (&was["inputSchema"], &is["inputSchema"]);
-        let taken = narrowings(old, new, Direction::Input);
+        let taken = narrowings(old, new, ValueDirection::Input);
         if taken.is_empty() && old != new {
             self.push_compatible(format!(
                 "{name} accepts more, or describes its arguments differently"
@@ -123,7 +123,7 @@ impl Changes {
                 self.push_compatible(format!("{name} now returns structured output"));
             }
             (Some(old), Some(new)) => {
-                let given = narrowings(new, old, Direction::Output);
+                let given = narrowings(new, old, ValueDirection::Output);
                 if given.is_empty() && old != new {
                     self.push_compatible(format!(
                         "{name} returns more, or describes its output differently"

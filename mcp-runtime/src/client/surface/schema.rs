@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// The direction in which values travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(super) enum ValueDirection {
     /// From clients to the server. Values that match the old schema must also match the new one.
     Input,
     /// From the server to clients. Values that match the new schema must also match the old one.
@@ -73,7 +73,7 @@ const BOUNDS: [(&str, bool); 10] = [
 ];
 
 /// Returns the reasons why some values that match `from` do not match `to`. The list is empty if all of them match.
-pub(super) fn narrowings(from: &Value, to: &Value, direction: Direction) -> Vec<String> {
+pub(super) fn narrowings(from: &Value, to: &Value, direction: ValueDirection) -> Vec<String> {
     let mut search = NarrowingSearch {
         roots: (from, to),
         direction,
@@ -85,7 +85,7 @@ pub(super) fn narrowings(from: &Value, to: &Value, direction: Direction) -> Vec<
 
 struct NarrowingSearch<'s> {
     roots: (&'s Value, &'s Value),
-    direction: Direction,
+    direction: ValueDirection,
     found: Vec<String>,
 }
 
@@ -117,8 +117,8 @@ impl<'s> NarrowingSearch<'s> {
                 self.push_narrowing(
                     at,
                     match self.direction {
-                        Direction::Input => format!("{value} is no longer accepted"),
-                        Direction::Output => format!("may now be {value}"),
+                        ValueDirection::Input => format!("{value} is no longer accepted"),
+                        ValueDirection::Output => format!("may now be {value}"),
                     },
                 );
             }
@@ -145,8 +145,8 @@ impl<'s> NarrowingSearch<'s> {
             (_, Branch::Value(to)) => {
                 let (from, to) = (from.describe(), Branch::Value(to).describe());
                 let text = match self.direction {
-                    Direction::Input => format!("only {to} is now accepted, was {from}"),
-                    Direction::Output => format!("may now be {from}, was {to}"),
+                    ValueDirection::Input => format!("only {to} is now accepted, was {from}"),
+                    ValueDirection::Output => format!("may now be {from}, was {to}"),
                 };
                 return self.push_narrowing(at, text);
             }
@@ -201,9 +201,9 @@ impl<'s> NarrowingSearch<'s> {
                 continue;
             }
             let text = match (self.direction, property(given, name)) {
-                (Direction::Input, None) => format!("`{name}` was added and is required"),
-                (Direction::Input, Some(_)) => format!("`{name}` is now required"),
-                (Direction::Output, _) => format!("`{name}` may now be missing"),
+                (ValueDirection::Input, None) => format!("`{name}` was added and is required"),
+                (ValueDirection::Input, Some(_)) => format!("`{name}` is now required"),
+                (ValueDirection::Output, _) => format!("`{name}` may now be missing"),
             };
             self.push_narrowing(at, text);
         }
@@ -212,14 +212,14 @@ impl<'s> NarrowingSearch<'s> {
             match property(taken, name) {
                 Some(taken) => self.compare_schemas(given, taken, &format!("{at}/{name}"), depth),
                 // Additional members do not break clients that read the output.
-                None if is_closed && self.direction == Direction::Input => {
+                None if is_closed && self.direction == ValueDirection::Input => {
                     self.push_narrowing(at, format!("`{name}` was removed"));
                 }
                 None => {}
             }
         }
         let was_open = from.get("additionalProperties") != Some(&Value::Bool(false));
-        if is_closed && was_open && self.direction == Direction::Input {
+        if is_closed && was_open && self.direction == ValueDirection::Input {
             self.push_narrowing(at, "unknown members are now refused".into());
         }
         if let (Some(given @ Value::Object(_)), Some(taken @ Value::Object(_))) = (
@@ -238,8 +238,8 @@ impl<'s> NarrowingSearch<'s> {
         to: Option<&Value>,
     ) {
         let (before, now) = match self.direction {
-            Direction::Input => (from, to),
-            Direction::Output => (to, from),
+            ValueDirection::Input => (from, to),
+            ValueDirection::Output => (to, from),
         };
         let text = |value: Option<&Value>| match value {
             Some(value) => format!("`{value}`"),

@@ -73,7 +73,7 @@ impl Context {
             url: url.into(),
         };
         Ask::new(self, request, |_, answer| {
-            map_accepted(read_action(answer)?, |_| Ok(()))
+            map_accepted(read_elicit_result(answer)?, |_| Ok(()))
         })
     }
 
@@ -187,7 +187,7 @@ enum ElicitAction {
     Cancel,
 }
 
-fn read_action(answer: &str) -> Result<Elicited<Option<Meta>>, String> {
+fn read_elicit_result(answer: &str) -> Result<Elicited<Option<Meta>>, String> {
     let result: ElicitResult = serde_json::from_str(answer).map_err(|error| error.to_string())?;
     Ok(match result.action {
         ElicitAction::Accept => Elicited::Accepted(result.content),
@@ -197,7 +197,7 @@ fn read_action(answer: &str) -> Result<Elicited<Option<Meta>>, String> {
 }
 
 fn read_form(request: &InputRequest, answer: &str) -> Result<Elicited<Meta>, String> {
-    map_accepted(read_action(answer)?, |content| match request {
+    map_accepted(read_elicit_result(answer)?, |content| match request {
         InputRequest::Form { form, .. } => check_answer(form, content.unwrap_or_default()),
         _ => Err("it is not an answer to a form".to_owned()),
     })

@@ -121,7 +121,7 @@ fn a_list_is_told_of_to_those_for_whom_it_changed() {
         ..ListenFilter::default()
     };
     let (mailbox, _) = listening(&notifications, filter);
-    let mut staff = Audience::default();
+    let mut staff = NotifiedCallers::default();
     staff.add_callers_with_access(&Access::declared(&["staff"], None));
     let drain = |scope: &str| {
         let mut out = Vec::new();

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::LISTS;
-use crate::handler::audience::Audience;
+use crate::handler::notified_callers::NotifiedCallers;
 use crate::protocol::encode::ListKind;
 
 /// The number of list changes that a given source had counted at a given time.
@@ -43,7 +43,7 @@ struct ListHistory {
     everybody: u32,
     /// Later changes that are visible only to some callers, each with the count as of that change. Contains at most
     /// [`MOST`](Self::MOST) entries.
-    some: VecDeque<(u32, Audience)>,
+    some: VecDeque<(u32, NotifiedCallers)>,
 }
 
 impl ListHistory {
@@ -51,11 +51,11 @@ impl ListHistory {
     /// callers.
     const MOST: usize = 32;
 
-    fn note(&mut self, count: u32, audience: &Audience) {
+    fn note(&mut self, count: u32, audience: &NotifiedCallers) {
         match audience {
-            Audience::Nobody => {}
-            Audience::Users(_) => self.some.push_back((count, audience.clone())),
-            Audience::Everybody => {
+            NotifiedCallers::None => {}
+            NotifiedCallers::WithAccess(_) => self.some.push_back((count, audience.clone())),
+            NotifiedCallers::All => {
                 self.everybody = count;
                 self.some.clear();
             }
@@ -67,11 +67,11 @@ impl ListHistory {
         }
     }
 
-    fn since(&self, count: u32) -> Audience {
+    fn since(&self, count: u32) -> NotifiedCallers {
         if self.everybody > count {
-            return Audience::Everybody;
+            return NotifiedCallers::All;
         }
-        let mut audience = Audience::default();
+        let mut audience = NotifiedCallers::default();
         for (_, users) in self.some.iter().filter(|(after, _)| *after > count) {
             audience.add(users);
         }
@@ -97,7 +97,7 @@ impl ListVersions {
     }
 
     /// Records a change to a list that is visible to the callers in `audience`.
-    pub(super) fn note(&mut self, list: ListKind, audience: &Audience) {
+    pub(super) fn note(&mut self, list: ListKind, audience: &NotifiedCallers) {
         let Some(count) = self.now.count.checked_add(1) else {
             // Because the source is new, every session is notified of changes to all lists when it resumes.
             *self = Self::default();
@@ -112,9 +112,9 @@ impl ListVersions {
     }
 
     /// Returns, for each list, the callers for whom it has changed since `seen`.
-    pub(super) fn since(&self, seen: ListVersion) -> [Audience; 3] {
+    pub(super) fn since(&self, seen: ListVersion) -> [NotifiedCallers; 3] {
         if seen.source != self.now.source {
-            return [(); 3].map(|()| Audience::Everybody);
+            return [(); 3].map(|()| NotifiedCallers::All);
         }
         let lists = self.lists.each_ref();
         lists.map(|history| history.since(seen.count))
@@ -127,8 +127,8 @@ mod tests {
     use crate::context::{Caller, Principal};
     use crate::handler::access::Access;
 
-    fn users(scope: &str) -> Audience {
-        let mut audience = Audience::default();
+    fn users(scope: &str) -> NotifiedCallers {
+        let mut audience = NotifiedCallers::default();
         audience.add_callers_with_access(&Access::declared(&[scope], None));
         audience
     }
@@ -148,11 +148,11 @@ mod tests {
         let mut versions = ListVersions::default();
         let anybody = Caller::anonymous();
         let first = versions.now();
-        versions.note(ListKind::Prompts, &Audience::Everybody);
+        versions.note(ListKind::Prompts, &NotifiedCallers::All);
         let second = versions.now();
         assert_eq!(told(&versions, first, &anybody), [false, true, false]);
         assert_eq!(told(&versions, second, &anybody), [false; 3]);
-        versions.note(ListKind::Tools, &Audience::Everybody);
+        versions.note(ListKind::Tools, &NotifiedCallers::All);
         assert_eq!(told(&versions, first, &anybody), [true, true, false]);
         assert_eq!(told(&versions, second, &anybody), [true, false, false]);
     }
@@ -170,7 +170,7 @@ mod tests {
         let mut versions = ListVersions::default();
         versions.now.count = u32::MAX;
         let full = versions.now();
-        versions.note(ListKind::Tools, &Audience::Everybody);
+        versions.note(ListKind::Tools, &NotifiedCallers::All);
         assert!(told(&versions, full, &Caller::anonymous())[0]);
     }
 
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(versions.lists[0].some.len(), ListHistory::MOST);
         assert!(told(&versions, first, &caller("c"))[0]);
         let last = versions.now();
-        versions.note(ListKind::Tools, &Audience::Everybody);
+        versions.note(ListKind::Tools, &NotifiedCallers::All);
         assert!(versions.lists[0].some.is_empty());
         assert!(told(&versions, last, &caller("c"))[0]);
     }

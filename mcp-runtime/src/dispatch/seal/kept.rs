@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::dispatch::seal::SealError;
+use crate::lock::lock;
 use crate::random::random_id;
 
 /// Maximum number of calls whose state is kept between rounds. When this is exceeded, the oldest state is dropped.
@@ -35,7 +36,7 @@ impl Seal {
 
     /// Stores the state of a call and returns a handle to it.
     pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         if kept.len() >= MOST {
             kept.retain(|_, kept| kept.expiry >= now);
         }
@@ -61,7 +62,7 @@ impl Seal {
         state: &str,
         now: Duration,
     ) -> Result<Vec<u8>, SealError> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.kept);
         let kept = kept.get(state).ok_or(SealError::Malformed)?;
         if kept.binding != *binding {
             return Err(SealError::Foreign);

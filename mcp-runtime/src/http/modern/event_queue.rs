@@ -1,11 +1,12 @@
 //! Messages that a call sends before its answer.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
 
 use crate::dispatch::Sink;
 use crate::http::response::sse;
+use crate::lock::lock;
 
 /// Messages that a call sends before its answer.
 pub(super) struct EventQueue {
@@ -32,7 +33,7 @@ impl EventQueue {
     }
 
     fn state(&self) -> MutexGuard<'_, QueuedMessages> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Wakes this task when a message is queued.

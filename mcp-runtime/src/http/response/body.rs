@@ -15,7 +15,7 @@ use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::sse::KEEP_ALIVE;
 use crate::http::response::stream_permits::StreamPermit;
 use crate::http::timers::alarm::{Alarm, after};
-use crate::http::timers::stopping::ShutdownPoll;
+use crate::http::timers::shutdown::ShutdownPoll;
 use crate::limits::Limits;
 
 /// The body of a response.

@@ -1,13 +1,14 @@
 //! Permits for event streams that wait for events, limited both in total and per known caller.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::context::Principal;
 use crate::limits::Limits;
+use crate::lock::lock;
 use crate::telemetry::{RefusalKind, refused};
 
 /// Delay after which a caller that has the maximum number of streams may retry.
@@ -49,7 +50,7 @@ impl StreamPermits {
     }
 
     fn taken(&self) -> MutexGuard<'_, HashMap<Box<str>, usize>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.taken)
     }
 
     /// Takes a permit for one of this caller's streams, if a permit is available.

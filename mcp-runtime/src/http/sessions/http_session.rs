@@ -4,7 +4,7 @@
 //! The live part is created when needed and dropped when empty. It does not run in a task itself, but it owns the tasks
 //! in which its calls run. The calls therefore survive a broken connection and end when the session ends.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Context;
 
 use tokio::time::Instant;
@@ -22,6 +22,7 @@ use crate::http::streams::stream_reader::StreamReader;
 use crate::http::timers::expiry::ValidUntil;
 use crate::jsonrpc::Message;
 use crate::limits::Limits;
+use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 
 /// The live part of a legacy session over HTTP.
@@ -138,7 +139,7 @@ impl HttpSession {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, LiveState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn is_connection(&self) -> bool {

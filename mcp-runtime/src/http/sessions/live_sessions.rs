@@ -1,6 +1,6 @@
 //! All of a server's sessions: their storage and their live parts at this instance.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -19,6 +19,7 @@ use crate::http::stores::session_id::{ById, random_id};
 use crate::http::stores::session_storage::SessionStorage;
 use crate::http::stores::session_store::SessionStore;
 use crate::limits::Limits;
+use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 
 /// All of a server's sessions.
@@ -47,7 +48,7 @@ impl Sessions {
     }
 
     pub(super) fn live(&self) -> MutexGuard<'_, LiveSessions> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.live)
     }
 
     pub(super) fn limits(&self) -> &Limits {

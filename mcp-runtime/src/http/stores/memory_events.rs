@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::http::stores::event_store::{EventStore, StreamEntry};
 use crate::http::stores::maybe_ready::MaybeReady;
 use crate::limits::Limits;
+use crate::lock::lock;
 
 /// Keeps stream events in the memory of this process, for servers that run in the same process.
 ///
@@ -44,7 +45,7 @@ impl MemoryEvents {
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<Box<str>, StoredStreams>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.sessions)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,6 +12,7 @@ use crate::http::stores::record::SessionRecord;
 use crate::http::stores::session_id::ById;
 use crate::http::stores::session_store::SessionStore;
 use crate::limits::Limits;
+use crate::lock::lock;
 
 /// Interval between searches for expired sessions, in microseconds.
 const SWEEP: u64 = 5_000_000;
@@ -64,7 +65,7 @@ impl MemorySessions {
     /// Locks the table, removes expired entries if a sweep is due, and returns the table and the current time.
     fn table(&self) -> (MutexGuard<'_, SessionTable>, u64) {
         let now = microseconds(self.began.elapsed());
-        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = lock(&self.table);
         if now.saturating_sub(table.swept) > SWEEP {
             table.swept = now;
             let SessionTable { entries, owned, .. } = &mut *table;

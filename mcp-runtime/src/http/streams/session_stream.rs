@@ -7,7 +7,7 @@
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 
 use tokio::time::Instant;
@@ -16,6 +16,7 @@ use crate::dispatch::Sink;
 use crate::http::stores::event_store::StreamEntry;
 use crate::http::streams::event_log::{EventLog, EventLogBounds};
 use crate::limits::Limits;
+use crate::lock::lock;
 
 /// Returns `true` if the stream with this number is standalone: it is not opened by a request, awaits no answer, and
 /// ends with its session.
@@ -96,7 +97,7 @@ impl SessionStream {
     }
 
     pub(super) fn log(&self) -> MutexGuard<'_, EventLog> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.log)
     }
 
     /// Queues an answer. Answers are always accepted because they were requested and their size is bounded.

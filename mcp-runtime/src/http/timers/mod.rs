@@ -4,5 +4,5 @@
 
 pub(super) mod alarm;
 pub(super) mod expiry;
+pub(super) mod shutdown;
 pub(super) mod silence_timeout;
-pub(super) mod stopping;

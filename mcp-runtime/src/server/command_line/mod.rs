@@ -63,7 +63,7 @@ pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
 }
 
 /// Returns `true` for a common option that includes its value, such as `--protocol-version=…`.
-fn is_common_with_value(word: &str) -> bool {
+fn is_common_option_with_value(word: &str) -> bool {
     let option = word
         .strip_prefix("--")
         .and_then(|word| word.split_once('='));
@@ -79,7 +79,7 @@ fn names_command(command: &Command, arguments: &[OsString]) -> bool {
             Some("--protocol-version" | "--revision" | "--as" | "--scope") => {
                 let _ = arguments.next();
             }
-            Some(word) if is_common_with_value(word) => {}
+            Some(word) if is_common_option_with_value(word) => {}
             Some(word) => return command.find_subcommand(word).is_some(),
             None => return false,
         }

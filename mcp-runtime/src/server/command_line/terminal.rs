@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use mcp_schema::explain::kind;
 use mcp_schema::suggest::closest;
@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{ClientHost, Notification, Question};
 use crate::context::Progress;
+use crate::lock::lock;
 use crate::server::command_line::arguments::parse_typed;
 use crate::server::command_line::input::{ask, read_line, say};
 use crate::server::command_line::print;
@@ -95,7 +96,7 @@ impl Answers {
 
 impl Terminal {
     fn answers(&self) -> MutexGuard<'_, Answers> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.answers)
     }
 
     /// Starts a command with the given answers.
@@ -216,7 +217,7 @@ impl Terminal {
             return;
         }
         let text = bar(progress);
-        let mut shown = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = lock(&self.bar);
         let length = text.chars().count();
         say(&format!(
             "\r{text}{}",
@@ -226,7 +227,7 @@ impl Terminal {
     }
 
     fn clear_bar(&self) {
-        let mut shown = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = lock(&self.bar);
         if *shown > 0 {
             say(&format!("\r{}\r", " ".repeat(*shown)));
             *shown = 0;

@@ -21,7 +21,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -36,6 +36,7 @@ use crate::bell::Bell;
 use crate::cancellation::CancellationToken;
 use crate::context::current;
 use crate::jsonrpc::ErrorObject;
+use crate::lock::lock;
 use crate::panics;
 use crate::telemetry::{Origin, current_span};
 use crate::transport::Connection;
@@ -217,7 +218,7 @@ impl<P: Peer> Channel<P> {
     }
 
     fn lock(&self) -> MutexGuard<'_, ChannelState<P>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn spawn_leader(self: &Arc<Self>, me: u64) {

@@ -13,6 +13,8 @@ use std::thread;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 
+use crate::lock::lock;
+
 /// Maximum size of a chunk, in bytes.
 const CHUNK: usize = 64 << 10;
 /// Maximum number of chunks waiting to be read.
@@ -99,7 +101,7 @@ struct WriterState {
 
 impl WriterShared {
     fn lock(&self) -> MutexGuard<'_, WriterState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn write(&self, mut stream: impl Write) {

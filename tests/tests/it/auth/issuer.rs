@@ -91,7 +91,7 @@ impl Key {
         }
     }
 
-    /// A token of these claims. What the header says beyond the usual, or in its place.
+    /// Signs a token with these claims. Members of `header` are added to the usual ones or replace them.
     pub(super) fn sign(&self, claims: &Value, header: &Value) -> String {
         let algorithm = match &*self.pair {
             Pair::Ecdsa(_) => "ES256",

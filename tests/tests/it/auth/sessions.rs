@@ -53,7 +53,8 @@ fn requests(session: &str, version: Version) -> Vec<Request> {
     requests
 }
 
-/// Others than alice, with the same and with other rights. Who has the same name and another client or issuer is another.
+/// Tokens of callers other than alice, with the same and with other rights. The same name with another client or issuer is
+/// another caller.
 fn others(issuer: &Issuer) -> [String; 3] {
     [
         issuer.token_of("bob"),

@@ -161,7 +161,7 @@ impl Notes {
 #[data]
 #[derive(Debug)]
 pub struct Place {
-    /// Where.
+    /// The city.
     pub city: String,
 }
 
