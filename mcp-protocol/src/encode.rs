@@ -17,12 +17,13 @@ use crate::types::{CacheScope, Implementation};
 pub use members::one_line;
 use members::{integer, json, name, string};
 pub use notifications::{
-    ListKind, ListenFilter, acknowledged, cancelled, list_changed, log, progress, request,
-    resource_updated,
+    ExtensionFilter, ListKind, ListenFilter, acknowledged, cancelled, extension_notification,
+    list_changed, log, progress, request, resource_updated,
 };
 pub use results::{
-    ListGap, completion, discover, empty, handler_error, initialize, input_required, list,
-    list_with_gap, listen_result, prompt_result, resource_result, tool_result,
+    ListGap, completion, discover, empty, extension_result, handler_error, initialize,
+    input_required, list, list_with_gap, listen_result, prompt_result, resource_result,
+    tool_result,
 };
 
 /// Hints about how long a result may be cached, and by which clients. Only in modern protocol versions.
@@ -40,6 +41,8 @@ pub struct Identity {
     implementation: Implementation,
     /// `{"io.modelcontextprotocol/serverInfo":{…}}` without the outer braces, for `_meta` in modern results.
     modern: Box<str>,
+    /// Reserved keys of `_meta` that the server's extensions define.
+    meta_keys: Vec<String>,
 }
 
 impl Identity {
@@ -51,7 +54,19 @@ impl Identity {
         Self {
             implementation,
             modern: String::from_utf8_lossy(&modern).into(),
+            meta_keys: Vec::new(),
         }
+    }
+
+    /// Sets the reserved keys of `_meta` that results may have, because the server's extensions define them.
+    #[must_use]
+    pub fn with_meta_keys(mut self, keys: Vec<String>) -> Self {
+        self.meta_keys = keys;
+        self
+    }
+
+    fn permits_meta_key(&self, key: &str) -> bool {
+        self.meta_keys.iter().any(|known| known == key)
     }
 
     /// Returns the identity passed to [`new`](Self::new).

@@ -85,6 +85,19 @@ pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObj
     }
 }
 
+/// Creates the error for a request that needs an extension which the client does not declare. Legacy versions have no
+/// code for this error; for a client that has not negotiated an extension, its methods do not exist.
+#[must_use]
+pub fn undeclared_extension(version: ProtocolVersion, method: &str, id: &str) -> ErrorObject {
+    match version.era() {
+        Era::Legacy => method_not_found(method),
+        Era::Modern => {
+            let settings = Value::Object(Map::from_iter([(id.to_owned(), json!({}))]));
+            missing_capability(version, json!({ "extensions": settings }))
+        }
+    }
+}
+
 /// Returns the members of a capability object in a readable form, such as `elicitation.url, sampling`.
 #[must_use]
 pub fn capability_names(capabilities: &Value) -> String {

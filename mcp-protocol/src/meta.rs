@@ -18,6 +18,21 @@ pub fn is_reserved(key: &str) -> bool {
     reserved(second) || (reserved(first) && second.is_some())
 }
 
+/// Returns `true` if the core protocol defines this key in `_meta` itself.
+#[must_use]
+pub fn is_core_meta_key(key: &str) -> bool {
+    const NAMES: [&str; 6] = [
+        "clientCapabilities",
+        "clientInfo",
+        "logLevel",
+        "protocolVersion",
+        "serverInfo",
+        "subscriptionId",
+    ];
+    let name = key.strip_prefix("io.modelcontextprotocol/");
+    name.is_some_and(|name| NAMES.contains(&name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

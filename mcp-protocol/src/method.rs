@@ -66,6 +66,29 @@ methods! {
     }
 }
 
+/// Returns `true` if the core protocol defines a method or notification with this name, in any version and for either
+/// side. Extensions cannot use these names. Tasks are not included, because an extension defines them since 2026-07-28.
+#[must_use]
+pub fn is_core_name(name: &str) -> bool {
+    const OTHERS: [&str; 12] = [
+        "elicitation/create",
+        "roots/list",
+        "sampling/createMessage",
+        "notifications/elicitation/complete",
+        "notifications/message",
+        "notifications/progress",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/subscriptions/acknowledged",
+        "notifications/roots/list_changed",
+        "notifications/tools/list_changed",
+    ];
+    Method::named(name).is_some()
+        || ClientNotification::named(name).is_some()
+        || OTHERS.contains(&name)
+}
+
 impl Method {
     /// Returns the capability that a server must declare for the method to be available, provided that the method
     /// exists in the era.

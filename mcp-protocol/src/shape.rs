@@ -132,9 +132,10 @@ impl ShapeForVersion for Implementation {
 }
 
 impl ShapeForVersion for ServerCapabilities {
+    /// Keeps extensions in every version. Versions before 2025-11-25 do not define the member but tolerate it, and MCP
+    /// Apps are negotiated with it in all of them.
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_03_26 => self.completions);
-        since!(version, V2025_11_25 => self.extensions);
     }
 }
 

@@ -51,6 +51,12 @@ impl ProtocolVersion {
         Self::V2026_07_28,
     ];
 
+    /// The oldest version.
+    pub const OLDEST: Self = Self::V2024_11_05;
+
+    /// The oldest version in which every request is self-contained.
+    pub const OLDEST_MODERN: Self = Self::V2026_07_28;
+
     /// The newest version that a handshake can negotiate.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 

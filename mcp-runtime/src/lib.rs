@@ -64,6 +64,7 @@ mod client;
 mod context;
 mod dispatch;
 mod error;
+pub mod extension;
 mod fnv;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -219,6 +220,8 @@ mod guide {
     #[cfg(feature = "sealing")]
     #[doc = include_str!("../../docs/deployment.md")]
     mod deployment {}
+    #[doc = include_str!("../../docs/extensions.md")]
+    mod extensions {}
     #[doc = include_str!("../../docs/from-fastmcp.md")]
     mod from_fastmcp {}
     #[doc = include_str!("../../docs/from-rmcp.md")]

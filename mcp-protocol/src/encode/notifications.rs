@@ -1,8 +1,10 @@
 //! Notifications and requests from the server.
 
-use serde_json::Value;
+use std::sync::Arc;
 
-use super::members::{comma, json, list_of, name, number, optional, raw, string};
+use serde_json::{Map, Value, json};
+
+use super::members::{comma, json as write_json, list_of, name, number, optional, raw, string};
 use crate::ProtocolVersion;
 use crate::jsonrpc::{RequestId, write_string};
 use crate::types::LoggingLevel;
@@ -92,6 +94,25 @@ pub struct ListenFilter {
     pub resources: bool,
     /// Changes to the resources with these URIs.
     pub uris: Vec<Box<str>>,
+    /// The members that extensions have added to the filter.
+    pub extensions: Vec<ExtensionFilter>,
+}
+
+/// A member of a listen filter that an extension defines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtensionFilter {
+    /// The name of the member.
+    pub member: Arc<str>,
+    /// The keys that the client is notified about, or `None` if the member is a flag.
+    pub keys: Option<Vec<Box<str>>>,
+}
+
+impl ExtensionFilter {
+    /// Returns the number of keys.
+    #[must_use]
+    pub fn key_count(&self) -> usize {
+        self.keys.as_ref().map_or(0, Vec::len)
+    }
 }
 
 /// Writes the honoured part of a listen filter, which is the first message in a subscription.
@@ -114,8 +135,57 @@ pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &Req
                 write_string(out, uri);
             });
         }
+        for filter in &filter.extensions {
+            comma(out);
+            write_string(out, &filter.member);
+            out.push(b':');
+            write_json(
+                out,
+                &filter
+                    .keys
+                    .as_ref()
+                    .map_or(Value::Bool(true), |keys| json!(keys)),
+            );
+        }
         out.push(b'}');
         subscription_meta(out, subscription);
+    });
+}
+
+/// Writes a notification that an extension defines. `subscription` is the listen request to which it belongs, or `None`
+/// if the notification belongs to a call or a legacy session.
+///
+/// A subscription id in the `_meta` of `params` is omitted.
+pub fn extension_notification(
+    out: &mut Vec<u8>,
+    method: &str,
+    params: &Map<String, Value>,
+    subscription: Option<&RequestId>,
+) {
+    notification(out, method, |out| {
+        let meta = params.get("_meta").and_then(Value::as_object);
+        for (key, value) in params.iter().filter(|(key, _)| *key != "_meta") {
+            comma(out);
+            write_string(out, key);
+            out.push(b':');
+            write_json(out, value);
+        }
+        let mut own = meta.into_iter().flatten().peekable();
+        if subscription.is_none() && own.peek().is_none() {
+            return;
+        }
+        comma(out);
+        out.extend_from_slice(b"\"_meta\":{");
+        if let Some(id) = subscription {
+            subscription_id(out, id);
+        }
+        for (key, value) in own.filter(|(key, _)| *key != SUBSCRIPTION_ID) {
+            comma(out);
+            write_string(out, key);
+            out.push(b':');
+            write_json(out, value);
+        }
+        out.push(b'}');
     });
 }
 
@@ -136,7 +206,7 @@ pub fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: &Value) 
     string(out, "method", method);
     if params.as_object().is_none_or(|params| !params.is_empty()) {
         name(out, "params");
-        json(out, params);
+        write_json(out, params);
     }
     out.push(b'}');
 }
@@ -157,8 +227,11 @@ fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Vec<u8
     out.push(b'}');
 }
 
+/// The key in `_meta` of the listen request to which a notification belongs.
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
 pub(super) fn subscription_id(out: &mut Vec<u8>, id: &RequestId) {
-    out.extend_from_slice(b"\"io.modelcontextprotocol/subscriptionId\":");
+    name(out, SUBSCRIPTION_ID);
     out.extend_from_slice(id.as_bytes());
 }
 

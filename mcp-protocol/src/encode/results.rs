@@ -187,6 +187,37 @@ pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Co
         out.push(b'}');
     });
 }
+/// Writes a result that an extension defines: the result of one of its methods, or a special result of a method of the
+/// core protocol. `members` is a JSON object without `resultType` and `_meta`; in legacy protocol versions, the result
+/// consists of these members only.
+pub fn extension_result(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    (result_type, members): (&str, &str),
+    meta: Option<&Meta>,
+    cache: Option<CacheHint>,
+) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(reply.id.as_bytes());
+    out.extend_from_slice(b",\"result\":{");
+    if reply.version.era() == Era::Modern {
+        string(out, "resultType", result_type);
+    }
+    let inner = members
+        .trim()
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
+    let inner = inner.map(str::trim).filter(|inner| !inner.is_empty());
+    if let Some(inner) = inner {
+        comma(out);
+        raw(out, inner);
+    }
+    if let Some(cache) = cache {
+        cache_hint(out, reply.version, cache);
+    }
+    result_meta(out, reply, meta, false);
+    out.extend_from_slice(b"}}");
+}
 /// Writes the response with which the server ends a listen request, including `resultType` and the subscription id.
 pub fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
@@ -243,7 +274,7 @@ fn result(
 }
 
 /// Writes a result's `_meta`: first the members defined by the protocol, then the user's members, except any with
-/// reserved keys.
+/// reserved keys that belong to no extension of the server.
 fn result_meta(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -253,7 +284,7 @@ fn result_meta(
     let mut user = user
         .into_iter()
         .flatten()
-        .filter(|(key, _)| !is_reserved(key))
+        .filter(|(key, _)| !is_reserved(key) || reply.identity.permits_meta_key(key))
         .peekable();
     let modern = reply.version.era() == Era::Modern;
     if !modern && user.peek().is_none() {
@@ -264,7 +295,6 @@ fn result_meta(
     if modern {
         out.extend_from_slice(reply.identity.modern.as_bytes());
         if subscription {
-            comma(out);
             subscription_id(out, reply.id);
         }
     }

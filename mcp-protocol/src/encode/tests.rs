@@ -612,6 +612,16 @@ fn notifications_fit_every_version_that_has_them() {
             for filter in [
                 ListenFilter::default(),
                 ListenFilter {
+                    extensions: vec![
+                        ExtensionFilter {
+                            member: "gardenChanged".into(),
+                            keys: None,
+                        },
+                        ExtensionFilter {
+                            member: "gardenBeds".into(),
+                            keys: Some(vec!["roses".into()]),
+                        },
+                    ],
                     tools: true,
                     prompts: true,
                     resources: true,

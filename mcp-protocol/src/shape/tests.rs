@@ -61,13 +61,7 @@ fn server_capabilities() {
             "completions": {}, "logging": {}, "experimental": {"x": {}}, "extensions": {"com.example/y": {}},
             "prompts": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true}, "tools": {},
         }),
-        [
-            &["/completions", "/extensions"],
-            &["/extensions"],
-            &["/extensions"],
-            &[],
-            &[],
-        ],
+        [&["/completions"], &[], &[], &[], &[]],
     );
 }
 

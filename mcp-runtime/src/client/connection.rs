@@ -113,6 +113,12 @@ impl InProcessClient {
             .map_err(|_| Failure::Broken("the server renders resources that are not JSON"))
     }
 
+    /// Returns the extensions of the server by identifier, each with its settings and the names of its methods. No
+    /// request returns the names, so the dispatcher is called directly.
+    pub(crate) fn extensions(&self) -> Map<String, Value> {
+        self.dispatcher.described_extensions(self.version)
+    }
+
     async fn initialize(&self) -> Result<Value, Failure> {
         let params = json!({
             "protocolVersion": self.version.as_str(),

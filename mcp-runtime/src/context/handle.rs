@@ -5,12 +5,15 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::context::capability::Capability;
+use crate::context::extension::ExtensionNotification;
+use crate::context::notifier::Notifier;
 use crate::error::Error;
 use crate::handler::dynamic::{
     DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item, ItemKind,
 };
-use crate::handler::rules;
+use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ListKind;
+use crate::types::ClientCapabilities;
 
 /// A handle to a running server, for sending change notifications, editing its lists and stopping it. Cheap to clone.
 #[derive(Clone)]
@@ -44,7 +47,7 @@ impl ServerHandle {
     /// Returns a notifier for announcing changes to clients.
     #[must_use]
     pub fn notify(&self) -> Notifier {
-        Notifier(Arc::clone(&self.0))
+        Notifier::new(&self.0)
     }
 
     /// Stops the server. Running and queued calls may finish within [`limits.calls.drain_timeout`](crate::Limits). New
@@ -216,46 +219,6 @@ impl<D: ItemKind> fmt::Debug for ListEdit<D> {
     }
 }
 
-/// Notifies clients of changes. Edits made through [`ServerHandle::tools`] and similar methods notify clients
-/// automatically.
-#[derive(Clone)]
-pub struct Notifier(Arc<dyn Control>);
-
-impl Notifier {
-    /// Announces that the list of tools has changed.
-    pub fn tools_changed(&self) {
-        self.0.notify(ChangeNotification::List(ListKind::Tools));
-    }
-
-    /// Announces that the list of prompts has changed.
-    pub fn prompts_changed(&self) {
-        self.0.notify(ChangeNotification::List(ListKind::Prompts));
-    }
-
-    /// Announces that the list of resources or resource templates has changed.
-    pub fn resources_changed(&self) {
-        self.0.notify(ChangeNotification::List(ListKind::Resources));
-    }
-
-    /// Announces that the resource at this URI has changed. Notifies the clients subscribed to exactly this URI.
-    ///
-    /// If the URI is invalid, for example because it is not [percent-encoded](crate::text::percent_encode), no client
-    /// is notified and an error is logged.
-    pub fn resource_updated(&self, uri: impl Into<String>) {
-        let uri = uri.into();
-        match rules::uri(&uri).into_result() {
-            Ok(()) => self.0.notify(ChangeNotification::Resource(uri)),
-            Err(problem) => tracing::error!(problem, "changed resource has an invalid URI"),
-        }
-    }
-}
-
-impl fmt::Debug for Notifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notifier").finish_non_exhaustive()
-    }
-}
-
 /// A change that clients can be notified of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeNotification {
@@ -283,10 +246,24 @@ pub(crate) enum EditStep {
 /// The actions that a handle can perform on its server. Implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
     fn notify(&self, change: ChangeNotification);
+    fn notify_extension(&self, _notification: ExtensionNotification) {}
     /// Edits a list. Returns `true` if it changed, in which case clients have already been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.
     fn names(&self, list: Capability) -> Vec<String>;
+    /// Returns `true` if the server has this extension in this protocol version.
+    fn has_extension(&self, _id: &str, _version: ProtocolVersion) -> bool {
+        false
+    }
+    /// Returns `true` if a call of this client may send a notification of an extension.
+    fn may_notify(
+        &self,
+        _notification: &str,
+        _version: ProtocolVersion,
+        _client: &ClientCapabilities,
+    ) -> bool {
+        false
+    }
     fn shut_down(&self);
 }
 

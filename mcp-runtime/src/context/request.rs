@@ -3,9 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::cancellation::CancellationToken;
+use crate::context::extension::notification_params;
 use crate::context::{Caller, Principal, QuestionTransport, ServerHandle, States};
+use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
 #[cfg(feature = "telemetry")]
 use crate::telemetry::TraceContext;
@@ -34,6 +37,7 @@ pub(crate) struct RequestContext {
     #[cfg(feature = "telemetry")]
     pub(crate) trace: Option<TraceContext>,
     pub(crate) caller: Caller,
+    pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of the object `params._meta`.
     pub(crate) meta: Option<Box<str>>,
@@ -72,6 +76,8 @@ pub(crate) trait NotificationSender: Send + Sync {
     fn close_stream(&self) {}
     /// Sends a log message; `data` is JSON.
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str);
+    /// Sends a notification of an extension.
+    fn extension(&self, _method: &str, _params: &Map<String, Value>) {}
 }
 
 impl Context {
@@ -153,6 +159,23 @@ impl Context {
         self.log(LoggingLevel::Error, data);
     }
 
+    /// Sends a notification of an extension that belongs to this call, before the response. `params` must be an object
+    /// in JSON.
+    ///
+    /// Nothing is sent if the client does not declare the extension, or if the extension does not exist in its protocol
+    /// version. If no extension of this server has the notification, an error is logged.
+    ///
+    /// See [`Extension::call_notification`](crate::extension::Extension::call_notification).
+    pub fn notify(&self, notification: &str, params: impl Serialize) {
+        let request = self.0.request();
+        let control = &request.server.0;
+        if control.may_notify(notification, request.version, &request.capabilities)
+            && let Some(params) = notification_params(notification, params)
+        {
+            self.outbound().extension(notification, &params);
+        }
+    }
+
     /// Closes the client's connection while the call continues; the client reconnects to receive the response.
     ///
     /// Use this in long calls so that they do not keep a connection open. It works only over HTTP, in sessions that use
@@ -215,6 +238,21 @@ impl Context {
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
         &self.0.request().capabilities
+    }
+
+    /// Returns the settings with which the client declares an extension, if the server has that extension too and it
+    /// exists in the protocol version of the request. Otherwise, the two sides have not negotiated the extension, and
+    /// the response must be the same as without it.
+    ///
+    /// [`client_capabilities`](Self::client_capabilities) has everything that the client declares.
+    ///
+    /// Source: revision 2026-07-28, basic/extensions.
+    #[must_use]
+    pub fn extension(&self, id: &str) -> Option<&Map<String, Value>> {
+        let request = self.0.request();
+        let settings = request.capabilities.extensions.get(id)?.as_object()?;
+        let is_known = request.server.0.has_extension(id, request.version);
+        is_known.then_some(settings)
     }
 
     /// Returns the request's `_meta` object, or an empty object if there is none.

@@ -64,6 +64,7 @@ impl CallContext {
                 trace: crate::telemetry::caller_trace(request.params.get(Member::Meta)),
                 client: request.sender.client(),
                 caller: request.caller.clone(),
+                version,
                 capabilities,
                 meta: request.params.get(Member::Meta).map(Into::into),
                 cancelled: OnceLock::new(),

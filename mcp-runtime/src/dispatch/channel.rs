@@ -133,12 +133,14 @@ impl ChannelMemory {
     }
 
     /// Stores the result of a handshake. The client is notified only of changes to the lists in `offered`.
-    pub(super) fn store_handshake(&mut self, params: InitializeParams, offered: ListenFilter) {
+    pub(super) fn store_handshake(&mut self, params: InitializeParams, mut offered: ListenFilter) {
         let InitializeParams {
             version,
             capabilities,
             client_info: info,
         } = params;
+        let extensions = &self.dispatcher.settings.extensions;
+        offered.extensions = extensions.unsolicited(version, &capabilities);
         let mailbox = self
             .dispatcher
             .notifications()

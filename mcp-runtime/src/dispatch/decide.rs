@@ -19,7 +19,9 @@ use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, Reque
 use crate::protocol::encode::{self, ListGap};
 use crate::protocol::negotiation::{Claim, ModernMeta, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
-use crate::telemetry::{CalledItem, RequestAttributes, RequestTimer};
+#[cfg(feature = "http")]
+use crate::telemetry::CalledItem;
+use crate::telemetry::{RequestAttributes, RequestTimer};
 
 /// The action to take for a message.
 #[allow(
@@ -155,7 +157,7 @@ impl Dispatcher {
                     None => agreed(),
                 },
                 meta: params.get(Member::Meta),
-                called: CalledItem::Other,
+                called: self.called_method(name),
             }
         });
     }
@@ -188,13 +190,16 @@ impl Dispatcher {
         let method = Method::named(name).filter(|method| method.is_in(Era::Modern));
         let request = Request {
             id: id.clone(),
-            method: method.ok_or_else(|| errors::method_not_found(name))?,
+            method,
             params,
             version: modern.version,
             sender: RequestSender::Modern(modern),
             caller: origin.caller.clone(),
         };
-        modern::answer(self, request, (origin, listens), out)
+        match method {
+            Some(method) => modern::answer(self, method, request, (origin, listens), out),
+            None => self.answer_extension(name, request, origin),
+        }
     }
 
     fn answer<'m>(
@@ -241,13 +246,16 @@ impl Dispatcher {
         let client = Arc::clone(&legacy.client);
         let request = Request {
             id: id.clone(),
-            method: method.ok_or_else(|| errors::method_not_found(name))?,
+            method,
             params,
             version: client.version,
             sender: RequestSender::Legacy(client),
             caller: channel.origin.caller.clone(),
         };
-        legacy::answer(self, request, channel, out)
+        match method {
+            Some(method) => legacy::answer(self, method, request, channel, out),
+            None => self.answer_extension(name, request, &channel.origin),
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::cancellation::CancellationToken;
 #[cfg(any(feature = "cli", feature = "http", feature = "testing"))]
 use crate::context::Caller;
 use crate::context::{
-    Capability, ChangeNotification, Control, Edit, OnceStore, ServerHandle, States,
+    Capability, ChangeNotification, Control, Edit, ExtensionNotification, OnceStore, ServerHandle,
+    States,
 };
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notifications::Notifications;
@@ -15,11 +16,13 @@ use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::rates::RateLimits;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
+use crate::extension::Extensions;
+#[cfg(feature = "auth")]
+use crate::handler::access::Access;
 use crate::handler::middleware::Next;
 use crate::handler::sanitize::Sanitizer;
 use crate::limits::Limits;
 use crate::lock::lock;
-#[cfg(any(feature = "cli", feature = "testing"))]
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
@@ -27,7 +30,9 @@ use crate::rate::Rate;
 use crate::registry::Callable;
 use crate::registry::{CallPermits, Registry, Snapshot};
 use crate::telemetry::Hooks;
-use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
+use crate::types::{
+    ClientCapabilities, ListChangedCapability, ResourcesCapability, ServerCapabilities,
+};
 
 /// State shared by all of a server's channels.
 pub(crate) struct Dispatcher {
@@ -66,6 +71,7 @@ pub(crate) struct Settings {
     /// Sanitizer for all text that a model reads.
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
+    pub(crate) extensions: Arc<Extensions>,
 }
 
 /// Cache hints for results other than resource contents.
@@ -146,7 +152,12 @@ impl Dispatcher {
     /// Returns all scopes that the current definitions require, sorted.
     #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> std::collections::BTreeSet<String> {
-        self.registry.snapshot().scopes()
+        let mut scopes = self.registry.snapshot().scopes();
+        let methods = self.settings.extensions.callables();
+        let open = methods.map(|method| &method.access);
+        let open = open.filter(|access| !access.is_hidden_from_some());
+        scopes.extend(open.flat_map(Access::scopes).map(str::to_owned));
+        scopes
     }
 
     /// Returns the name of a definition that anonymous callers cannot use because it requires scopes. Returns `None` if
@@ -154,7 +165,10 @@ impl Dispatcher {
     #[cfg(feature = "http")]
     pub(crate) fn closed_to_anonymous(&self) -> Option<String> {
         let snapshot = self.registry.snapshot();
+        let mut methods = self.settings.extensions.callables();
+        let mut method = || methods.find(|method| method.access.needs_scopes());
         let name = snapshot.needs_scopes().map(str::to_owned);
+        let name = name.or_else(|| method().map(|method| (*method.name).to_owned()));
         name.filter(|_| !self.settings.admission.trusts_anonymous)
     }
 
@@ -188,6 +202,8 @@ impl std::fmt::Debug for Dispatcher {
 pub(crate) struct ServerShared {
     notifications: Notifications,
     registry: OnceLock<Arc<Registry>>,
+    /// Set when the server starts.
+    extensions: OnceLock<Arc<Extensions>>,
     /// Changes requested before the server starts. They are applied when it starts.
     early: Mutex<Vec<Edit>>,
     shutdown: CancellationToken,
@@ -204,12 +220,17 @@ impl ServerShared {
         std::mem::take(&mut *lock(&self.early))
     }
 
-    /// Attaches the registry. Later changes are applied immediately.
+    /// Attaches the registry and the extensions. Later changes are applied immediately.
     ///
     /// # Errors
     ///
     /// Fails if a change that was requested while the registry was being built cannot be applied.
-    pub(crate) fn attach(&self, registry: &Arc<Registry>) -> Result<(), Error> {
+    pub(crate) fn attach(
+        &self,
+        registry: &Arc<Registry>,
+        extensions: &Arc<Extensions>,
+    ) -> Result<(), Error> {
+        let _ = self.extensions.set(Arc::clone(extensions));
         let mut early = lock(&self.early);
         for edit in early.drain(..) {
             registry.edit(edit)?;
@@ -223,6 +244,18 @@ impl ServerShared {
 impl Control for ServerShared {
     fn notify(&self, change: ChangeNotification) {
         self.notifications.post(&change);
+    }
+
+    fn notify_extension(&self, notification: ExtensionNotification) {
+        let extensions = self.extensions.get();
+        let name = &*notification.method;
+        match extensions.and_then(|extensions| extensions.member_of(name)) {
+            Some(member) => self.notifications.post_extension(member, &notification),
+            None => tracing::error!(
+                notification = name,
+                "no extension of this server has this notification with a member of the filter"
+            ),
+        }
     }
 
     fn edit(&self, edit: Edit) -> Result<bool, Error> {
@@ -247,6 +280,21 @@ impl Control for ServerShared {
             .get()
             .map(|registry| registry.snapshot().names(list))
             .unwrap_or_default()
+    }
+
+    fn has_extension(&self, id: &str, version: ProtocolVersion) -> bool {
+        let extensions = self.extensions.get();
+        extensions.is_some_and(|extensions| extensions.has(id, version))
+    }
+
+    fn may_notify(
+        &self,
+        notification: &str,
+        version: ProtocolVersion,
+        client: &ClientCapabilities,
+    ) -> bool {
+        let extensions = self.extensions.get();
+        extensions.is_some_and(|extensions| extensions.may_notify(notification, version, client))
     }
 
     fn shut_down(&self) {

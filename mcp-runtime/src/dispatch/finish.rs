@@ -261,7 +261,7 @@ impl CallFinisher {
             Some((Kind::Tool, name)) => ("tools/call", &**name),
             Some((Kind::Prompt, name)) => ("prompts/get", &**name),
             Some((Kind::Resource | Kind::ResourceTemplate, uri)) => ("resources/read", &**uri),
-            Some((Kind::Completer, _)) | None => ("", ""),
+            Some((Kind::Completer | Kind::ExtensionMethod, _)) | None => ("", ""),
         };
         Binding {
             server: &self.dispatcher.identity().implementation().name,
@@ -295,13 +295,23 @@ impl CallFinisher {
                 let ranked = rank(&completion.partial, candidates);
                 encode::completion(out, self.response_context(), &ranked);
             }
+            (CallOutput::Extension(result), target) if target.accepts(&result, self.version) => {
+                encode::extension_result(
+                    out,
+                    self.response_context(),
+                    (result.type_name(), result.members()),
+                    Some(result.meta_entries()),
+                    result.cache_hint(),
+                );
+            }
             (CallOutput::List(members), CallTarget::List(list)) => {
                 encode::list(out, self.response_context(), &members, list.cache);
             }
             _ => {
-                return Err(
-                    self.log_internal_error("a call failed", &"the result is of another kind")
-                );
+                return Err(self.log_internal_error(
+                    "a call failed",
+                    &"the result is of another kind or type",
+                ));
             }
         }
         Ok(())

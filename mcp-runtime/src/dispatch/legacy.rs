@@ -49,6 +49,7 @@ impl Dispatcher {
         if !lasting {
             offered = without_memory(offered);
         }
+        offered.extensions = self.settings.extensions.declared(params.version);
         let reply = ResponseContext {
             id,
             version: params.version,
@@ -60,7 +61,7 @@ impl Dispatcher {
             tools: offered.tools.is_some_and(|list| list.list_changed),
             prompts: offered.prompts.is_some_and(|list| list.list_changed),
             resources: offered.resources.is_some_and(|list| list.list_changed),
-            uris: Vec::new(),
+            ..ListenFilter::default()
         };
         Ok((params, lists))
     }
@@ -96,19 +97,20 @@ pub(super) fn answer_ping(
 /// Answers a request from a client that completed the handshake.
 pub(super) fn answer<'m>(
     dispatcher: &Arc<Dispatcher>,
+    method: Method,
     request: Request<'m>,
     channel: &mut ChannelMemory,
     out: &mut Vec<u8>,
 ) -> Result<RequestOutcome<'m>, ErrorObject> {
-    let change = match request.method {
+    let change = match method {
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => subscribe_or_unsubscribe,
         Method::LoggingSetLevel => set_level,
-        _ => return dispatcher.answer_common(request, &channel.origin, out),
+        _ => return dispatcher.answer_common(method, request, &channel.origin, out),
     };
-    let is_offered = dispatcher.offers(request.method, &dispatcher.registry.snapshot());
+    let is_offered = dispatcher.offers(method, &dispatcher.registry.snapshot());
     // These methods change state that must be kept for later messages.
     if !is_offered || !channel.is_lasting {
-        return Err(errors::method_not_found(request.method.as_str()));
+        return Err(errors::method_not_found(method.as_str()));
     }
     change(dispatcher, &request, channel)?;
     encode::empty(out, dispatcher.response_context(&request));
@@ -125,7 +127,7 @@ fn subscribe_or_unsubscribe(
     let Some(legacy) = &channel.legacy else {
         return Err(errors::not_initialized());
     };
-    if request.method == Method::ResourcesUnsubscribe {
+    if request.method == Some(Method::ResourcesUnsubscribe) {
         legacy.mailbox.unsubscribe(&uri);
         return Ok(());
     }

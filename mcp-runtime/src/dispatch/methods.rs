@@ -32,19 +32,20 @@ impl Dispatcher {
     /// Answers a request for one of the methods common to both eras.
     pub(super) fn answer_common<'m>(
         self: &Arc<Self>,
+        method: Method,
         request: Request<'m>,
         origin: &RequestOrigin,
         out: &mut Vec<u8>,
     ) -> Result<RequestOutcome<'m>, ErrorObject> {
         let snapshot = self.registry.snapshot();
-        if !self.offers(request.method, &snapshot) {
-            return Err(errors::method_not_found(request.method.as_str()));
+        if !self.offers(method, &snapshot) {
+            return Err(errors::method_not_found(method.as_str()));
         }
         let view = snapshot.seen_by(&request.caller);
-        let (target, arguments) = match request.method {
+        let (target, arguments) = match method {
             Method::ToolsCall | Method::PromptsGet => {
                 let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
-                let callable = match request.method {
+                let callable = match method {
                     Method::ToolsCall => view.tool(&name)?,
                     _ => view.prompt(&name)?,
                 };

@@ -12,6 +12,7 @@ mod call_context;
 mod channel;
 mod decide;
 mod dispatcher;
+mod extension;
 mod failure;
 mod finish;
 mod journal;
@@ -41,6 +42,8 @@ pub(crate) use decide::Decision;
 #[cfg(feature = "http")]
 pub(crate) use decide::RequestOutcome;
 pub(crate) use dispatcher::{CacheHints, Dispatcher, ServerShared, Settings};
+#[cfg(feature = "http")]
+pub(crate) use extension::MirroredName;
 #[cfg(feature = "http")]
 pub(crate) use listen::ListenRequest;
 #[cfg(feature = "http")]

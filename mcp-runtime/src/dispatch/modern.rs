@@ -12,20 +12,22 @@ use crate::dispatch::listen::{ListenRequest, ListenScope};
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::request::Request;
 use crate::jsonrpc::{ErrorObject, Member};
-use crate::protocol::encode::{self, ListenFilter};
+use crate::protocol::encode::{self, ExtensionFilter, ListenFilter};
 use crate::protocol::{Method, errors};
 use crate::telemetry::GaugeGuard;
 
 /// Answers a self-contained request.
 pub(super) fn answer<'m>(
     dispatcher: &Arc<Dispatcher>,
+    method: Method,
     request: Request<'m>,
     (origin, listens): (&RequestOrigin, ListenScope<'_>),
     out: &mut Vec<u8>,
 ) -> Result<RequestOutcome<'m>, ErrorObject> {
-    match request.method {
+    match method {
         Method::Discover => {
-            let offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
+            let mut offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
+            offered.extensions = dispatcher.settings.extensions.declared(request.version);
             let instructions = dispatcher.settings.instructions.as_deref();
             let cache = dispatcher.settings.cache.discover;
             encode::discover(
@@ -38,7 +40,7 @@ pub(super) fn answer<'m>(
             Ok(RequestOutcome::Written)
         }
         Method::SubscriptionsListen => listen(dispatcher, &request, listens, out),
-        _ => dispatcher.answer_common(request, origin, out),
+        _ => dispatcher.answer_common(method, request, origin, out),
     }
 }
 
@@ -63,8 +65,15 @@ fn listen<'m>(
 ) -> Result<RequestOutcome<'m>, ErrorObject> {
     let snapshot = dispatcher.registry.snapshot();
     let offered = dispatcher.capabilities(&snapshot);
-    if offered.tools.is_none() && offered.prompts.is_none() && offered.resources.is_none() {
-        return Err(errors::method_not_found(request.method.as_str()));
+    let extensions = &dispatcher.settings.extensions;
+    if offered.tools.is_none()
+        && offered.prompts.is_none()
+        && offered.resources.is_none()
+        && !extensions.has_filter_members()
+    {
+        return Err(errors::method_not_found(
+            Method::SubscriptionsListen.as_str(),
+        ));
     }
     let limits = dispatcher.limits();
     let wanted = request
@@ -73,6 +82,7 @@ fn listen<'m>(
         .filter(|text| text.starts_with('{'));
     let wanted =
         wanted.ok_or_else(|| ErrorObject::invalid_params("`notifications` must be an object"))?;
+    let of_extensions = dispatcher.extension_filter(wanted, request)?;
     let wanted: RequestedNotifications = serde_json::from_str(wanted)
         .map_err(|error| errors::unparsable_member("notifications", &error))?;
     let mut uris: BTreeSet<&str> = wanted
@@ -86,7 +96,9 @@ fn listen<'m>(
         .iter()
         .map(|listen| listen.mailbox.subscription_count())
         .sum();
-    if followed.saturating_add(uris.len()) > limits.streams.max_subscriptions {
+    let keys: usize = of_extensions.iter().map(ExtensionFilter::key_count).sum();
+    let wanted_count = uris.len().saturating_add(keys);
+    if followed.saturating_add(wanted_count) > limits.streams.max_subscriptions {
         let most = limits.streams.max_subscriptions;
         return Err(ErrorObject::invalid_params(format!(
             "a connection can subscribe to at most {most} resources"
@@ -120,6 +132,7 @@ fn listen<'m>(
             Some(_) => uris.iter().map(|uri| (*uri).into()).collect(),
             None => Vec::new(),
         },
+        extensions: of_extensions,
     };
     encode::acknowledged(out, &filter, &request.id);
     let notifications = dispatcher.notifications();

@@ -14,11 +14,11 @@ pub(crate) use versions::ListVersion;
 #[cfg(feature = "http")]
 use versions::ListVersions;
 
-use crate::context::{Caller, ChangeNotification};
+use crate::context::{Caller, ChangeNotification, ExtensionNotification};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::jsonrpc::RequestId;
 use crate::lock::lock;
-use crate::protocol::encode::{self, ListKind, ListenFilter};
+use crate::protocol::encode::{self, ExtensionFilter, ListKind, ListenFilter};
 
 /// Called when a message other than a response is ready to be sent. It must not block, and may be called from any
 /// thread.
@@ -110,6 +110,18 @@ impl Notifications {
         }
     }
 
+    /// Notifies all listeners that ask for it with this member of the filter.
+    pub(super) fn post_extension(&self, member: &str, notification: &ExtensionNotification) {
+        let listeners = self.listeners();
+        if listeners.is_empty() {
+            return;
+        }
+        let notification = Arc::new(notification.clone());
+        for mailbox in listeners {
+            mailbox.post_extension(member, &notification);
+        }
+    }
+
     fn listeners(&self) -> Vec<Arc<Mailbox>> {
         let mailboxes = lock(&self.mailboxes);
         mailboxes.iter().filter_map(Weak::upgrade).collect()
@@ -139,6 +151,8 @@ struct PendingNotifications {
     /// For each list, the callers that have yet to be notified of a change.
     lists: [NotifiedCallers; 3],
     uris: Vec<Box<str>>,
+    /// The latest notification of each kind and key.
+    extensions: Vec<Arc<ExtensionNotification>>,
 }
 
 impl Mailbox {
@@ -174,6 +188,32 @@ impl Mailbox {
         }
     }
 
+    fn post_extension(&self, member: &str, notification: &Arc<ExtensionNotification>) {
+        let ExtensionNotification { method, key, .. } = &**notification;
+        {
+            let MailboxState { filter, pending } = &mut *self.state();
+            let is_followed = |filter: &ExtensionFilter| {
+                *filter.member == *member
+                    && match (&filter.keys, key) {
+                        (None, _) => true,
+                        (Some(keys), Some(key)) => keys.iter().any(|known| **known == **key),
+                        (Some(_), None) => false,
+                    }
+            };
+            if !filter.extensions.iter().any(is_followed) {
+                return;
+            }
+            let mut known = pending.extensions.iter_mut();
+            if let Some(known) = known.find(|known| known.method == *method && known.key == *key) {
+                // The client has already been woken for the earlier notification.
+                *known = Arc::clone(notification);
+                return;
+            }
+            pending.extensions.push(Arc::clone(notification));
+        }
+        (self.wake)();
+    }
+
     /// Subscribes to another resource, or returns `false` if there are already `most` subscriptions. Subscribing to the
     /// same resource again has no effect.
     pub(super) fn subscribe(&self, uri: &str, most: usize) -> bool {
@@ -202,9 +242,15 @@ impl Mailbox {
         pending.uris.retain(|uri| uris.contains(uri));
     }
 
-    /// Returns the number of resources that the listener is subscribed to.
+    /// Returns the number of resources and keys that the listener is subscribed to.
     pub(super) fn subscription_count(&self) -> usize {
-        self.state().filter.uris.len()
+        let filter = &self.state().filter;
+        let keys: usize = filter
+            .extensions
+            .iter()
+            .map(ExtensionFilter::key_count)
+            .sum();
+        filter.uris.len().saturating_add(keys)
     }
 
     /// Ends the subscription to a resource.
@@ -252,7 +298,24 @@ impl Mailbox {
             told += 1;
         }
         pending.uris.drain(..told);
-        pending.uris.is_empty() && lists.iter().all(NotifiedCallers::is_empty)
+        let mut told = 0;
+        for notification in &pending.extensions {
+            if out.len() >= room {
+                break;
+            }
+            encode::extension_notification(
+                out,
+                &notification.method,
+                &notification.params,
+                subscription,
+            );
+            out.push(b'\n');
+            told += 1;
+        }
+        pending.extensions.drain(..told);
+        pending.uris.is_empty()
+            && pending.extensions.is_empty()
+            && lists.iter().all(NotifiedCallers::is_empty)
     }
 
     fn state(&self) -> MutexGuard<'_, MailboxState> {

@@ -14,7 +14,8 @@ use crate::types::ClientCapabilities;
 /// A valid request.
 pub(super) struct Request<'m> {
     pub(super) id: RequestId,
-    pub(super) method: Method,
+    /// `None` for a method of an extension.
+    pub(super) method: Option<Method>,
     pub(super) params: &'m Params<'m>,
     pub(super) version: ProtocolVersion,
     pub(super) sender: RequestSender<'m>,
@@ -64,7 +65,7 @@ impl<'m> Request<'m> {
         called: CalledItem<'a>,
     ) -> RequestAttributes<'a> {
         RequestAttributes {
-            method: Some(self.method),
+            method: self.method,
             id: &self.id,
             version: Some(self.version),
             meta: self.params.get(Member::Meta),

@@ -42,10 +42,12 @@ impl ChannelMemory {
     pub(crate) fn resume(
         dispatcher: &Arc<Dispatcher>,
         wake: Wake,
-        agreed: HandshakeOutcome,
+        mut agreed: HandshakeOutcome,
         memory: Option<&SessionMemory>,
     ) -> Self {
         let mut session = Self::new(dispatcher, wake);
+        let extensions = &dispatcher.settings.extensions;
+        agreed.offered.extensions = extensions.unsolicited(agreed.version, &agreed.capabilities);
         let wake = || Arc::clone(&session.wake);
         let client = LegacyClient {
             version: agreed.version,

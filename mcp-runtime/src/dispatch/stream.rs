@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::context::{NotificationSender, Progress};
@@ -158,6 +159,19 @@ impl NotificationSender for CallStream {
         if !self.reports().over {
             self.sink.close_connection();
         }
+    }
+
+    fn extension(&self, method: &str, params: &Map<String, Value>) {
+        if self.reports().over {
+            return;
+        }
+        if self.logs.take_token().is_none() {
+            tracing::debug!(method, "a notification was dropped: too many at once");
+            return;
+        }
+        let mut message = Vec::with_capacity(128);
+        encode::extension_notification(&mut message, method, params, None);
+        self.sink.send(&message);
     }
 
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {

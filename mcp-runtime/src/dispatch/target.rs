@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
+use crate::handler::extension_result::ExtensionResult;
 use crate::handler::refusal::CallRefusal;
+use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
     Callable, Details, FirstPollPace, HandlerLimits, HandlerProgress, OutputChecker, PartialPage,
@@ -27,6 +29,15 @@ pub(super) enum CallTarget {
     Completion(Arc<CompletionTarget>),
     /// A page of resources listed by user code.
     List(Arc<ListTarget>),
+    /// A method of an extension.
+    Method(Arc<MethodTarget>),
+}
+
+/// A method of an extension.
+pub(super) struct MethodTarget {
+    pub(super) callable: Arc<Callable>,
+    /// The types of its results, besides `complete`.
+    pub(super) result_types: Box<[String]>,
 }
 
 /// A resource or resource template, and the URI to be read.
@@ -57,6 +68,7 @@ impl CallTarget {
             Self::Named(callable) => Some(callable),
             Self::Read(read) => Some(&read.callable),
             Self::Completion(completion) => completion.completer.callable(),
+            Self::Method(method) => Some(&method.callable),
             Self::List(_) => None,
         }
     }
@@ -88,6 +100,7 @@ impl CallTarget {
             Self::Named(callable) => Some((callable.kind(), &callable.name)),
             Self::Read(read) => Some((read.callable.kind(), &read.uri)),
             Self::Completion(completion) => Some((Kind::Completer, &completion.of)),
+            Self::Method(method) => Some((Kind::ExtensionMethod, &method.callable.name)),
             Self::List(_) => None,
         }
     }
@@ -98,6 +111,7 @@ impl CallTarget {
             Self::Named(callable) => &callable.name,
             Self::Read(read) => &read.uri,
             Self::Completion(_) => "a completer",
+            Self::Method(method) => &method.callable.name,
             Self::List(_) => "resources/list",
         }
     }
@@ -108,7 +122,22 @@ impl CallTarget {
             Some((Kind::Tool, name)) => CalledItem::Tool(name),
             Some((Kind::Prompt, name)) => CalledItem::Prompt(name),
             Some((Kind::Resource | Kind::ResourceTemplate, uri)) => CalledItem::Resource(uri),
+            Some((Kind::ExtensionMethod, name)) => CalledItem::Method(name),
             Some((Kind::Completer, _)) | None => CalledItem::Other,
+        }
+    }
+
+    /// Returns `true` if a result that an extension defines may answer the call: a declared one for its own method, or one
+    /// that it may send in place of a core method's result.
+    pub(super) fn accepts(&self, result: &ExtensionResult, version: ProtocolVersion) -> bool {
+        let name = result.type_name();
+        match self {
+            Self::Method(method) => {
+                let mut types = method.result_types.iter();
+                name == ExtensionResult::COMPLETE || types.any(|known| known == name)
+            }
+            Self::Named(_) | Self::Read(_) => result.is_admitted(version),
+            Self::Completion(_) | Self::List(_) => false,
         }
     }
 
@@ -119,7 +148,7 @@ impl CallTarget {
             Self::Named(_) => Some(arguments),
             // The URI already contains the arguments.
             Self::Read(_) => Some("{}"),
-            Self::Completion(_) | Self::List(_) => None,
+            Self::Completion(_) | Self::List(_) | Self::Method(_) => None,
         }
     }
 
@@ -137,6 +166,7 @@ impl CallTarget {
             Self::Named(callable) => callable.start(arguments, context),
             Self::Read(read) => read.callable.start(arguments, context),
             Self::Completion(completion) => completion.start(arguments, context),
+            Self::Method(method) => method.callable.start(arguments, context),
             Self::List(list) => {
                 let members = Arc::clone(&list.page).start(context());
                 let output = async move { members.await.map(CallOutput::List) };

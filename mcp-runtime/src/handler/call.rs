@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::handler::completion::{Candidates, IntoCompletionResult};
 use crate::handler::decode::Decoder;
+use crate::handler::extension_result::ExtensionResult;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::output::IntoToolResult;
 use crate::handler::prompt::IntoPromptResult;
@@ -32,6 +33,8 @@ pub enum CallOutput {
     Resource(ReadResourceResult),
     /// A completer's candidates, not yet ranked.
     Completion(Candidates),
+    /// The result of an extension's method, or an extension's result for a method of the core protocol.
+    Extension(ExtensionResult),
     /// The JSON text of a page's members, as produced by the templates' listers. Never passed to middleware.
     #[doc(hidden)]
     List(String),

@@ -27,6 +27,8 @@ pub enum Kind {
     ResourceTemplate,
     /// `#[completer]`
     Completer,
+    /// A method of an extension
+    ExtensionMethod,
 }
 
 /// Describes an annotated function. Created only by the macros.
@@ -62,7 +64,7 @@ impl Definition {
     /// all other kinds.
     pub(crate) fn lookup_key(&self) -> &'static str {
         match self.kind {
-            Kind::Tool | Kind::Prompt | Kind::Completer => self.name,
+            Kind::Tool | Kind::Prompt | Kind::Completer | Kind::ExtensionMethod => self.name,
             Kind::Resource | Kind::ResourceTemplate => self.options.uri,
         }
     }
@@ -263,6 +265,7 @@ impl Kind {
             Self::Resource => "resource",
             Self::ResourceTemplate => "resource_template",
             Self::Completer => "completer",
+            Self::ExtensionMethod => "method",
         }
     }
 

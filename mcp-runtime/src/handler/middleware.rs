@@ -162,7 +162,7 @@ impl Next {
         self.0.is_none()
     }
 
-    pub(super) fn link(link: impl Fn(Call) -> Running + Send + Sync + 'static) -> Self {
+    pub(crate) fn link(link: impl Fn(Call) -> Running + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(link)))
     }
 }

@@ -1,4 +1,4 @@
-//! A tool, prompt, resource, resource template or completer that is ready to be called: its data and a type-erased
+//! A tool, prompt, resource, resource template, completer or extension method that is ready to be called: its data and a type-erased
 //! handler.
 //!
 //! `declared` creates callables from annotated functions, and `dynamic` creates them from definitions made at run time.
@@ -62,6 +62,8 @@ pub(crate) enum Details {
     },
     /// A completer. It does not appear in any list.
     Completer,
+    /// A method of an extension. It does not appear in any list.
+    Method,
 }
 
 impl Callable {
@@ -150,6 +152,7 @@ impl Callable {
             Details::Resource(_) => Kind::Resource,
             Details::Template { .. } => Kind::ResourceTemplate,
             Details::Completer => Kind::Completer,
+            Details::Method => Kind::ExtensionMethod,
         }
     }
 
@@ -158,7 +161,9 @@ impl Callable {
         match &self.details {
             Details::Resource(resource) => resource.mime_type.as_deref(),
             Details::Template { template, .. } => template.mime_type.as_deref(),
-            Details::Tool { .. } | Details::Prompt(_) | Details::Completer => None,
+            Details::Tool { .. } | Details::Prompt(_) | Details::Completer | Details::Method => {
+                None
+            }
         }
     }
 
@@ -169,7 +174,7 @@ impl Callable {
             Details::Prompt(prompt) => append(text, prompt.clone(), version),
             Details::Resource(resource) => append(text, resource.clone(), version),
             Details::Template { template, .. } => append(text, template.clone(), version),
-            Details::Completer => {}
+            Details::Completer | Details::Method => {}
         }
     }
 }

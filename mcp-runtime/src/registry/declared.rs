@@ -31,6 +31,8 @@ pub(super) struct ServerAdditions {
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
     /// The scopes required in addition to the definition's own scopes.
     pub(super) scopes: Vec<String>,
+    /// The reserved keys that may be used in `_meta`.
+    pub(super) meta_keys: Vec<String>,
 }
 
 /// A function that finds the completer named by a parameter.
@@ -48,7 +50,7 @@ pub(super) fn callable(
 ) -> Result<Callable, Vec<String>> {
     let options = definition.options;
     let mut problems = Vec::new();
-    let meta = meta(definition, &mut problems);
+    let meta = meta(definition, &given.meta_keys, &mut problems);
     let guards = HandlerLimits::new(&options.guards, &mut problems);
     let raw_schema = raw_schema(definition, &mut problems);
     let is_generated = raw_schema.is_none();
@@ -94,6 +96,7 @@ pub(super) fn callable(
         }),
         (Kind::ResourceTemplate, _) => None,
         (Kind::Completer, _) => Some(Details::Completer),
+        (Kind::ExtensionMethod, _) => Some(Details::Method),
     };
     let (Some(details), true) = (details, problems.is_empty()) else {
         return Err(problems);
@@ -289,7 +292,7 @@ fn completions(
     completions
 }
 
-fn meta(definition: &Definition, problems: &mut Vec<String>) -> Option<Meta> {
+fn meta(definition: &Definition, permitted: &[String], problems: &mut Vec<String>) -> Option<Meta> {
     let meta = match definition.options.meta?() {
         Value::Object(meta) => meta,
         other => {
@@ -297,7 +300,7 @@ fn meta(definition: &Definition, problems: &mut Vec<String>) -> Option<Meta> {
             return None;
         }
     };
-    problems.extend(meta::problems(Some(&meta)));
+    problems.extend(meta::problems(Some(&meta), permitted));
     Some(meta)
 }
 

@@ -20,30 +20,34 @@ use crate::registry::meta;
 use crate::registry::outputs::OutputChecker;
 use crate::types::{Icon, Meta};
 
-/// Converts a definition of any kind.
+/// Converts a definition of any kind. The reserved keys in `meta_keys` may be used in its `_meta`.
 ///
 /// # Errors
 ///
 /// Returns all problems with the definition, on one line.
-pub(super) fn callable(item: Item) -> Result<Callable, String> {
+pub(super) fn callable(item: Item, meta_keys: &[String]) -> Result<Callable, String> {
     let (noun, name) = (item.list().noun(), item.name().to_owned());
     let made = match item {
-        Item::Tool(definition) => tool(&name, definition),
-        Item::Prompt(definition) => prompt(&name, definition),
-        Item::Resource(definition) => resource(&name, definition),
-        Item::Template(definition) => template(&name, definition),
+        Item::Tool(definition) => tool(&name, definition, meta_keys),
+        Item::Prompt(definition) => prompt(&name, definition, meta_keys),
+        Item::Resource(definition) => resource(&name, definition, meta_keys),
+        Item::Template(definition) => template(&name, definition, meta_keys),
     };
     made.map_err(|problems| format!("{noun} `{name}`: {}", problems.join("; ")))
 }
 
-fn tool(name: &str, definition: DynamicTool) -> Result<Callable, Vec<String>> {
+fn tool(
+    name: &str,
+    definition: DynamicTool,
+    meta_keys: &[String],
+) -> Result<Callable, Vec<String>> {
     let DynamicTool {
         mut tool,
         input_schema,
         output_schema,
         handler,
     } = definition;
-    let mut draft = Draft::new(handler, tool.meta.as_ref(), &tool.icons);
+    let mut draft = Draft::new(handler, (tool.meta.as_ref(), meta_keys), &tool.icons);
     let problems = &mut draft.problems;
     problems.extend(rules::tool_name(name).into_result().err());
     if input_schema.get("type").and_then(Value::as_str) != Some("object") {
@@ -68,9 +72,13 @@ fn tool(name: &str, definition: DynamicTool) -> Result<Callable, Vec<String>> {
     draft.finish(name, Some(Details::Tool { tool, outputs }))
 }
 
-fn prompt(name: &str, definition: DynamicPrompt) -> Result<Callable, Vec<String>> {
+fn prompt(
+    name: &str,
+    definition: DynamicPrompt,
+    meta_keys: &[String],
+) -> Result<Callable, Vec<String>> {
     let DynamicPrompt { prompt, handler } = definition;
-    let mut draft = Draft::new(handler, prompt.meta.as_ref(), &prompt.icons);
+    let mut draft = Draft::new(handler, (prompt.meta.as_ref(), meta_keys), &prompt.icons);
     if name.is_empty() {
         draft.problems.push("the name is empty".into());
     }
@@ -89,21 +97,46 @@ fn prompt(name: &str, definition: DynamicPrompt) -> Result<Callable, Vec<String>
     draft.finish(name, Some(Details::Prompt(prompt)))
 }
 
-fn resource(name: &str, definition: DynamicResource) -> Result<Callable, Vec<String>> {
+fn resource(
+    name: &str,
+    definition: DynamicResource,
+    meta_keys: &[String],
+) -> Result<Callable, Vec<String>> {
     let DynamicResource { resource, handler } = definition;
-    let mut draft = Draft::new(handler, resource.meta.as_ref(), &resource.icons);
+    let mut draft = Draft::new(
+        handler,
+        (resource.meta.as_ref(), meta_keys),
+        &resource.icons,
+    );
     draft.problems.extend(rules::uri(name).into_result().err());
     draft.finish(name, Some(Details::Resource(resource)))
 }
 
-fn template(name: &str, definition: DynamicTemplate) -> Result<Callable, Vec<String>> {
+/// Converts a method of an extension.
+///
+/// # Errors
+///
+/// Returns all problems with its limits and access rules.
+pub(crate) fn method(name: &str, handler: DynamicHandler) -> Result<Callable, Vec<String>> {
+    Draft::new(handler, (None, &[]), &[]).finish(name, Some(Details::Method))
+}
+
+fn template(
+    name: &str,
+    definition: DynamicTemplate,
+    meta_keys: &[String],
+) -> Result<Callable, Vec<String>> {
     let DynamicTemplate {
         template,
         any_path,
         lister,
         handler,
     } = definition;
-    let mut draft = Draft::new(handler, template.meta.as_ref(), &template.icons);
+    let mut draft = Draft::new(
+        handler,
+        (template.meta.as_ref(), meta_keys),
+        &template.icons,
+    );
     let mut pattern = match UriTemplate::parse(name) {
         Ok(pattern) => pattern,
         Err(problem) => {
@@ -141,8 +174,12 @@ struct Draft {
 
 impl Draft {
     /// Checks the parts that are common to all kinds.
-    fn new(handler: DynamicHandler, meta: Option<&Meta>, icons: &[Icon]) -> Self {
-        let mut problems = meta::problems(meta);
+    fn new(
+        handler: DynamicHandler,
+        (meta, meta_keys): (Option<&Meta>, &[String]),
+        icons: &[Icon],
+    ) -> Self {
+        let mut problems = meta::problems(meta, meta_keys);
         problems.extend(rules::icon_problems(icons));
         let guards = HandlerLimits::new(&handler.guards, &mut problems);
         problems.extend(handler.access.problems());

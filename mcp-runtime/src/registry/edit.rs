@@ -99,8 +99,9 @@ impl PreparedEdit {
     }
 }
 
-/// Checks all definitions in an edit. Returns either the prepared edit or all problems.
-pub(super) fn prepare(edit: Edit) -> Result<PreparedEdit, Vec<String>> {
+/// Checks all definitions in an edit. Returns either the prepared edit or all problems. The reserved keys in `meta_keys`
+/// may be used in `_meta`.
+pub(super) fn prepare(edit: Edit, meta_keys: &[String]) -> Result<PreparedEdit, Vec<String>> {
     let mut problems = Vec::new();
     let mut steps = Vec::new();
     for step in edit.steps {
@@ -120,7 +121,7 @@ pub(super) fn prepare(edit: Edit) -> Result<PreparedEdit, Vec<String>> {
                 continue;
             }
         };
-        match dynamic::callable(item) {
+        match dynamic::callable(item, meta_keys) {
             Ok(callable) => steps.push(PreparedStep::Put {
                 callable: Arc::new(callable),
                 replace,

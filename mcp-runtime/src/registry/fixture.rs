@@ -91,6 +91,7 @@ impl CallHandle for Unasked {
 
 pub(crate) fn context() -> Context {
     Context::new(Arc::new(Unasked(RequestContext {
+        version: MODERN,
         client: ClientIdentity::Known(None),
         caller: Caller::trusted(),
         #[cfg(feature = "telemetry")]

@@ -11,7 +11,7 @@ impl Capability {
             Kind::Prompt => Some(Self::Prompts),
             Kind::Resource => Some(Self::Resources),
             Kind::ResourceTemplate => Some(Self::Templates),
-            Kind::Completer => None,
+            Kind::Completer | Kind::ExtensionMethod => None,
         }
     }
 

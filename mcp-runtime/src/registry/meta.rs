@@ -5,15 +5,27 @@
 use crate::protocol::is_reserved;
 use crate::types::Meta;
 
-/// Returns all problems with the keys.
-pub(super) fn problems(meta: Option<&Meta>) -> Vec<String> {
+/// Returns all problems with the keys. The reserved keys in `permitted` may be used, because extensions define them.
+pub(super) fn problems(meta: Option<&Meta>, permitted: &[String]) -> Vec<String> {
     meta.into_iter()
         .flat_map(Meta::keys)
+        .filter(|key| !permitted.contains(key))
         .filter_map(|key| problem(key))
         .collect()
 }
 
 fn problem(key: &str) -> Option<String> {
+    key_problem(key).or_else(|| {
+        is_reserved(key).then(|| {
+            format!(
+                "meta key `{key}` is reserved for the protocol; use another prefix, such as `com.example/`"
+            )
+        })
+    })
+}
+
+/// Returns the reason why a key violates the grammar, if it does.
+pub(crate) fn key_problem(key: &str) -> Option<String> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -22,11 +34,6 @@ fn problem(key: &str) -> Option<String> {
         if !prefix.split('.').all(is_label) {
             return Some(format!(
                 "meta key `{key}`: the part before `/` must be labels separated by dots, such as `com.example`"
-            ));
-        }
-        if is_reserved(key) {
-            return Some(format!(
-                "meta key `{key}` is reserved for the protocol; use another prefix, such as `com.example/`"
             ));
         }
     }

@@ -32,9 +32,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 pub(crate) use build::{MethodReceiver, Sources};
 pub(crate) use callable::{Callable, Details};
 pub(crate) use complete::RequestedCompleter;
+pub(crate) use dynamic::method;
 pub(crate) use edit::EditOutcome;
 pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
 pub(crate) use handler::HandlerProgress;
+pub(crate) use meta::key_problem as meta_key_problem;
 pub(crate) use outputs::OutputChecker;
 pub(crate) use pace::FirstPollPace;
 pub(crate) use page::{ListPage, PartialPage};
@@ -49,6 +51,8 @@ pub(crate) struct Registry {
     current: RwLock<Arc<Snapshot>>,
     /// Held during an edit so that concurrent edits are not lost. Readers do not lock it.
     editing: Mutex<()>,
+    /// Reserved keys of `_meta` that the server's extensions define.
+    meta_keys: Vec<String>,
 }
 
 impl Registry {
@@ -58,11 +62,13 @@ impl Registry {
     ///
     /// Returns all problems, one per line, each with its source location.
     pub(crate) fn build(sources: Sources) -> Result<Self, Error> {
-        build::snapshot(sources).map(Self::new)
+        let meta_keys = sources.meta_keys.clone();
+        build::snapshot(sources).map(|snapshot| Self::new(snapshot, meta_keys))
     }
 
-    fn new(snapshot: Snapshot) -> Self {
+    fn new(snapshot: Snapshot, meta_keys: Vec<String>) -> Self {
         Self {
+            meta_keys,
             current: RwLock::new(Arc::new(snapshot)),
             editing: Mutex::new(()),
         }
@@ -82,7 +88,7 @@ impl Registry {
     /// Returns an error if a definition cannot be inserted because its name is in use or it is invalid. The error
     /// describes the first such definition.
     pub(crate) fn edit(&self, edit: Edit) -> Result<EditOutcome, Error> {
-        let prepared = edit::prepare(edit)
+        let prepared = edit::prepare(edit, &self.meta_keys)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
         let _editing = lock(&self.editing);
         let (next, edited) = edit::apply(&self.snapshot(), prepared)?;

@@ -15,6 +15,7 @@ use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{MethodReceiver, Registry, Sources};
+use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
@@ -49,7 +50,8 @@ pub struct Server {
     selected: Option<Vec<Selected>>,
     tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
-    offered: Vec<Capability>,
+    pub(super) offered: Vec<Capability>,
+    pub(super) extensions: ExtensionSettings,
     page_size: usize,
     logging: bool,
     argument_errors: bool,
@@ -117,6 +119,7 @@ impl Server {
             tags: Vec::new(),
             tag_scopes: Vec::new(),
             offered: Vec::new(),
+            extensions: ExtensionSettings::default(),
             page_size: 1_000,
             logging: true,
             argument_errors: false,
@@ -399,6 +402,8 @@ impl Server {
         if !faults.is_empty() {
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
+        let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>);
+        let (extensions, meta_keys) = self.extensions.start(&handle)?;
         let states = Arc::new(self.states);
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
@@ -409,8 +414,10 @@ impl Server {
             early: self.shared.take_early(),
             offered: self.offered,
             page_size: self.page_size,
+            meta_keys: meta_keys.clone(),
+            has_methods: extensions.has_methods(),
         })?);
-        self.shared.attach(&registry)?;
+        self.shared.attach(&registry, &extensions)?;
         let wrapping = self.wrapping;
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
@@ -418,7 +425,7 @@ impl Server {
         #[cfg(not(feature = "sealing"))]
         let seal = Seal::new(self.limits.elicitation.state_timeout);
         let settings = Settings {
-            identity: Identity::new(self.identity),
+            identity: Identity::new(self.identity).with_meta_keys(meta_keys),
             instructions: self.instructions,
             limits: self.limits,
             states,
@@ -433,6 +440,7 @@ impl Server {
             sanitizer: wrapping.sanitizer,
             hooks: self.hooks,
             admission: self.admission,
+            extensions,
         };
         crate::telemetry::describe_metrics();
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));

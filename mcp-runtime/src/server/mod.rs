@@ -4,6 +4,7 @@ mod access;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;
+mod extension;
 #[cfg(feature = "http")]
 mod http;
 mod log;

@@ -10,7 +10,7 @@ use crate::protocol::{Method, ProtocolVersion};
     allow(dead_code, reason = "only read with the feature")
 )]
 pub(crate) struct RequestAttributes<'a> {
-    /// `None` if the method does not exist, so that names made up by clients are not recorded.
+    /// `None` if the method belongs to an extension or does not exist, so that names made up by clients are not recorded.
     pub(crate) method: Option<Method>,
     pub(crate) id: &'a RequestId,
     pub(crate) version: Option<ProtocolVersion>,
@@ -30,6 +30,8 @@ pub(crate) enum CalledItem<'a> {
     Prompt(&'a str),
     /// The URI of a resource, which a client may have made up.
     Resource(&'a str),
+    /// A method of an extension. The request's `method` is `None`.
+    Method(&'a str),
     Other,
 }
 

@@ -7,7 +7,7 @@ use ::metrics::{
     Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 
-use crate::protocol::ProtocolVersion;
+use crate::protocol::{Method, ProtocolVersion};
 use crate::telemetry::{CalledItem, RecordedOutcome};
 
 const REQUESTS: &str = "mcp.server.requests";
@@ -58,20 +58,24 @@ pub(super) struct RequestMetrics {
 
 impl RequestMetrics {
     pub(super) fn begin(
-        method: &'static str,
+        method: Option<Method>,
         called: CalledItem<'_>,
         version: Option<ProtocolVersion>,
         transport: Option<&'static str>,
         is_active: bool,
     ) -> Self {
         let mut labels = Vec::with_capacity(8);
-        labels.push(Label::from_static_parts("mcp.method.name", method));
+        let method = method.map_or("_OTHER", Method::as_str);
+        labels.push(match called {
+            CalledItem::Method(name) => Label::new("mcp.method.name", name.to_owned()),
+            _ => Label::from_static_parts("mcp.method.name", method),
+        });
         match called {
             CalledItem::Tool(name) => labels.push(Label::new("gen_ai.tool.name", name.to_owned())),
             CalledItem::Prompt(name) => {
                 labels.push(Label::new("gen_ai.prompt.name", name.to_owned()));
             }
-            CalledItem::Resource(_) | CalledItem::Other => {}
+            CalledItem::Resource(_) | CalledItem::Method(_) | CalledItem::Other => {}
         }
         Self {
             labels,

@@ -8,7 +8,7 @@ use tracing::field::Empty;
 
 use crate::jsonrpc::{ErrorObject, RequestId, unquote};
 use crate::panics;
-use crate::protocol::{Method, ProtocolVersion, errors};
+use crate::protocol::{ProtocolVersion, errors};
 use crate::telemetry::metrics::RequestMetrics;
 use crate::telemetry::origin::{Origin, with_current_origin};
 use crate::telemetry::{
@@ -69,7 +69,7 @@ impl RequestRecording {
                 span,
                 began,
                 counted: RequestMetrics::begin(
-                    method_name(attributes),
+                    attributes.method,
                     called,
                     version,
                     transport,
@@ -155,8 +155,12 @@ fn is_caller_error(code: i32) -> bool {
     )
 }
 
-fn method_name(attributes: &RequestAttributes<'_>) -> &'static str {
-    attributes.method.map_or("_OTHER", Method::as_str)
+fn method_name<'a>(attributes: &RequestAttributes<'a>) -> &'a str {
+    match (attributes.method, attributes.called) {
+        (Some(method), _) => method.as_str(),
+        (None, CalledItem::Method(name)) => name,
+        (None, _) => "_OTHER",
+    }
 }
 
 fn span(hooks: &Hooks, attributes: &RequestAttributes<'_>, origin: &Origin) -> Span {
@@ -165,7 +169,7 @@ fn span(hooks: &Hooks, attributes: &RequestAttributes<'_>, origin: &Origin) -> S
         CalledItem::Tool(name) => (Some(name), None, None),
         CalledItem::Prompt(name) => (None, Some(name), None),
         CalledItem::Resource(uri) => (None, None, Some(uri)),
-        CalledItem::Other => (None, None, None),
+        CalledItem::Method(_) | CalledItem::Other => (None, None, None),
     };
     let seen = &origin.seen;
     let span = tracing::info_span!(

@@ -21,6 +21,7 @@ mod completion;
 mod coverage;
 mod down_conversion;
 mod examples;
+mod extension;
 mod extensions;
 mod fixture;
 mod guards;

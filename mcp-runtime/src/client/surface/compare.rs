@@ -35,6 +35,7 @@ pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
     if old.instructions() != new.instructions() {
         changes.push_compatible("the instructions are different");
     }
+    changes.compare_extensions(old, new);
     for list in ListRequest::ALL {
         changes.compare_lists(list, old.items(list), new.items(list));
     }
@@ -43,14 +44,14 @@ pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
 }
 
 #[derive(Default)]
-struct Changes(Vec<SurfaceChange>);
+pub(super) struct Changes(Vec<SurfaceChange>);
 
 impl Changes {
-    fn push_compatible(&mut self, text: impl Into<String>) {
+    pub(super) fn push_compatible(&mut self, text: impl Into<String>) {
         self.push(false, text.into());
     }
 
-    fn push_breaking(&mut self, text: impl Into<String>) {
+    pub(super) fn push_breaking(&mut self, text: impl Into<String>) {
         self.push(true, text.into());
     }
 

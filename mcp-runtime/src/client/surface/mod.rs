@@ -1,6 +1,7 @@
 //! A server's surface, which is everything it declares. Its text form changes only when the declarations change.
 
 pub(crate) mod compare;
+mod extensions;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::client::message::Failure;
 use crate::client::{InProcessClient, ListRequest};
 
-/// Everything a server declares: instructions, tools, prompts, resources and resource templates, each list sorted by
+/// Everything a server declares: instructions, extensions, tools, prompts, resources and resource templates, each list sorted by
 /// name.
 ///
 /// Excludes details that can change while the program stays the same: the server's version, the order of definitions,
@@ -24,6 +25,10 @@ impl Surface {
         let mut members = Map::new();
         if let Some(text) = &client.instructions {
             members.insert("instructions".into(), text.as_str().into());
+        }
+        let extensions = client.extensions();
+        if !extensions.is_empty() {
+            members.insert("extensions".into(), extensions.into());
         }
         for list in ListRequest::ALL {
             let mut items = match list {
@@ -47,6 +52,13 @@ impl Surface {
 
     pub(crate) fn instructions(&self) -> Option<&str> {
         self.0.get("instructions").and_then(Value::as_str)
+    }
+
+    /// Returns the extensions by identifier, each with its settings and the names of its methods.
+    pub(crate) fn extensions(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let extensions = self.0.get("extensions").and_then(Value::as_object);
+        let members = extensions.into_iter().flatten();
+        members.map(|(id, extension)| (id.as_str(), extension))
     }
 
     pub(crate) fn items(&self, list: ListRequest) -> &[Value] {

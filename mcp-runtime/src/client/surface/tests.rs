@@ -375,3 +375,20 @@ fn breaking_changes_come_first() {
         ]
     );
 }
+
+#[test]
+fn extensions_and_their_methods_must_stay() {
+    let garden = |methods| json!({"extensions": {"e/g": {"settings": {}, "methods": methods}}});
+    let before = || garden(json!(["garden/a"]));
+    assert_eq!(
+        changes(before(), garden(json!(["garden/b"]))),
+        [
+            "breaking: method `garden/a` of extension `e/g` was removed",
+            "changed: method `garden/b` of extension `e/g` was added",
+        ]
+    );
+    let removed = changes(before(), json!({}));
+    assert_eq!(removed, ["breaking: extension `e/g` was removed"]);
+    let added = changes(json!({}), before());
+    assert_eq!(added, ["changed: extension `e/g` was added"]);
+}

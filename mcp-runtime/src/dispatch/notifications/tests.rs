@@ -144,6 +144,7 @@ fn a_list_is_told_of_to_those_for_whom_it_changed() {
 fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
     let notifications = Notifications::default();
     let all = || ListenFilter {
+        extensions: Vec::new(),
         tools: true,
         prompts: true,
         resources: false,

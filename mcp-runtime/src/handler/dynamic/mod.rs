@@ -80,7 +80,7 @@ pub(crate) struct DynamicHandler {
 }
 
 impl DynamicHandler {
-    fn new(run: impl Fn(Arguments, Context) -> Running + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(run: impl Fn(Arguments, Context) -> Running + Send + Sync + 'static) -> Self {
         Self {
             run: Arc::new(run),
             guards: GuardOptions::NONE,
@@ -100,6 +100,72 @@ impl DynamicHandler {
         self.candidates.push((argument.into(), candidates));
     }
 }
+
+/// Builder methods for the limits and the access rules of a handler, which is in the field `$handler`.
+macro_rules! guarded {
+    ($name:ident, $handler:ident) => {
+        impl $name {
+            /// Sets the maximum duration of a call. Defaults to [`limits.calls.timeout`](crate::Limits).
+            #[must_use]
+            pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
+                self.$handler.guards.timeout = Some(timeout);
+                self
+            }
+
+            /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`. By default, only the
+            /// server's limits apply. It is an error at insertion or start-up if the rate is invalid.
+            #[must_use]
+            pub fn rate(mut self, rate: impl Into<String>) -> Self {
+                self.$handler.guards.rate = Some(rate.into());
+                self
+            }
+
+            /// Sets the maximum number of concurrent calls. Further calls wait. By default, only the server's limits
+            /// apply.
+            #[must_use]
+            pub fn concurrency(mut self, calls: usize) -> Self {
+                self.$handler.guards.concurrency = Some(calls);
+                self
+            }
+
+            /// Sets the maximum size of a result in bytes. Defaults to
+            /// [`limits.calls.max_result_bytes`](crate::Limits), which is also the upper limit.
+            #[must_use]
+            pub fn max_output(mut self, bytes: usize) -> Self {
+                self.$handler.guards.max_output = Some(bytes);
+                self
+            }
+
+            /// Requires callers to have all of these scopes, in addition to any scopes already required. By default, no
+            /// scopes are required. It is an error at insertion or start-up if credentials can
+            /// never contain one of the scopes.
+            ///
+            /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
+            /// the required scopes. Scopes do not apply to trusted [`Caller`](crate::Caller)s, such as callers connected through
+            /// standard input and output.
+            #[must_use]
+            pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+                self.$handler.access.require(scopes);
+                self
+            }
+
+            /// Makes the definition visible only to callers for whom the function returns `true`. To all other callers,
+            /// it appears not to exist. By default, the definition is visible to all callers.
+            ///
+            /// The function runs at the start of every list request and call, so it must not block.
+            #[must_use]
+            pub fn visible_if(
+                mut self,
+                visible_if: impl Fn(&crate::context::Caller) -> bool + Send + Sync + 'static,
+            ) -> Self {
+                self.$handler.access.show_if(visible_if);
+                self
+            }
+        }
+    };
+}
+
+pub(crate) use guarded;
 
 /// Builder methods shared by all kinds. `$wire` is the field that holds the definition as it appears in lists.
 macro_rules! builder {
@@ -135,63 +201,9 @@ macro_rules! builder {
                     .insert(key.into(), value.into());
                 self
             }
-
-            /// Sets the maximum duration of a call. Defaults to [`limits.calls.timeout`](crate::Limits).
-            #[must_use]
-            pub fn timeout(mut self, timeout: Duration) -> Self {
-                self.handler.guards.timeout = Some(timeout);
-                self
-            }
-
-            /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`. By default, only the
-            /// server's limits apply. Inserting the item fails if the rate is invalid.
-            #[must_use]
-            pub fn rate(mut self, rate: impl Into<String>) -> Self {
-                self.handler.guards.rate = Some(rate.into());
-                self
-            }
-
-            /// Sets the maximum number of concurrent calls. Further calls wait. By default, only the server's limits
-            /// apply.
-            #[must_use]
-            pub fn concurrency(mut self, calls: usize) -> Self {
-                self.handler.guards.concurrency = Some(calls);
-                self
-            }
-
-            /// Sets the maximum size of a result in bytes. Defaults to
-            /// [`limits.calls.max_result_bytes`](crate::Limits), which is also the upper limit.
-            #[must_use]
-            pub fn max_output(mut self, bytes: usize) -> Self {
-                self.handler.guards.max_output = Some(bytes);
-                self
-            }
-
-            /// Requires callers to have all of these scopes, in addition to any scopes already required. By default, no
-            /// scopes are required. Inserting the item fails if credentials can never contain one of the scopes.
-            ///
-            /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
-            /// the required scopes. Scopes do not apply to trusted [`Caller`]s, such as callers connected through
-            /// standard input and output.
-            #[must_use]
-            pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-                self.handler.access.require(scopes);
-                self
-            }
-
-            /// Makes the definition visible only to callers for whom the function returns `true`. To all other callers,
-            /// it appears not to exist. By default, the definition is visible to all callers.
-            ///
-            /// The function runs at the start of every list request and call, so it must not block.
-            #[must_use]
-            pub fn visible_if(
-                mut self,
-                visible_if: impl Fn(&Caller) -> bool + Send + Sync + 'static,
-            ) -> Self {
-                self.handler.access.show_if(visible_if);
-                self
-            }
         }
+
+        crate::handler::dynamic::guarded!($name, handler);
     };
 }
 

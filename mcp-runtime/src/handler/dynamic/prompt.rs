@@ -1,12 +1,11 @@
 //! Prompts created at run time.
 
 use std::future::Future;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{Arguments, DynamicHandler, builder};
-use crate::context::{Caller, Context};
+use crate::context::Context;
 use crate::handler::call::{prompt, running};
 use crate::handler::prompt::IntoPromptResult;
 use crate::types::{Icon, Prompt, PromptArgument};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Arguments, DynamicHandler, builder};
-use crate::context::{Caller, Context};
+use crate::context::Context;
 use crate::handler::call::{resource, running};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::{Lister, Page};

@@ -1,13 +1,12 @@
 //! Tools created at run time.
 
 use std::future::Future;
-use std::time::Duration;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Arguments, DynamicHandler, builder};
-use crate::context::{Caller, Context};
+use crate::context::Context;
 use crate::handler::call::{running, tool};
 use crate::handler::output::IntoToolResult;
 use crate::types::{Icon, Tool, ToolAnnotations};

@@ -7,44 +7,43 @@
 
 use hyper::header::HeaderMap;
 
+use crate::dispatch::MirroredName;
 use crate::handler::decode::{HeaderArgument, member};
 use crate::http::request::headers::{RequestHeaders, decoded};
-use crate::jsonrpc::{Decimal, ErrorObject, Params, unquote};
-use crate::protocol::Method;
+use crate::jsonrpc::{Decimal, ErrorObject, unquote};
 use crate::protocol::errors::header_mismatch;
 
-/// Compares `Mcp-Method` and `Mcp-Name` with the body.
-pub(super) fn check_method_and_name(
-    headers: &RequestHeaders<'_>,
-    (method, known): (&str, Option<Method>),
-    params: &Params<'_>,
-) -> Result<(), ErrorObject> {
+/// Compares `Mcp-Method` with the body.
+pub(super) fn check_method(headers: &RequestHeaders<'_>, method: &str) -> Result<(), ErrorObject> {
     match headers.method() {
-        None => return Err(header_mismatch("Mcp-Method", "is missing")),
-        Some(Ok(sent)) if sent == method => {}
-        Some(_) => {
-            return Err(header_mismatch(
-                "Mcp-Method",
-                "does not match the method in the body",
-            ));
-        }
+        None => Err(header_mismatch("Mcp-Method", "is missing")),
+        Some(Ok(sent)) if sent == method => Ok(()),
+        Some(_) => Err(header_mismatch(
+            "Mcp-Method",
+            "does not match the method in the body",
+        )),
     }
-    let Some(source) = known.and_then(Method::mirrored_member) else {
-        return Ok(());
-    };
-    let body = params.string(source).ok().flatten();
-    match (headers.name, body) {
+}
+
+/// Compares `Mcp-Name` with the body.
+pub(super) fn check_name(
+    headers: &RequestHeaders<'_>,
+    body: MirroredName<'_>,
+) -> Result<(), ErrorObject> {
+    let body = match (headers.name, body) {
         // A member that is missing from the body is reported later.
-        (None, None) => Ok(()),
-        (None, Some(_)) => Err(header_mismatch("Mcp-Name", "is missing")),
-        (Some(sent), body) => match decoded(sent) {
-            Ok(sent) if body.is_some_and(|body| body == sent) => Ok(()),
-            Ok(_) => Err(header_mismatch(
-                "Mcp-Name",
-                "does not match the name in the body",
-            )),
-            Err(_) => Err(header_mismatch("Mcp-Name", "is not valid")),
-        },
+        (_, MirroredName::Nothing) | (None, MirroredName::Missing) => return Ok(()),
+        (None, MirroredName::Name(_)) => return Err(header_mismatch("Mcp-Name", "is missing")),
+        (Some(_), MirroredName::Missing) => None,
+        (Some(_), MirroredName::Name(body)) => Some(body),
+    };
+    match headers.name.map(decoded) {
+        Some(Ok(sent)) if body.is_some_and(|body| body == sent) => Ok(()),
+        Some(Ok(_)) => Err(header_mismatch(
+            "Mcp-Name",
+            "does not match the name in the body",
+        )),
+        _ => Err(header_mismatch("Mcp-Name", "is not valid")),
     }
 }
 

@@ -54,7 +54,11 @@ pub(in crate::http) fn serve_request<'s>(
     let dispatcher = &state.dispatcher;
     let origin = dispatcher.stateless_origin(head.caller.cloned());
     let known = Method::named(method);
-    let checked = mirrored_headers::check_method_and_name(headers, (method, known), params)
+    let checked = mirrored_headers::check_method(headers, method)
+        .and_then(|()| {
+            let name = dispatcher.mirrored_name((method, known), params);
+            mirrored_headers::check_name(headers, name)
+        })
         .and_then(|()| check_arguments(dispatcher, &origin, headers, known, params));
     if let Err(error) = checked {
         return refuse(error).into();

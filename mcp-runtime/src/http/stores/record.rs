@@ -121,7 +121,7 @@ impl SessionRecord {
                 tools,
                 prompts,
                 resources,
-                uris: Vec::new(),
+                ..ListenFilter::default()
             },
             seen: self.seen,
         }

@@ -13,10 +13,11 @@ pub(super) fn apply(
     snapshot: &mut Snapshot,
     edits: Vec<Edit>,
     declared: &DeclaredNames,
+    meta_keys: &[String],
     problems: &mut Vec<String>,
 ) {
     for edit in merge(edits) {
-        let prepared = match edit::prepare(edit) {
+        let prepared = match edit::prepare(edit, meta_keys) {
             Ok(prepared) => prepared,
             Err(found) => {
                 problems.extend(found);

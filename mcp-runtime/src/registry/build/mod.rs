@@ -40,6 +40,10 @@ pub(crate) struct Sources {
     pub(crate) offered: Vec<Capability>,
     /// Maximum number of items on a list page.
     pub(crate) page_size: usize,
+    /// Reserved keys of `_meta` that the server's extensions define.
+    pub(crate) meta_keys: Vec<String>,
+    /// `true` if extensions add methods, so that the server has a purpose without any definition.
+    pub(crate) has_methods: bool,
 }
 
 impl Default for Sources {
@@ -53,6 +57,8 @@ impl Default for Sources {
             early: Vec::new(),
             offered: Vec::new(),
             page_size: 1_000,
+            meta_keys: Vec::new(),
+            has_methods: false,
         }
     }
 }
@@ -109,6 +115,7 @@ fn assemble(
         made: HashMap::new(),
         receivers: HashMap::new(),
         tag_scopes: sources.tag_scopes,
+        meta_keys: sources.meta_keys,
         states: sources.states,
         problems: Vec::new(),
         taken: HashMap::new(),
@@ -128,6 +135,7 @@ fn assemble(
     if chosen.is_empty()
         && sources.only.is_none()
         && sources.offered.is_empty()
+        && !sources.has_methods
         && !sources.early.iter().any(inserts)
         && build.problems.is_empty()
     {
@@ -155,6 +163,7 @@ fn assemble(
         &mut snapshot,
         sources.early,
         &build.taken,
+        &build.meta_keys,
         &mut build.problems,
     );
     if build.problems.is_empty() {
@@ -181,6 +190,7 @@ struct Build {
     made: HashMap<TypeId, Option<Arc<Callable>>>,
     receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     tag_scopes: Vec<(String, Vec<String>)>,
+    meta_keys: Vec<String>,
     states: Arc<States>,
     problems: Vec<String>,
     taken: DeclaredNames,
@@ -254,6 +264,7 @@ impl Build {
         let given = ServerAdditions {
             receiver: self.receiver(definition),
             scopes: self.scopes(definition),
+            meta_keys: self.meta_keys.clone(),
         };
         let mut find = |argument: &ArgumentInfo| self.named_completer(definition, argument);
         let made = declared::callable(definition, given, &mut find);

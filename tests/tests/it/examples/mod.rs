@@ -31,6 +31,43 @@ async fn hello_is_short_and_greets() {
 }
 
 #[tokio::test]
+async fn extension_is_short_and_used_only_by_clients_that_declare_it() {
+    const GARDEN: &str = "com.example/garden";
+    assert!(source("extension").lines().count() <= 50);
+    for version in Version::ERAS {
+        let process = Process::raw("extension", &[], version);
+        let mut client = process.client;
+        client.capabilities = json!({"extensions": {GARDEN: {}}});
+        let mut client = client.connect().await;
+        if version.is_modern() {
+            let filter = json!({"notifications": {"gardenBeds": ["roses"]}});
+            client.start("subscriptions/listen", filter).await;
+            let method = "notifications/subscriptions/acknowledged";
+            client.notification(method).await;
+        }
+        let roses = json!({"bed": "roses", "litres": 2.5});
+        let watered = client.ok("garden/water", roses).await;
+        assert_eq!(watered["bed"], "roses");
+        if version.is_modern() {
+            let watered = client.notification("notifications/garden/watered").await;
+            assert_eq!(watered["litres"], 2.5);
+            let estimate = client.tool("harvest", json!({})).await;
+            assert_eq!(
+                (&estimate["resultType"], &estimate["minutes"]),
+                (&json!("estimate"), &json!(30))
+            );
+            client.capabilities = json!({});
+            client.fails("garden/water", json!({}), -32021).await;
+        }
+        let mut process = Process::start("extension", &[], version).await;
+        assert_eq!(
+            process.client.text("harvest", json!({})).await,
+            "seven tomatoes"
+        );
+    }
+}
+
+#[tokio::test]
 async fn guarded_knows_what_it_did_and_says_nothing_it_should_not() {
     for version in Version::ERAS {
         let mut process = Process::raw("guarded", &[], version);

@@ -2,6 +2,7 @@
 
 mod capture;
 mod counts;
+mod extensions;
 mod refusals;
 mod secrets;
 mod spans;

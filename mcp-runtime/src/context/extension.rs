@@ -1,0 +1,32 @@
+//! A notification that an extension defines.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Returns the parameters of a notification, or logs an error if they are not an object.
+pub(super) fn notification_params(
+    notification: &str,
+    params: impl Serialize,
+) -> Option<Map<String, Value>> {
+    match serde_json::to_value(params) {
+        Ok(Value::Object(params)) => return Some(params),
+        Ok(_) => tracing::error!(
+            notification,
+            "the parameters of a notification are not an object"
+        ),
+        Err(error) => {
+            tracing::error!(notification, %error, "the parameters of a notification cannot be written as JSON");
+        }
+    }
+    None
+}
+
+/// A notification of an extension, for the clients that ask for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ExtensionNotification {
+    /// The name of the notification.
+    pub(crate) method: String,
+    /// The key that the notification is about, if its filter member has keys.
+    pub(crate) key: Option<String>,
+    pub(crate) params: Map<String, Value>,
+}

@@ -1,0 +1,147 @@
+//! Requests for the methods of extensions, and the parts of core requests that extensions define.
+
+#[cfg(feature = "http")]
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::dispatch::Dispatcher;
+use crate::dispatch::decide::RequestOutcome;
+use crate::dispatch::origin::RequestOrigin;
+use crate::dispatch::prepared::PreparedCall;
+use crate::dispatch::request::Request;
+use crate::dispatch::target::{CallTarget, MethodTarget};
+use crate::extension::FilterProblem;
+use crate::jsonrpc::ErrorObject;
+#[cfg(feature = "http")]
+use crate::jsonrpc::{Params, each_member, unquote};
+#[cfg(feature = "http")]
+use crate::protocol::Method;
+use crate::protocol::encode::ExtensionFilter;
+use crate::protocol::{ProtocolVersion, errors};
+use crate::telemetry::CalledItem;
+
+impl Dispatcher {
+    /// Answers a request for a method that is not one of the core protocol in this version.
+    ///
+    /// A method that the caller cannot see is answered like one that does not exist. Of the request, nothing but its
+    /// method has been read when a client that does not declare the extension is refused.
+    pub(super) fn answer_extension<'m>(
+        self: &Arc<Self>,
+        name: &str,
+        request: Request<'m>,
+        origin: &RequestOrigin,
+    ) -> Result<RequestOutcome<'m>, ErrorObject> {
+        let method = self.settings.extensions.method(name, request.version);
+        let method = method
+            .filter(|method| method.callable.access.is_visible_to(&request.caller))
+            .ok_or_else(|| errors::method_not_found(name))?;
+        let extension = &method.extension;
+        if !extension.is_open_to(&request.sender.capabilities()) {
+            let error = errors::undeclared_extension(request.version, name, &extension.id);
+            return Err(error);
+        }
+        method.callable.access.check_scopes(&request.caller)?;
+        let target = MethodTarget {
+            callable: Arc::clone(&method.callable),
+            result_types: method.result_types.clone(),
+        };
+        Ok(RequestOutcome::Call(PreparedCall {
+            dispatcher: Arc::clone(self),
+            logs: origin.logs.clone(),
+            channel: origin.channel,
+            target: CallTarget::Method(Arc::new(target)),
+            arguments: request.params.raw().unwrap_or("{}").into(),
+            request,
+        }))
+    }
+
+    /// Returns the extensions in this protocol version by identifier, each with its settings and the names of its methods.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    pub(crate) fn described_extensions(&self, version: ProtocolVersion) -> crate::types::Meta {
+        self.settings.extensions.described(version)
+    }
+
+    /// Returns the method of an extension with this name, for telemetry.
+    pub(super) fn called_method(&self, name: &str) -> CalledItem<'_> {
+        let method = self
+            .settings
+            .extensions
+            .method(name, ProtocolVersion::LATEST);
+        method.map_or(CalledItem::Other, |method| {
+            CalledItem::Method(&method.callable.name)
+        })
+    }
+
+    /// Reads the members of a listen filter that extensions define.
+    pub(super) fn extension_filter(
+        &self,
+        wanted: &str,
+        request: &Request<'_>,
+    ) -> Result<Vec<ExtensionFilter>, ErrorObject> {
+        let extensions = &self.settings.extensions;
+        if !extensions.has_filter_members() {
+            return Ok(Vec::new());
+        }
+        let wanted = serde_json::from_str(wanted)
+            .map_err(|error| errors::unparsable_member("notifications", &error))?;
+        let client = request.sender.capabilities();
+        let asking = (request.version, &*client, &request.caller);
+        let honoured = extensions.honoured(&wanted, asking);
+        honoured.map_err(|problem| match problem {
+            FilterProblem::NotStrings(name) => errors::invalid_member(name, "an array of strings"),
+            FilterProblem::NotABoolean(name) => errors::invalid_member(name, "a boolean"),
+            FilterProblem::Undeclared(id) => {
+                errors::undeclared_extension(request.version, "subscriptions/listen", id)
+            }
+        })
+    }
+
+    /// Returns the part of a request's body that the header `Mcp-Name` mirrors.
+    #[cfg(feature = "http")]
+    pub(crate) fn mirrored_name<'m>(
+        &self,
+        (method, known): (&str, Option<Method>),
+        params: &Params<'m>,
+    ) -> MirroredName<'m> {
+        if let Some(method) = known {
+            return match method.mirrored_member() {
+                None => MirroredName::Nothing,
+                Some(member) => params.string(member).ok().flatten().into(),
+            };
+        }
+        let method = self
+            .settings
+            .extensions
+            .method(method, ProtocolVersion::LATEST);
+        let Some(member) = method.and_then(|method| method.mirrored_name.as_deref()) else {
+            return MirroredName::Nothing;
+        };
+        let mut value = None;
+        if let Some(params) = params.raw() {
+            each_member(params, |key, json| {
+                if key == member.as_bytes() {
+                    value = Some(json);
+                }
+            });
+        }
+        value.and_then(|json| unquote(json).ok()).into()
+    }
+}
+
+/// The part of a request's body that the header `Mcp-Name` mirrors.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) enum MirroredName<'m> {
+    /// The header is not used for this method.
+    Nothing,
+    /// The body lacks the member, or it is not a string. This is reported later.
+    Missing,
+    Name(Cow<'m, str>),
+}
+
+#[cfg(feature = "http")]
+impl<'m> From<Option<Cow<'m, str>>> for MirroredName<'m> {
+    fn from(name: Option<Cow<'m, str>>) -> Self {
+        name.map_or(Self::Missing, Self::Name)
+    }
+}

@@ -1,0 +1,377 @@
+//! Checks all extensions of a server together and prepares them for requests.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::context::{Capability, ServerHandle};
+use crate::error::Error;
+use crate::extension::declaration::{Extension, ExtensionMiddleware};
+use crate::extension::filter::FilterMember;
+use crate::extension::method::ExtensionMethod;
+use crate::extension::registered::{
+    Extensions, RegisteredExtension, RegisteredMember, RegisteredMethod, RegisteredNotification,
+};
+use crate::handler::call::CallOutput;
+use crate::handler::definition::Kind;
+use crate::handler::extension_result::ExtensionResult;
+use crate::handler::handler_error::HandlerError;
+use crate::handler::middleware::{Next, UnlinkedMiddleware};
+use crate::protocol::{ProtocolVersion, is_core_meta_key, is_core_name, is_reserved};
+use crate::registry;
+
+/// The prefix of official extensions.
+const OFFICIAL: &str = "io.modelcontextprotocol";
+/// The members of a listen filter that the core protocol defines.
+const CORE_MEMBERS: [&str; 4] = [
+    "toolsListChanged",
+    "promptsListChanged",
+    "resourcesListChanged",
+    "resourceSubscriptions",
+];
+/// The methods of the core protocol that an extension may answer with results of its own.
+const ANSWERABLE: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+/// The types of result that the core protocol defines.
+const CORE_RESULT_TYPES: [&str; 2] = [ExtensionResult::COMPLETE, "input_required"];
+
+impl Extension {
+    /// Takes what the extension adds to the server's settings: middleware and lists.
+    pub(crate) fn take_additions(&mut self) -> (Vec<UnlinkedMiddleware>, Vec<Capability>) {
+        let id: Arc<str> = self.id.as_str().into();
+        let types: Arc<[(String, String)]> = self.result_types.clone().into();
+        let since = self.since;
+        let middleware = std::mem::take(&mut self.middleware);
+        let middleware = middleware
+            .into_iter()
+            .map(|function| checked(function, Arc::clone(&id), Arc::clone(&types), since));
+        (middleware.collect(), std::mem::take(&mut self.capabilities))
+    }
+
+    /// Runs the functions that prepare the server for the extension.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of such a function.
+    pub(crate) fn run_setup(&mut self, server: &ServerHandle) -> Result<(), Error> {
+        let mut setup = self.setup.drain(..);
+        setup.try_for_each(|setup| setup(server))
+    }
+
+    /// Returns the reserved keys of `_meta` that the extension defines.
+    pub(crate) fn meta_keys(&self) -> &[String] {
+        &self.meta_keys
+    }
+}
+
+/// Converts an extension's middleware into a link that lets only declared results pass.
+fn checked(
+    function: ExtensionMiddleware,
+    id: Arc<str>,
+    types: Arc<[(String, String)]>,
+    since: ProtocolVersion,
+) -> UnlinkedMiddleware {
+    Box::new(move |next: Next| {
+        Next::link(move |call| {
+            let method = match call.kind() {
+                Kind::Tool => "tools/call",
+                Kind::Prompt => "prompts/get",
+                Kind::Resource | Kind::ResourceTemplate => "resources/read",
+                Kind::Completer | Kind::ExtensionMethod => return function(call, next.clone()),
+            };
+            let is_declared = call.context().extension(&id).is_some();
+            let (id, types) = (Arc::clone(&id), Arc::clone(&types));
+            let output = function(call, next.clone());
+            Box::pin(async move {
+                let mut output = output.await?;
+                if let CallOutput::Extension(result) = &mut output
+                    && !result.is_admitted(ProtocolVersion::LATEST)
+                {
+                    let name = result.type_name();
+                    let mut types = types.iter();
+                    if !is_declared || !types.any(|(of, known)| of == method && known == name) {
+                        return Err(HandlerError::opaque(format!(
+                            "the extension `{id}` answered `{method}` with a result of type `{name}`, which it does not \
+                             declare or its client does not know"
+                        )));
+                    }
+                    result.admit(since);
+                }
+                Ok(output)
+            })
+        })
+    })
+}
+
+/// Checks all extensions together.
+///
+/// # Errors
+///
+/// Returns all problems, each on one line.
+pub(crate) fn build(extensions: Vec<Extension>) -> Result<Extensions, Vec<String>> {
+    let mut build = Build {
+        ids: extensions
+            .iter()
+            .map(|extension| extension.id.clone())
+            .collect(),
+        built: Extensions::default(),
+        result_types: HashMap::new(),
+        meta_keys: HashMap::new(),
+        problems: Vec::new(),
+    };
+    for extension in extensions {
+        build.add(extension);
+    }
+    if build.problems.is_empty() {
+        Ok(build.built)
+    } else {
+        Err(build.problems)
+    }
+}
+
+struct Build {
+    /// The identifiers of all extensions, including those that have not been added yet.
+    ids: Vec<String>,
+    built: Extensions,
+    /// The extension that declares each type of result of each method.
+    result_types: HashMap<(String, String), Arc<str>>,
+    /// The extension that declares each key.
+    meta_keys: HashMap<String, Arc<str>>,
+    problems: Vec<String>,
+}
+
+impl Build {
+    fn problem(&mut self, id: &str, what: impl std::fmt::Display) {
+        self.problems.push(format!("extension `{id}`: {what}"));
+    }
+
+    fn add(&mut self, extension: Extension) {
+        let id: Arc<str> = extension.id.as_str().into();
+        if let Some(problem) = id_problem(&id) {
+            self.problem(&id, problem);
+        }
+        if self.built.all.iter().any(|other| other.id == id) {
+            self.problem(
+                &id,
+                "the server already has an extension with this identifier",
+            );
+        }
+        for needed in &extension.dependencies {
+            if !self.ids.contains(needed) {
+                let what = format_args!(
+                    "it requires the extension `{needed}`, which the server does not have"
+                );
+                self.problem(&id, what);
+            }
+        }
+        let settings = match extension.settings {
+            Value::Object(settings) => settings,
+            other => {
+                self.problem(
+                    &id,
+                    format_args!("settings must be an object, not `{other}`"),
+                );
+                Map::new()
+            }
+        };
+        let registered = RegisteredExtension {
+            id,
+            settings,
+            since: extension.since,
+            needs_declaration: extension.needs_declaration,
+        };
+        for key in extension.meta_keys {
+            self.add_meta_key(&registered, key);
+        }
+        for method in extension.methods {
+            self.add_method(&registered, method, &extension.result_types);
+        }
+        for result_type in extension.result_types {
+            self.add_result_type(&registered, result_type);
+        }
+        for (name, member) in extension.notifications {
+            self.add_notification(&registered, name, member);
+        }
+        self.built.all.push(registered);
+    }
+
+    fn add_method(
+        &mut self,
+        extension: &RegisteredExtension,
+        method: ExtensionMethod,
+        result_types: &[(String, String)],
+    ) {
+        let name = method.name;
+        if !is_method_name(&name) || name.starts_with("notifications/") {
+            let what = format!(
+                "method `{name}`: a name consists of parts separated by `/`, such as `garden/water`, each of letters, \
+                 digits, `_`, `-` and `.`, and does not start with `notifications/`"
+            );
+            self.problem(&extension.id, what);
+        } else if is_core_name(&name) {
+            let what = format_args!("method `{name}` belongs to the core protocol");
+            self.problem(&extension.id, what);
+        } else if let Some(other) = self.built.methods.get(&*name) {
+            let what = format!(
+                "method `{name}` belongs to the extension `{}`",
+                other.extension.id
+            );
+            self.problem(&extension.id, what);
+        }
+        let of_method = result_types.iter().filter(|(of, _)| *of == name);
+        let result_types = of_method.map(|(_, result_type)| result_type.clone());
+        match registry::method(&name, method.handler) {
+            Ok(callable) => {
+                let registered = RegisteredMethod {
+                    extension: extension.clone(),
+                    callable: Arc::new(callable),
+                    mirrored_name: method.mirrored_name.map(Into::into),
+                    result_types: result_types.collect(),
+                };
+                self.built.methods.insert(name.into(), registered);
+            }
+            Err(problems) => {
+                for problem in problems {
+                    self.problem(&extension.id, format_args!("method `{name}`: {problem}"));
+                }
+            }
+        }
+    }
+
+    /// Checks a type of result. The extension's methods must have been added.
+    fn add_result_type(
+        &mut self,
+        extension: &RegisteredExtension,
+        (method, result_type): (String, String),
+    ) {
+        let owner = self.built.methods.get(&*method);
+        let is_own = owner.is_some_and(|owner| owner.extension.id == extension.id);
+        let describe = || format!("result type `{result_type}` of `{method}`");
+        if !is_own && !ANSWERABLE.contains(&&*method) {
+            let what = format!(
+                "{}: an extension answers only its own methods, `tools/call`, `prompts/get` and `resources/read` with \
+                 results of its own",
+                describe()
+            );
+            self.problem(&extension.id, what);
+        }
+        if result_type.is_empty() || CORE_RESULT_TYPES.contains(&&*result_type) {
+            let what = format!("{}: the type belongs to the core protocol", describe());
+            self.problem(&extension.id, what);
+        }
+        let key = (method.clone(), result_type.clone());
+        let id = Arc::clone(&extension.id);
+        if let Some(other) = self.result_types.insert(key, id) {
+            let what = format!("{}: the extension `{other}` already has it", describe());
+            self.problem(&extension.id, what);
+        }
+    }
+
+    fn add_notification(
+        &mut self,
+        extension: &RegisteredExtension,
+        name: String,
+        member: Option<FilterMember>,
+    ) {
+        if !is_method_name(&name) || !name.starts_with("notifications/") {
+            let what = format!(
+                "notification `{name}`: a name starts with `notifications/`, followed by parts separated by `/` of \
+                 letters, digits, `_`, `-` and `.`"
+            );
+            self.problem(&extension.id, what);
+        } else if is_core_name(&name) {
+            let what = format_args!("notification `{name}` belongs to the core protocol");
+            self.problem(&extension.id, what);
+        } else if let Some(other) = self.built.notifications.get(&*name) {
+            let what = format!(
+                "notification `{name}` belongs to the extension `{}`",
+                other.extension.id
+            );
+            self.problem(&extension.id, what);
+        }
+        let member = member.map(|member| self.add_member(extension, member));
+        let registered = RegisteredNotification {
+            extension: extension.clone(),
+            member,
+        };
+        self.built.notifications.insert(name.into(), registered);
+    }
+
+    /// Adds a member of the filter. Several notifications of one extension can have the same member.
+    fn add_member(&mut self, extension: &RegisteredExtension, member: FilterMember) -> Arc<str> {
+        let name: Arc<str> = member.name.as_str().into();
+        if name.is_empty() || CORE_MEMBERS.contains(&&*name) {
+            let what = format_args!("the filter member `{name}` belongs to the core protocol");
+            self.problem(&extension.id, what);
+        }
+        let known = self.built.members.iter().find(|known| known.name == name);
+        let problem = match known {
+            None => None,
+            Some(known) if known.extension.id != extension.id => Some(format!(
+                "the filter member `{name}` belongs to the extension `{}`",
+                known.extension.id
+            )),
+            Some(known) if known.member.is_keyed != member.is_keyed => Some(format!(
+                "the filter member `{name}` is used both as a flag and with keys"
+            )),
+            Some(_) => return name,
+        };
+        match problem {
+            Some(problem) => self.problem(&extension.id, problem),
+            None => self.built.members.push(RegisteredMember {
+                extension: extension.clone(),
+                name: Arc::clone(&name),
+                member,
+            }),
+        }
+        name
+    }
+
+    fn add_meta_key(&mut self, extension: &RegisteredExtension, key: String) {
+        let (prefix, name) = extension.id.split_once('/').unwrap_or_default();
+        let rest = key.strip_prefix(prefix);
+        let is_own = rest.is_some_and(|rest| {
+            let rest = rest
+                .strip_prefix('.')
+                .map_or(Some(rest), |rest| rest.strip_prefix(name));
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        });
+        if !is_own || registry::meta_key_problem(&key).is_some() || is_core_meta_key(&key) {
+            let what = format!(
+                "the key `{key}` of `_meta` is not one of its own; such a key starts with `{prefix}/` or \
+                 `{prefix}.{name}/` and is not one of the core protocol's"
+            );
+            self.problem(&extension.id, what);
+        }
+        let id = Arc::clone(&extension.id);
+        if let Some(other) = self.meta_keys.insert(key.clone(), id) {
+            let what = format!("the key `{key}` of `_meta` belongs to the extension `{other}`");
+            self.problem(&extension.id, what);
+        }
+    }
+}
+
+/// Returns the reason why an identifier is invalid, if it is.
+fn id_problem(id: &str) -> Option<String> {
+    let Some((prefix, name)) = id.split_once('/') else {
+        return Some("an identifier has a prefix and a name, such as `com.example/garden`".into());
+    };
+    if name.is_empty() {
+        return Some("the identifier has no name after `/`".into());
+    }
+    if let Some(problem) = registry::meta_key_problem(id) {
+        return Some(problem.replace("meta key", "identifier"));
+    }
+    (is_reserved(id) && prefix != OFFICIAL).then(|| {
+        "the prefix is reserved for the protocol; use a domain of your own, such as `com.example`".into()
+    })
+}
+
+/// Returns `true` if a name consists of at least two non-empty parts separated by `/`.
+fn is_method_name(name: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    name.contains('/')
+        && name
+            .split('/')
+            .all(|part| !part.is_empty() && part.chars().all(is_inner))
+}

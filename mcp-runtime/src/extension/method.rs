@@ -1,0 +1,95 @@
+//! A method of an extension, with its handler.
+
+use std::any::TypeId;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::handler::call::{CallOutput, running};
+use crate::handler::dynamic::{Arguments, DynamicHandler, guarded};
+use crate::handler::extension_result::IntoExtensionResult;
+use crate::handler::handler_error::HandlerError;
+use crate::jsonrpc::ErrorObject;
+
+/// A method that clients can call, for [`Extension::method`](crate::extension::Extension::method).
+///
+/// Its calls go through the same limits, authorization, middleware and telemetry as calls to tools. A handler cannot ask
+/// the client anything, because only calls to tools, prompts and resources may be answered with questions.
+pub struct ExtensionMethod {
+    pub(super) name: String,
+    pub(super) mirrored_name: Option<String>,
+    pub(super) handler: DynamicHandler,
+}
+
+guarded!(ExtensionMethod, handler);
+
+impl ExtensionMethod {
+    /// Creates a method with this name, such as `garden/water`, and its handler.
+    ///
+    /// The handler receives the request's `params` without `_meta`. Parameters that do not match `P` are error -32602.
+    /// Whether members that `P` does not have are ignored, so that newer clients can send more, is up to the type; `#[data]`
+    /// types refuse them. If the method has no parameters, use `()`, which ignores them all.
+    pub fn new<P, F, R>(
+        name: impl Into<String>,
+        handler: impl Fn(P, Context) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        P: DeserializeOwned + Send + 'static,
+        F: Future<Output = R> + Send + 'static,
+        R: IntoExtensionResult,
+    {
+        let handler = Arc::new(handler);
+        Self {
+            name: name.into(),
+            mirrored_name: None,
+            handler: DynamicHandler::new(move |arguments, context| {
+                let handler = Arc::clone(&handler);
+                running(async move {
+                    let result = handler(read_params(arguments)?, context).await;
+                    result.into_extension_result().map(CallOutput::Extension)
+                })
+            }),
+        }
+    }
+
+    /// Sets the member of `params` that the HTTP header `Mcp-Name` mirrors. By default, the header is not used for this
+    /// method. The member must be a string; a request whose header differs from it is error -32020.
+    ///
+    /// Source: revision 2026-07-28, basic/transports, "Standard Request Headers".
+    #[must_use]
+    pub fn mirrored_name(mut self, member: impl Into<String>) -> Self {
+        self.mirrored_name = Some(member.into());
+        self
+    }
+}
+
+/// Reads a method's parameters.
+fn read_params<P: DeserializeOwned + 'static>(
+    Arguments(mut params): Arguments,
+) -> Result<P, HandlerError> {
+    params.shift_remove("_meta");
+    // A method without parameters ignores all of them.
+    let is_unit = TypeId::of::<P>() == TypeId::of::<()>();
+    let params = if is_unit {
+        Value::Null
+    } else {
+        Value::Object(params)
+    };
+    serde_json::from_value(params).map_err(|error| {
+        HandlerError::protocol(ErrorObject::invalid_params(format!(
+            "the parameters are not valid: {error}"
+        )))
+    })
+}
+
+impl fmt::Debug for ExtensionMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExtensionMethod")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,167 @@
+//! Results that an extension defines: those of its own methods, and its special results for methods of the core
+//! protocol.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, IntoHandlerError, Result};
+use crate::handler::output::Json;
+use crate::protocol::ProtocolVersion;
+use crate::protocol::encode::CacheHint;
+use crate::types::{CacheScope, Meta};
+
+/// The result of an extension's method, or an extension's result for a method of the core protocol.
+///
+/// A handler usually returns [`Json`], which becomes a complete result. This type also sets the result's type, its
+/// `_meta` and its cache hints. It is cheap to clone, so a result that many requests share can be rendered once.
+///
+/// Wire: an object with the value's members. In 2026-07-28, it also has `resultType`, `_meta` and, if set, `ttlMs` and
+/// `cacheScope`.
+///
+/// Source: revision 2026-07-28, basic, "Result Types".
+#[derive(Clone, Debug)]
+pub struct ExtensionResult {
+    result_type: Cow<'static, str>,
+    members: Arc<RawValue>,
+    meta: Meta,
+    cache: Option<CacheHint>,
+    /// The first protocol version in which the extension exists, if the result is one that it may send in place of a
+    /// core method's result and its client declares it.
+    admitted: Option<ProtocolVersion>,
+}
+
+impl ExtensionResult {
+    /// The type of a final result.
+    pub const COMPLETE: &'static str = "complete";
+
+    /// Creates a complete result with the members of `value`. A member `_meta` becomes the result's `_meta`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the value is not an object in JSON, or if it has a member `resultType`, which
+    /// [`result_type`](Self::result_type) sets.
+    pub fn new(value: impl Serialize) -> Result<Self> {
+        let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
+        let Value::Object(mut members) = serde_json::to_value(value).map_err(unwritable)? else {
+            return Err(HandlerError::opaque(
+                "the result of an extension's method must be an object in JSON",
+            ));
+        };
+        if members.contains_key("resultType") {
+            return Err(HandlerError::opaque(
+                "`resultType` cannot be a member of a result; set it with `ExtensionResult::result_type`",
+            ));
+        }
+        let meta = match members.shift_remove("_meta") {
+            Some(Value::Object(meta)) => meta,
+            _ => Map::new(),
+        };
+        Ok(Self {
+            result_type: Self::COMPLETE.into(),
+            members: to_raw_value(&members).map_err(unwritable)?.into(),
+            meta,
+            cache: None,
+            admitted: None,
+        })
+    }
+
+    /// Sets the type of the result. Defaults to `complete`. The extension must declare any other type with
+    /// [`Extension::result_type`](crate::extension::Extension::result_type); otherwise, the request fails with an internal
+    /// error.
+    #[must_use]
+    pub fn result_type(mut self, result_type: impl Into<Cow<'static, str>>) -> Self {
+        self.result_type = result_type.into();
+        self
+    }
+
+    /// Adds an entry to the result's `_meta`. Reserved keys are not sent.
+    #[must_use]
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.meta.insert(key.into(), value.into());
+        self
+    }
+
+    /// Sets how long and for whom the result may be cached. By default, a result has no cache hints. They are sent only
+    /// in 2026-07-28.
+    #[must_use]
+    pub fn cached(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.cache = Some(CacheHint { ttl, scope });
+        self
+    }
+
+    /// Returns the result's type.
+    pub(crate) fn type_name(&self) -> &str {
+        &self.result_type
+    }
+
+    /// Returns the members, a JSON object.
+    pub(crate) fn members(&self) -> &str {
+        self.members.get()
+    }
+
+    pub(crate) fn meta_entries(&self) -> &Meta {
+        &self.meta
+    }
+
+    pub(crate) fn cache_hint(&self) -> Option<CacheHint> {
+        self.cache
+    }
+
+    /// Lets the result be sent in place of a core method's result in this protocol version and later ones.
+    pub(crate) fn admit(&mut self, since: ProtocolVersion) {
+        self.admitted = Some(since);
+    }
+
+    /// Returns `true` if the result may be sent in place of a core method's result.
+    pub(crate) fn is_admitted(&self, version: ProtocolVersion) -> bool {
+        self.admitted.is_some_and(|since| since <= version)
+    }
+}
+
+/// A value that the handler of an extension's method can return.
+///
+/// Implemented for [`Json`] of a value that is an object in JSON, `()` for an empty result, [`ExtensionResult`], and any
+/// `Result` of these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned from an extension's method",
+    label = "not a result",
+    note = "return `Json<T>` with a `T` that serializes as an object, `ExtensionResult` or `()`, or a `Result` of one of these"
+)]
+pub trait IntoExtensionResult {
+    /// Converts the value.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the value is an error or cannot be sent.
+    fn into_extension_result(self) -> Result<ExtensionResult>;
+}
+
+impl IntoExtensionResult for ExtensionResult {
+    fn into_extension_result(self) -> Result<ExtensionResult> {
+        Ok(self)
+    }
+}
+
+impl<T: Serialize> IntoExtensionResult for Json<T> {
+    fn into_extension_result(self) -> Result<ExtensionResult> {
+        ExtensionResult::new(self.0)
+    }
+}
+
+impl IntoExtensionResult for () {
+    fn into_extension_result(self) -> Result<ExtensionResult> {
+        ExtensionResult::new(Map::new())
+    }
+}
+
+impl<T: IntoExtensionResult, E: IntoHandlerError> IntoExtensionResult for Result<T, E> {
+    fn into_extension_result(self) -> Result<ExtensionResult> {
+        self.map_err(IntoHandlerError::into_handler_error)?
+            .into_extension_result()
+    }
+}

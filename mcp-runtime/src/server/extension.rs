@@ -1,0 +1,50 @@
+//! Adds extensions of the protocol to a server.
+
+use std::sync::Arc;
+
+use crate::context::ServerHandle;
+use crate::error::{Error, ErrorKind};
+use crate::extension::{self, Extension, Extensions};
+use crate::server::Server;
+
+/// The extensions of a server that has not been started yet.
+#[derive(Debug, Default)]
+pub(super) struct ExtensionSettings(Vec<Extension>);
+
+impl Server {
+    /// Adds an extension of the protocol. Can be called more than once.
+    ///
+    /// Start-up fails if two extensions use the same name, or one uses a name of the core protocol.
+    ///
+    /// Source: revision 2026-07-28, basic/extensions.
+    pub fn extension(mut self, mut extension: Extension) -> Self {
+        let (middleware, capabilities) = extension.take_additions();
+        self.wrapping.around.extend(middleware);
+        self.offered.extend(capabilities);
+        self.extensions.0.push(extension);
+        self
+    }
+}
+
+impl ExtensionSettings {
+    /// Runs the functions that prepare the server for its extensions, and checks all extensions together. Returns the
+    /// extensions and the reserved keys of `_meta` that they define.
+    ///
+    /// # Errors
+    ///
+    /// Fails if such a function fails or an extension is invalid. In the latter case, all problems are reported.
+    pub(super) fn start(
+        mut self,
+        handle: &ServerHandle,
+    ) -> Result<(Arc<Extensions>, Vec<String>), Error> {
+        let mut meta_keys = Vec::new();
+        for extension in &mut self.0 {
+            extension.run_setup(handle)?;
+            meta_keys.extend_from_slice(extension.meta_keys());
+        }
+        let built = extension::build(self.0);
+        let extensions =
+            built.map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
+        Ok((Arc::new(extensions), meta_keys))
+    }
+}
