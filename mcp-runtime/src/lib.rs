@@ -47,6 +47,7 @@
 //! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | authorization with access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
+//! | `skills` | | skills: folders with instructions for models |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |
 //!
@@ -164,6 +165,12 @@ pub mod progress {
     pub use crate::context::{Amount, Progress};
 }
 
+/// Skills: folders with instructions for models, served by the extension `io.modelcontextprotocol/skills`.
+#[cfg(feature = "skills")]
+pub mod skills {
+    pub use crate::extension::skills::{Skill, Skills};
+}
+
 /// Utilities for strings that clients, models and people read.
 pub mod text {
     pub use crate::handler::sanitize::strip_invisible;
@@ -244,6 +251,9 @@ mod guide {
     mod resources {}
     #[doc = include_str!("../../docs/results.md")]
     mod results {}
+    #[cfg(all(feature = "main", feature = "skills"))]
+    #[doc = include_str!("../../docs/skills.md")]
+    mod skills {}
     #[doc = include_str!("../../docs/state.md")]
     mod state {}
     #[cfg(feature = "testing")]

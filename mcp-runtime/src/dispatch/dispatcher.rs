@@ -249,13 +249,14 @@ impl Control for ServerShared {
     fn notify_extension(&self, notification: ExtensionNotification) {
         let extensions = self.extensions.get();
         let name = &*notification.method;
-        match extensions.and_then(|extensions| extensions.member_of(name)) {
-            Some(member) => self.notifications.post_extension(member, &notification),
-            None => tracing::error!(
+        let Some(member) = extensions.and_then(|extensions| extensions.member_of(name)) else {
+            tracing::error!(
                 notification = name,
                 "no extension of this server has this notification with a member of the filter"
-            ),
-        }
+            );
+            return;
+        };
+        self.notifications.post_extension(member, &notification);
     }
 
     fn edit(&self, edit: Edit) -> Result<bool, Error> {

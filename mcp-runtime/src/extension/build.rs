@@ -181,7 +181,7 @@ impl Build {
             needs_declaration: extension.needs_declaration,
         };
         for key in extension.meta_keys {
-            self.add_meta_key(&registered, key);
+            self.add_meta_key(&registered, &key);
         }
         for method in extension.methods {
             self.add_method(&registered, method, &extension.result_types);
@@ -327,7 +327,7 @@ impl Build {
         name
     }
 
-    fn add_meta_key(&mut self, extension: &RegisteredExtension, key: String) {
+    fn add_meta_key(&mut self, extension: &RegisteredExtension, key: &str) {
         let (prefix, name) = extension.id.split_once('/').unwrap_or_default();
         let rest = key.strip_prefix(prefix);
         let is_own = rest.is_some_and(|rest| {
@@ -336,7 +336,7 @@ impl Build {
                 .map_or(Some(rest), |rest| rest.strip_prefix(name));
             rest.is_some_and(|rest| rest.starts_with('/'))
         });
-        if !is_own || registry::meta_key_problem(&key).is_some() || is_core_meta_key(&key) {
+        if !is_own || registry::meta_key_problem(key).is_some() || is_core_meta_key(key) {
             let what = format!(
                 "the key `{key}` of `_meta` is not one of its own; such a key starts with `{prefix}/` or \
                  `{prefix}.{name}/` and is not one of the core protocol's"
@@ -344,7 +344,7 @@ impl Build {
             self.problem(&extension.id, what);
         }
         let id = Arc::clone(&extension.id);
-        if let Some(other) = self.meta_keys.insert(key.clone(), id) {
+        if let Some(other) = self.meta_keys.insert(key.to_owned(), id) {
             let what = format!("the key `{key}` of `_meta` belongs to the extension `{other}`");
             self.problem(&extension.id, what);
         }

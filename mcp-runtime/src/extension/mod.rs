@@ -11,6 +11,8 @@ mod declaration;
 mod filter;
 mod method;
 mod registered;
+#[cfg(feature = "skills")]
+pub(crate) mod skills;
 
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
 pub(crate) use build::build;

@@ -30,12 +30,10 @@ pub(crate) fn key_problem(key: &str) -> Option<String> {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
     };
-    if let Some(prefix) = prefix {
-        if !prefix.split('.').all(is_label) {
-            return Some(format!(
-                "meta key `{key}`: the part before `/` must be labels separated by dots, such as `com.example`"
-            ));
-        }
+    if prefix.is_some_and(|prefix| !prefix.split('.').all(is_label)) {
+        return Some(format!(
+            "meta key `{key}`: the part before `/` must be labels separated by dots, such as `com.example`"
+        ));
     }
     (!is_name(name)).then(|| {
         format!("meta key `{key}`: a name consists of letters and digits, with `-`, `_` and `.` only inside")

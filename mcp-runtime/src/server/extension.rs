@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::context::ServerHandle;
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "skills")]
+use crate::extension::skills::Skills;
 use crate::extension::{self, Extension, Extensions};
 use crate::server::Server;
 
@@ -23,6 +25,17 @@ impl Server {
         self.offered.extend(capabilities);
         self.extensions.0.push(extension);
         self
+    }
+}
+
+#[cfg(feature = "skills")]
+impl Server {
+    /// Serves skills: folders with instructions for models. Start-up fails if one of them is invalid, and reports all
+    /// mistakes together.
+    ///
+    /// Source: the extension `io.modelcontextprotocol/skills`.
+    pub fn skills(self, skills: Skills) -> Self {
+        self.extension(skills.into_extension())
     }
 }
 

@@ -43,6 +43,7 @@ mod properties;
 mod resources;
 mod results;
 mod sessions;
+mod skills;
 mod stdio;
 mod support;
 mod surface;
