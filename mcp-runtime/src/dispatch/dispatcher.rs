@@ -18,8 +18,8 @@ use crate::error::Error;
 use crate::handler::middleware::Next;
 use crate::handler::sanitize::Sanitizer;
 use crate::limits::Limits;
-#[cfg(any(feature = "cli", feature = "testing"))]
 use crate::lock::lock;
+#[cfg(any(feature = "cli", feature = "testing"))]
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
