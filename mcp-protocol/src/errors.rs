@@ -131,6 +131,18 @@ pub fn not_initialized() -> ErrorObject {
     ErrorObject::invalid_request("not initialized: send `initialize` first")
 }
 
+/// Creates the error for a request whose id belongs to a request that has not been answered yet.
+#[must_use]
+pub fn id_in_use() -> ErrorObject {
+    ErrorObject::invalid_request("a request with this id is still open")
+}
+
+/// Creates the error for a batch in a version that has none.
+#[must_use]
+pub fn batch_not_supported() -> ErrorObject {
+    ErrorObject::invalid_request("only sessions of protocol version 2025-03-26 support batches")
+}
+
 /// Creates the error for a second `initialize` request.
 #[must_use]
 pub fn already_initialized() -> ErrorObject {

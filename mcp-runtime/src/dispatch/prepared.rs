@@ -39,23 +39,18 @@ pub(crate) struct PreparedCall<'m> {
 }
 
 impl PreparedCall<'_> {
-    /// Returns the id of the request.
-    #[cfg(feature = "http")]
-    pub(crate) fn id(&self) -> &crate::jsonrpc::RequestId {
-        &self.request.id
-    }
-
     /// Returns the record of first-poll durations. If first polls have been slow, the task that serves a connection
     /// must not perform the next one.
     pub(crate) fn pace(&self) -> Option<&Arc<FirstPollPace>> {
         self.target.pace()
     }
 
-    /// Starts the call: decodes its arguments and, if the handler is synchronous, runs it to completion.
+    /// Starts the call: decodes its arguments and, if the handler is synchronous, runs it to completion and appends its
+    /// response to `out`.
     ///
     /// `sink` creates the stream for messages sent before the response. It is called only if the call may send such
     /// messages.
-    pub(crate) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>) -> CallProgress {
+    pub(super) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>, out: &mut Vec<u8>) -> CallProgress {
         let Self {
             dispatcher,
             request,
@@ -92,7 +87,8 @@ impl PreparedCall<'_> {
         let resumed = match admitted {
             Ok(resumed) => resumed,
             Err(error) => {
-                return CallProgress::Done(finish.with_outcome(CallOutcome::Output(Err(error))));
+                let outcome = CallOutcome::Output(Err(error));
+                return CallProgress::Answered(finish.respond(outcome, out));
             }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
@@ -145,7 +141,7 @@ impl PreparedCall<'_> {
             Err(panic) => CallOutcome::Panicked(panic),
         };
         scope.close();
-        CallProgress::Done(finish.with_outcome(outcome))
+        CallProgress::Answered(finish.respond(outcome, out))
     }
 }
 

@@ -392,6 +392,12 @@ impl Server {
         &self.identity
     }
 
+    /// Returns the dispatcher, for tests of the layers above it.
+    #[cfg(test)]
+    pub(crate) fn into_dispatcher(self) -> Result<Arc<Dispatcher>, Error> {
+        self.start().map(|(dispatcher, _)| dispatcher)
+    }
+
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         let mut faults = self.faults;

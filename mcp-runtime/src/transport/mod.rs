@@ -3,11 +3,9 @@
 //! A [`Transport`] yields [`Connection`]s. Each is a channel of newline-delimited messages, driven by `duplex`; the
 //! dispatcher interprets the messages. Specification: basic/transports, "stdio" and "Custom transports".
 
-mod dispatched;
 mod duplex;
 mod listeners;
 mod memory;
-mod peer;
 mod process;
 mod serve;
 mod signals;

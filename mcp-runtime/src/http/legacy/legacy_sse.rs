@@ -13,7 +13,8 @@ use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
 use crate::context::Principal;
-use crate::http::legacy::requests::{serve_on_stream, take_notification};
+use crate::dispatch::read_batch;
+use crate::http::legacy::requests::{error_message, serve_on_stream, take_notification};
 use crate::http::request::head::RequestHead;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
@@ -25,7 +26,7 @@ use crate::http::streams::session_stream::SessionStream;
 use crate::http::streams::stream_reader::StreamReader;
 use crate::http::timers::expiry::ExpiryTimer;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
-use crate::protocol::{ProtocolVersion, encode, errors};
+use crate::protocol::{ProtocolVersion, errors};
 use crate::telemetry::{RefusalKind, refused};
 
 /// Query parameter that contains the connection id in the URL for messages.
@@ -82,25 +83,22 @@ pub(in crate::http) fn post(
         return HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
     let take = |message: &Message<'_>| serve_message(state, caller, (&session, &stream), message);
-    match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
+    let limits = state.limits().message.parse_limits();
+    match jsonrpc::parse(body, &limits) {
         Ok(Incoming::Message(message)) => take(&message),
-        Ok(Incoming::Batch(elements)) if session.allows_batch() => {
+        Ok(Incoming::Batch(elements)) => {
+            let elements = match read_batch(&elements, session.version(), &limits) {
+                Ok(elements) => elements,
+                Err(error) => {
+                    return HttpRefusal::new(StatusCode::BAD_REQUEST, error).into_response();
+                }
+            };
             for element in elements {
-                match jsonrpc::parse(element.as_bytes(), &state.limits().message.parse_limits()) {
-                    Ok(Incoming::Message(message)) => take(&message),
-                    Ok(Incoming::Batch(_)) | Err(_) => {
-                        let error = ErrorObject::invalid_request(
-                            "an element of the batch is not a message",
-                        );
-                        let mut out = Vec::new();
-                        encode::error(&mut out, None, &error);
-                        stream.answer(&out);
-                    }
+                match element.message {
+                    Ok(message) => take(&message),
+                    Err((id, error)) => stream.answer(&error_message(id.as_ref(), &error)),
                 }
             }
-        }
-        Ok(Incoming::Batch(_)) => {
-            return HttpRefusal::batch_not_supported().into_response();
         }
         Err((id, error)) => {
             return HttpRefusal::new(StatusCode::BAD_REQUEST, error)
@@ -127,9 +125,7 @@ fn serve_message(
         let supported = ProtocolVersion::supported_by_handshake();
         let error = errors::unsupported_version(&claimed)
             .with_data(json!({ "supported": supported, "requested": claimed }));
-        let mut out = Vec::new();
-        encode::error(&mut out, id.as_ref(), &error);
-        stream.answer(&out);
+        stream.answer(&error_message(id.as_ref(), &error));
         return;
     }
     if let Some(answer) = serve_on_stream(state, session, caller, message, &|| Arc::clone(stream)) {
