@@ -54,6 +54,8 @@
 //! errors to standard error, unless the program has set up a `tracing` subscriber.
 
 #![forbid(unsafe_code)]
+// docs.rs builds with `docsrs` and a nightly compiler: each item then shows the feature that it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "auth")]
 pub mod auth;
