@@ -65,6 +65,7 @@ mod cancellation;
 mod client;
 mod context;
 mod dispatch;
+mod environment;
 mod error;
 mod fnv;
 #[cfg(fuzzing)]
@@ -139,6 +140,11 @@ pub mod dynamic {
 /// Questions to the client, and forms for the user to fill in.
 pub mod elicit {
     pub use crate::context::{Ask, FormChoice, FormField, Questions};
+}
+
+/// Settings from environment variables: see [`Server::env`].
+pub mod env {
+    pub use crate::environment::Secret;
 }
 
 /// Paginated lists of a template's resources.
