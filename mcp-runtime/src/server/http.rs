@@ -168,12 +168,16 @@ impl Server {
         service_manager::notify(ProcessState::Ready);
         let stop_announced = service.clone();
         let mut serving = pin!(http::serve_process(listener, service));
-        tokio::select! {
+        let served = tokio::select! {
             biased;
-            served = &mut serving => return served,
-            () = stop_announced.stop_announced() => service_manager::notify(ProcessState::Stopping),
+            served = &mut serving => Some(served),
+            () = stop_announced.stop_announced() => None,
+        };
+        service_manager::notify(ProcessState::Stopping);
+        match served {
+            Some(served) => served,
+            None => serving.await,
         }
-        serving.await
     }
 
     /// Turns the server into a service for its own listener. Fails if definitions require scopes but HTTP requests are
