@@ -54,6 +54,8 @@
 //! errors to standard error, unless the program has set up a `tracing` subscriber.
 
 #![forbid(unsafe_code)]
+// docs.rs builds with `docsrs` and a nightly compiler: each item then shows the feature that it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "auth")]
 pub mod auth;
@@ -63,6 +65,7 @@ mod cancellation;
 mod client;
 mod context;
 mod dispatch;
+mod environment;
 mod error;
 mod fnv;
 #[cfg(fuzzing)]
@@ -137,6 +140,11 @@ pub mod dynamic {
 /// Questions to the client, and forms for the user to fill in.
 pub mod elicit {
     pub use crate::context::{Ask, FormChoice, FormField, Questions};
+}
+
+/// Settings from environment variables: see [`Server::env`].
+pub mod env {
+    pub use crate::environment::Secret;
 }
 
 /// Paginated lists of a template's resources.

@@ -13,6 +13,7 @@
 mod access;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
+pub(crate) mod health;
 mod heartbeat;
 mod legacy;
 mod listener;

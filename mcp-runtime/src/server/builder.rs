@@ -15,6 +15,7 @@ use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{MethodReceiver, Registry, Sources};
+use crate::server::environment::ServerEnvironment;
 use crate::server::middleware::WrappingSettings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
@@ -41,10 +42,11 @@ use crate::types::{CacheScope, Icon, Implementation};
 /// ```
 #[must_use = "a server does nothing unless it is run"]
 pub struct Server {
-    identity: Implementation,
+    pub(super) identity: Implementation,
     instructions: Option<String>,
     limits: Limits,
-    states: States,
+    pub(super) states: States,
+    pub(super) environment: ServerEnvironment,
     receivers: Vec<MethodReceiver>,
     selected: Option<Vec<Selected>>,
     tags: Vec<String>,
@@ -65,6 +67,8 @@ pub struct Server {
     hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
+    #[cfg(feature = "http")]
+    pub(super) ready_checks: Vec<crate::http::health::ReadyCheck>,
     shared: Arc<ServerShared>,
 }
 
@@ -112,6 +116,7 @@ impl Server {
             instructions: None,
             limits: Limits::default(),
             states: States::default(),
+            environment: ServerEnvironment::default(),
             receivers: Vec::new(),
             selected: None,
             tags: Vec::new(),
@@ -131,6 +136,8 @@ impl Server {
             hooks: Hooks::default(),
             #[cfg(feature = "http")]
             http: crate::http::HttpOptions::new(),
+            #[cfg(feature = "http")]
+            ready_checks: Vec::new(),
             shared: Arc::default(),
         }
     }
@@ -400,7 +407,9 @@ impl Server {
 
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
+        self.environment.log();
         let mut faults = self.faults;
+        faults.extend(self.environment.faults);
         faults.extend(self.limits.faults());
         if !faults.is_empty() {
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));

@@ -12,6 +12,7 @@ use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
 use crate::transport::process::{ProcessGuard, is_stuck};
+use crate::transport::signals::StopSequence;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Transport, duplex};
 
@@ -96,7 +97,8 @@ pub(crate) async fn serve_process<T: Transport>(
     shutdown: CancellationToken,
     hung_up: Box<dyn Fn() -> bool + Send + Sync>,
 ) -> (Result<(), Error>, bool) {
-    let process = match ProcessGuard::take_control(dispatcher.limits(), &shutdown, hung_up) {
+    let stop = StopSequence::immediate(shutdown.clone());
+    let process = match ProcessGuard::take_control(dispatcher.limits(), stop, hung_up) {
         Ok(process) => process,
         Err(error) => return (Err(error.into()), false),
     };

@@ -15,6 +15,7 @@ use tower_service::Service;
 
 use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
+use crate::http::health::ReadyCheck;
 use crate::http::options::HttpOptions;
 use crate::http::request::headers::{RequestHeaders, check_repeated};
 use crate::http::request::{cors, guards};
@@ -38,9 +39,17 @@ impl HttpService {
     pub(crate) fn new(
         dispatcher: Arc<Dispatcher>,
         options: HttpOptions,
+        ready_checks: Vec<ReadyCheck>,
         shutdown: CancellationToken,
     ) -> Self {
-        Self(Arc::new(ServiceState::new(dispatcher, options, shutdown)))
+        let state = ServiceState::new(dispatcher, options, ready_checks, shutdown);
+        Self(Arc::new(state))
+    }
+
+    /// Completes when a signal has asked the process to stop.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn stop_announced(&self) {
+        self.0.stop_announced.cancelled().await;
     }
 
     /// Returns the name of a definition that no caller could use because HTTP requests are not authenticated, if there

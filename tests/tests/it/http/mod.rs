@@ -4,6 +4,7 @@ mod elicitation;
 mod eras;
 mod guards;
 mod headers;
+mod health;
 mod legacy_sse;
 mod limits;
 pub(crate) mod listener;
