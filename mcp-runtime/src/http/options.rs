@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "auth")]
 use crate::auth::ProtectedResource;
+use crate::http::proxies::TrustedProxies;
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::http_sessions::HttpSessions;
 
@@ -21,6 +22,7 @@ pub struct HttpOptions {
     pub(in crate::http) legacy_sse: bool,
     pub(in crate::http) sessions: HttpSessions,
     pub(in crate::http) events: Option<Arc<dyn EventStore>>,
+    pub(in crate::http) proxies: Option<TrustedProxies>,
     #[cfg(feature = "auth")]
     pub(in crate::http) protected: Option<ProtectedResource>,
 }
@@ -34,6 +36,7 @@ impl Default for HttpOptions {
             legacy_sse: false,
             sessions: HttpSessions::Memory,
             events: None,
+            proxies: None,
             #[cfg(feature = "auth")]
             protected: None,
         }
@@ -56,11 +59,16 @@ impl HttpOptions {
     }
 
     /// Returns the problems with these settings, each described in one sentence.
-    #[cfg(feature = "auth")]
     pub(crate) fn faults(&self) -> Vec<String> {
-        self.protected
-            .as_ref()
-            .map_or_else(Vec::new, ProtectedResource::faults)
+        let proxies = self.proxies.iter().flat_map(TrustedProxies::faults);
+        #[cfg_attr(
+            not(feature = "auth"),
+            expect(unused_mut, reason = "protection has problems too")
+        )]
+        let mut faults: Vec<String> = proxies.collect();
+        #[cfg(feature = "auth")]
+        faults.extend(self.protected.iter().flat_map(ProtectedResource::faults));
+        faults
     }
 
     /// Returns the path of the endpoint.
@@ -126,6 +134,15 @@ impl HttpOptions {
         self
     }
 
+    /// Sets the proxies in front of the server whose reports about clients are believed. By default, there are none.
+    ///
+    /// This determines [`RequestInfo::client_ip`](crate::request::RequestInfo::client_ip) and
+    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The headers of all other peers are ignored.
+    pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
+        self.proxies = Some(proxies);
+        self
+    }
+
     /// Requires an access token for every request. By default, the server accepts every request that passes the host
     /// and origin checks.
     ///
@@ -156,6 +173,7 @@ impl fmt::Debug for HttpOptions {
             .field("legacy_sse", &self.legacy_sse)
             .field("sessions", &self.sessions)
             .field("event_store", &self.events.is_some())
+            .field("trusted_proxies", &self.proxies)
             .finish()
     }
 }

@@ -6,7 +6,8 @@ use std::task::{Context as Task, Poll};
 use crate::context::{
     AskError, CallHandle, CallId, CallQuestion, Caller, Capability, ChangeNotification,
     ClientIdentity, Context, Control, Edit, EditStep, NotificationSender, OnceStore, Progress,
-    QuestionKey, QuestionTransport, RequestContext, ServerHandle, States,
+    QuestionKey, QuestionTransport, RequestContext, RequestInfo, RequestSource, ServerHandle,
+    States,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
@@ -92,6 +93,7 @@ impl CallHandle for Unasked {
 pub(crate) fn context() -> Context {
     Context::new(Arc::new(Unasked(RequestContext {
         client: ClientIdentity::Known(None),
+        info: RequestInfo::new(ProtocolVersion::LATEST, RequestSource::Message),
         caller: Caller::trusted(),
         #[cfg(feature = "telemetry")]
         trace: None,

@@ -79,9 +79,9 @@ pub(in crate::http) fn serve_batch(
     for message in &messages {
         if !is_request(&message) {
             take_notification(state, &session, head.caller, message);
-        } else if let Some(answer) = serve_on_stream(state, &session, head.caller, message, &|| {
-            Arc::clone(&stream)
-        }) {
+        } else if let Some(answer) =
+            serve_on_stream(state, &session, head, message, &|| Arc::clone(&stream))
+        {
             stream.answer(&answer.into_text());
         }
     }

@@ -4,7 +4,7 @@ mod elicitation;
 mod eras;
 mod guards;
 mod headers;
-mod legacy_sse;
+pub(crate) mod legacy_sse;
 mod limits;
 pub(crate) mod listener;
 mod modern;
