@@ -9,10 +9,13 @@ mod from_context;
 mod handle;
 #[cfg(feature = "http")]
 mod http_parts;
+mod notifier;
 pub(crate) mod once;
 mod once_store;
 mod prepared;
 mod principal;
+#[cfg(feature = "http")]
+mod reauthorization;
 mod request;
 mod request_info;
 mod state;
@@ -25,13 +28,17 @@ pub use caller::Caller;
 pub use capability::Capability;
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
 pub use from_context::{AsyncFromContext, FromContext};
-pub(crate) use handle::{ChangeNotification, Control, Edit, EditStep};
-pub use handle::{Editor, ListEdit, Notifier, ServerHandle};
+pub(crate) use handle::{Control, Edit, EditStep};
+pub use handle::{Editor, ListEdit, ServerHandle};
 #[cfg(feature = "http")]
 pub(crate) use http_parts::HttpParts;
+pub(crate) use notifier::ChangeNotification;
+pub use notifier::Notifier;
 pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
 pub(crate) use prepared::{AwaitedValues, Preparation};
 pub use principal::Principal;
+#[cfg(feature = "http")]
+pub(crate) use reauthorization::{PendingChallenges, Reauthorization};
 pub use request::{Amount, Context, Progress};
 pub(crate) use request::{CallHandle, ClientIdentity, NotificationSender, RequestContext};
 #[cfg(feature = "http")]

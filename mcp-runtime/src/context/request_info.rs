@@ -57,6 +57,17 @@ pub(crate) enum RequestSource {
     Environment(Arc<EnvironmentHeaders>),
 }
 
+impl RequestSource {
+    /// Returns the HTTP request, if the message came with one.
+    #[cfg(feature = "http")]
+    pub(crate) fn http_parts(&self) -> Option<&Arc<HttpParts>> {
+        match self {
+            Self::Http { parts, .. } => Some(parts),
+            Self::Message | Self::Environment(_) => None,
+        }
+    }
+}
+
 impl RequestInfo {
     pub(crate) const fn new(version: ProtocolVersion, source: RequestSource) -> Self {
         Self { version, source }
@@ -116,10 +127,7 @@ impl RequestInfo {
 #[cfg(feature = "http")]
 impl RequestInfo {
     fn http(&self) -> Option<&HttpParts> {
-        match &self.source {
-            RequestSource::Http { parts, .. } => Some(parts),
-            _ => None,
-        }
+        self.source.http_parts().map(|parts| &**parts)
     }
 
     /// Returns all headers over HTTP, including credentials.

@@ -18,6 +18,7 @@ use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
 use crate::handler::middleware::Next;
+use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::sanitize::Sanitizer;
 use crate::limits::Limits;
 use crate::lock::lock;
@@ -245,8 +246,8 @@ impl ServerShared {
 }
 
 impl Control for ServerShared {
-    fn notify(&self, change: ChangeNotification) {
-        self.notifications.post(&change);
+    fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
+        self.notifications.post(&change, audience);
     }
 
     fn edit(&self, edit: Edit) -> Result<bool, Error> {

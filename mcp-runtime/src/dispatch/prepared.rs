@@ -98,6 +98,8 @@ impl PreparedCall<'_> {
             target,
             recording,
             caller: request.caller.clone(),
+            #[cfg(feature = "http")]
+            http_request: source.http_parts().cloned(),
             max_output: max_output.map_or(limits.calls.max_result_bytes, |max| {
                 max.min(limits.calls.max_result_bytes)
             }),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyper::Response;
 
 use crate::cancellation::CancellationToken;
+use crate::context::PendingChallenges;
 use crate::dispatch::Dispatcher;
 use crate::http::access::authentication::Authentication;
 use crate::http::heartbeat::Heartbeat;
@@ -21,6 +22,8 @@ pub(super) struct ServiceState {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
     pub(super) authentication: Authentication,
+    /// Challenges for callers whose handlers failed in event streams.
+    pub(super) pending_challenges: Arc<PendingChallenges>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) shutdown: CancellationToken,
     pub(super) heartbeat: Arc<Heartbeat>,
@@ -36,6 +39,7 @@ impl ServiceState {
     ) -> Self {
         Self {
             authentication: Authentication::new(&mut options),
+            pending_challenges: Arc::default(),
             sessions: Sessions::new(&dispatcher, &options),
             stream_permits: StreamPermits::new(dispatcher.limits()),
             dispatcher,

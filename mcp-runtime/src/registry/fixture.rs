@@ -12,6 +12,7 @@ use crate::context::{
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
 use crate::handler::handler_error::HandlerError;
+use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::resource::IntoResourceResult;
 use crate::protocol::ProtocolVersion;
 use crate::registry::{Details, ListPage, Registry, Snapshot, Sources};
@@ -32,7 +33,7 @@ impl NotificationSender for Nobody {
 }
 
 impl Control for Nobody {
-    fn notify(&self, _: ChangeNotification) {}
+    fn notify(&self, _: ChangeNotification, _: &NotifiedCallers) {}
     fn edit(&self, _: Edit) -> Result<bool, Error> {
         Ok(false)
     }

@@ -75,6 +75,8 @@ pub(in crate::http) fn serve_batch(
         };
     }
     let accepts = head.headers.accepts;
+    // The other calls of the batch must not be answered with the challenge of one.
+    head.parts.send_head(false);
     let stream = session.open_stream(accepts.events, requests, state.limits());
     for message in &messages {
         if !is_request(&message) {

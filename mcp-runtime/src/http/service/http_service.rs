@@ -107,15 +107,9 @@ impl HttpService {
         let (parts, body) = request.into_parts();
         let proxies = state.options.proxies.as_ref();
         let proxy = proxies.filter(|proxies| proxies.include(peer));
-        let request = Arc::new(HttpParts {
-            peer,
-            client: match proxy {
-                Some(proxies) => proxies.reported_client(&parts.headers),
-                None => peer.map(|peer| peer.ip().to_canonical()),
-            },
-            is_from_trusted_proxy: proxy.is_some(),
-            parts,
-        });
+        let proxied = proxy.map(|proxies| proxies.reported_client(&parts.headers));
+        let challenges = &state.pending_challenges;
+        let request = Arc::new(HttpParts::new(parts, peer, proxied, challenges));
         Box::pin(async move {
             let parts = &request.parts;
             let headers = RequestHeaders::read(&parts.headers);
@@ -127,6 +121,9 @@ impl HttpService {
                 } else {
                     let served = pin!(routing::serve(&state, &origin, &request, &headers, body));
                     let mut response = within_time(&state, served).await;
+                    state
+                        .authentication
+                        .challenge_again(&request, &mut response);
                     if let Some(kind) = RefusalKind::of_status(response.status().as_u16()) {
                         origin.refused(kind);
                     }

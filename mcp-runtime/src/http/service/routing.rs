@@ -78,7 +78,10 @@ pub(super) async fn serve<B: Body>(
     match parts.method {
         Method::GET => Box::pin(get(state, head, parts)).await,
         Method::DELETE => Box::pin(delete::delete(state, head)).await,
-        _ => post(state, head, body).await,
+        _ => match request.take_earlier_demand() {
+            Some(error) => state.authentication.refuse_again(error).into_response(),
+            None => post(state, head, body).await,
+        },
     }
 }
 
