@@ -1,6 +1,8 @@
 //! Support for generated code only. This module is not covered by any stability guarantee.
 
-pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
+pub use crate::context::{
+    AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext,
+};
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,

@@ -97,8 +97,8 @@ pub use mcp_protocol::types;
 pub(crate) use mcp_protocol::{self as protocol, jsonrpc};
 
 pub use context::{
-    AskError, Caller, Capability, Context, Elicit, Elicited, FromContext, Notifier, Principal,
-    ServerHandle, State, States,
+    AskError, AsyncFromContext, Caller, Capability, Context, Elicit, Elicited, FromContext,
+    Notifier, Principal, ServerHandle, State, States,
 };
 #[cfg(feature = "sealing")]
 pub use dispatch::seal::SealingKey;
@@ -169,6 +169,13 @@ pub mod once {
 /// Progress reports.
 pub mod progress {
     pub use crate::context::{Amount, Progress};
+}
+
+/// The request that started a call: its headers, addresses and extensions.
+pub mod request {
+    #[cfg(feature = "http")]
+    pub use crate::context::Extension;
+    pub use crate::context::RequestInfo;
 }
 
 /// Utilities for strings that clients, models and people read.

@@ -106,7 +106,9 @@ impl<'a> ExpandedParameter<'a> {
         let flatten = options.flatten.is_present().then(|| quote!(.flatten()));
         let any_path = options.any_path.is_present().then(|| quote!(.any_path()));
         let probe = quote!(<__mcp::Probe<#owned>>);
-        quote!(__mcp::source(#probe::from_context, #probe::deserialize, #probe::json_schema)
+        quote!(__mcp::source(
+            #probe::from_context, #probe::async_from_context, #probe::deserialize, #probe::json_schema
+        )
             .parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path)
     }
 

@@ -19,12 +19,14 @@ fn the_first_parameter_has_no_name() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::async_from_context,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
                         .parameter::<<str as __mcp::Lend>::Owned>("", ""),
                     __mcp::source(
                             <__mcp::Probe<Option<String>>>::from_context,
+                            <__mcp::Probe<Option<String>>>::async_from_context,
                             <__mcp::Probe<Option<String>>>::deserialize,
                             <__mcp::Probe<Option<String>>>::json_schema,
                         )
@@ -91,6 +93,7 @@ fn the_completed_argument_is_checked() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
                     __mcp::source(
                             <__mcp::Probe<String>>::from_context,
+                            <__mcp::Probe<String>>::async_from_context,
                             <__mcp::Probe<String>>::deserialize,
                             <__mcp::Probe<String>>::json_schema,
                         )

@@ -71,12 +71,14 @@ fn a_template_has_its_variables_checked() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
                             <__mcp::Probe<u32>>::from_context,
+                            <__mcp::Probe<u32>>::async_from_context,
                             <__mcp::Probe<u32>>::deserialize,
                             <__mcp::Probe<u32>>::json_schema,
                         )
                         .parameter::<u32>("id", ""),
                     __mcp::source(
                             <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::async_from_context,
                             <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::json_schema,
                         )

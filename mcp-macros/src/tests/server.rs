@@ -40,6 +40,7 @@ fn methods_are_called_on_a_shared_value() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
                     __mcp::source(
                             <__mcp::Probe<u8>>::from_context,
+                            <__mcp::Probe<u8>>::async_from_context,
                             <__mcp::Probe<u8>>::deserialize,
                             <__mcp::Probe<u8>>::json_schema,
                         )

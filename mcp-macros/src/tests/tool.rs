@@ -22,12 +22,14 @@ fn a_function_is_described_and_registered() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
                             <__mcp::Probe<i64>>::from_context,
+                            <__mcp::Probe<i64>>::async_from_context,
                             <__mcp::Probe<i64>>::deserialize,
                             <__mcp::Probe<i64>>::json_schema,
                         )
                         .parameter::<i64>("a", "Left"),
                     __mcp::source(
                             <__mcp::Probe<i64>>::from_context,
+                            <__mcp::Probe<i64>>::async_from_context,
                             <__mcp::Probe<i64>>::deserialize,
                             <__mcp::Probe<i64>>::json_schema,
                         )
@@ -168,12 +170,14 @@ fn the_future_owns_lent_values() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::async_from_context,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
                         .parameter::<<str as __mcp::Lend>::Owned>("text", ""),
                     __mcp::source(
                             <__mcp::Probe<Cow<'static, str>>>::from_context,
+                            <__mcp::Probe<Cow<'static, str>>>::async_from_context,
                             <__mcp::Probe<Cow<'static, str>>>::deserialize,
                             <__mcp::Probe<Cow<'static, str>>>::json_schema,
                         )
@@ -246,7 +250,7 @@ fn a_default_in_rust_occurs_once() {
         Kind::Tool,
         "blocking, crate = ::mcp",
         "#[cfg(unix)] fn add(#[arg(default = Some(limit()))] r#type: Option<u8>) {}",
-        &expect![[r#"
+        &expect![[r##"
             #[cfg(unix)]
             fn add(r#type: Option<u8>) {}
             #[cfg(unix)]
@@ -259,6 +263,7 @@ fn a_default_in_rust_occurs_once() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
                     __mcp::source(
                             <__mcp::Probe<Option<u8>>>::from_context,
+                            <__mcp::Probe<Option<u8>>>::async_from_context,
                             <__mcp::Probe<Option<u8>>>::deserialize,
                             <__mcp::Probe<Option<u8>>>::json_schema,
                         )
@@ -305,7 +310,7 @@ fn a_default_in_rust_occurs_once() {
                     __mcp::Submitted(& __MCP_DEFINITION)
                 }
             };
-        "#]],
+        "##]],
     );
 }
 

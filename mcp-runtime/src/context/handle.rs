@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::context::capability::Capability;
+use crate::context::notifier::{ChangeNotification, Notifier};
 use crate::error::Error;
 use crate::handler::dynamic::{
     DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item, ItemKind,
 };
-use crate::handler::rules;
-use crate::protocol::encode::ListKind;
+use crate::handler::notified_callers::NotifiedCallers;
 
 /// A handle to a running server, for sending change notifications, editing its lists and stopping it. Cheap to clone.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ impl ServerHandle {
     /// Returns a notifier for announcing changes to clients.
     #[must_use]
     pub fn notify(&self) -> Notifier {
-        Notifier(Arc::clone(&self.0))
+        Notifier::new(Arc::clone(&self.0))
     }
 
     /// Stops the server. Running and queued calls may finish within [`limits.calls.drain_timeout`](crate::Limits). New
@@ -216,53 +216,6 @@ impl<D: ItemKind> fmt::Debug for ListEdit<D> {
     }
 }
 
-/// Notifies clients of changes. Edits made through [`ServerHandle::tools`] and similar methods notify clients
-/// automatically.
-#[derive(Clone)]
-pub struct Notifier(Arc<dyn Control>);
-
-impl Notifier {
-    /// Announces that the list of tools has changed.
-    pub fn tools_changed(&self) {
-        self.0.notify(ChangeNotification::List(ListKind::Tools));
-    }
-
-    /// Announces that the list of prompts has changed.
-    pub fn prompts_changed(&self) {
-        self.0.notify(ChangeNotification::List(ListKind::Prompts));
-    }
-
-    /// Announces that the list of resources or resource templates has changed.
-    pub fn resources_changed(&self) {
-        self.0.notify(ChangeNotification::List(ListKind::Resources));
-    }
-
-    /// Announces that the resource at this URI has changed. Notifies the clients subscribed to exactly this URI.
-    ///
-    /// If the URI is invalid, for example because it is not [percent-encoded](crate::text::percent_encode), no client
-    /// is notified and an error is logged.
-    pub fn resource_updated(&self, uri: impl Into<String>) {
-        let uri = uri.into();
-        match rules::uri(&uri).into_result() {
-            Ok(()) => self.0.notify(ChangeNotification::Resource(uri)),
-            Err(problem) => tracing::error!(problem, "changed resource has an invalid URI"),
-        }
-    }
-}
-
-impl fmt::Debug for Notifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notifier").finish_non_exhaustive()
-    }
-}
-
-/// A change that clients can be notified of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeNotification {
-    List(ListKind),
-    Resource(String),
-}
-
 /// Changes to one list, applied together or not at all.
 #[derive(Debug)]
 pub(crate) struct Edit {
@@ -282,7 +235,8 @@ pub(crate) enum EditStep {
 
 /// The actions that a handle can perform on its server. Implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
-    fn notify(&self, change: ChangeNotification);
+    /// Notifies these callers of a change.
+    fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers);
     /// Edits a list. Returns `true` if it changed, in which case clients have already been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.
@@ -295,6 +249,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use crate::context::{Caller, Principal};
     use crate::handler::dynamic::Arguments;
 
     /// Records the requested actions.
@@ -308,8 +263,9 @@ mod tests {
     }
 
     impl Control for Recorder {
-        fn notify(&self, change: ChangeNotification) {
-            self.write(format!("{change:?}"));
+        fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
+            let all = matches!(audience, NotifiedCallers::All);
+            self.write(format!("{change:?}{}", if all { "" } else { " for some" }));
         }
 
         fn edit(&self, edit: Edit) -> Result<bool, Error> {
@@ -349,6 +305,13 @@ mod tests {
         server.notify().resources_changed();
         server.notify().resource_updated("x:y");
         server.notify().resource_updated("x:a b");
+        let some = server.notify().for_callers(Caller::is_trusted);
+        some.tools_changed();
+        let alice = Principal::new("alice");
+        server
+            .notify()
+            .for_principal(&alice)
+            .resource_updated("x:y");
         server.shut_down();
         let lines = recorder.0.lock().unwrap().join("\n");
         expect_test::expect![[r#"
@@ -362,6 +325,8 @@ mod tests {
             List(Prompts)
             List(Resources)
             Resource("x:y")
+            List(Tools) for some
+            Resource("x:y") for some
             shut down"#]]
         .assert_eq(&lines);
     }

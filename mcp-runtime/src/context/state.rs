@@ -7,7 +7,8 @@ use std::sync::Arc;
 use crate::context::{Context, FromContext, States, short_type_name};
 use crate::handler::handler_error::HandlerError;
 
-/// A value passed to [`Server::state`](crate::Server::state) and shared by all calls. Cheap to clone; dereferences to
+/// A value passed to [`Server::state`](crate::Server::state), or made by
+/// [`Server::state_with`](crate::Server::state_with), and shared by all calls. Cheap to clone; dereferences to
 /// `T`.
 pub struct State<T: ?Sized>(pub Arc<T>);
 
@@ -41,7 +42,7 @@ impl<T: Send + Sync + 'static> FromContext for State<T> {
     }
 
     fn check(states: &States) -> Result<(), String> {
-        if states.get::<T>().is_some() {
+        if states.contains::<T>() {
             Ok(())
         } else {
             Err(missing_state_message::<T>())

@@ -28,6 +28,13 @@ impl CallFinisher {
             HandlerErrorRepr::Arguments(faults) => return self.write_faults(&faults, out),
             HandlerErrorRepr::Busy(error) if self.target.tool().is_some() => error.message,
             HandlerErrorRepr::Protocol(error) | HandlerErrorRepr::Busy(error) => return Err(error),
+            HandlerErrorRepr::Reauthorize(error) => {
+                #[cfg(feature = "http")]
+                if let Some(request) = &self.http_request {
+                    request.demand_authorization(&error);
+                }
+                return Err(error);
+            }
             HandlerErrorRepr::Unwritable(cause) => {
                 return Err(self.log_internal_error("a result cannot be written as JSON", &cause));
             }

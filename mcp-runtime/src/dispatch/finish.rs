@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::Caller;
+#[cfg(feature = "http")]
+use crate::context::HttpParts;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::call::run_user_code;
 use crate::dispatch::located::with_location;
@@ -31,6 +33,9 @@ pub(super) struct CallFinisher {
     pub(super) target: CallTarget,
     pub(super) recording: RequestRecording,
     pub(super) caller: Caller,
+    /// The HTTP request, whose response can carry a challenge.
+    #[cfg(feature = "http")]
+    pub(super) http_request: Option<Arc<HttpParts>>,
     /// Maximum size of the response in bytes.
     pub(super) max_output: usize,
 }

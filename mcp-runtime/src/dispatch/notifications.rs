@@ -88,13 +88,13 @@ impl Notifications {
         lock(&self.versions)
     }
 
-    /// Notifies all listeners that are subscribed to this change.
-    pub(crate) fn post(&self, change: &ChangeNotification) {
+    /// Notifies the callers in `audience` who are subscribed to this change.
+    pub(crate) fn post(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
         match change {
-            ChangeNotification::List(list) => self.post_list(*list, &NotifiedCallers::All),
+            ChangeNotification::List(list) => self.post_list(*list, audience),
             ChangeNotification::Resource(uri) => {
                 for mailbox in self.listeners() {
-                    mailbox.post_resource(uri);
+                    mailbox.post_resource(uri, audience);
                 }
             }
         }
@@ -138,7 +138,20 @@ struct MailboxState {
 struct PendingNotifications {
     /// For each list, the callers that have yet to be notified of a change.
     lists: [NotifiedCallers; 3],
-    uris: Vec<Box<str>>,
+    /// The resources that changed, and the callers that have yet to be notified.
+    uris: Vec<(Box<str>, NotifiedCallers)>,
+}
+
+impl PendingNotifications {
+    /// Adds a changed resource. Returns `true` if more callers have to be notified than before.
+    fn add_resource(&mut self, uri: &str, audience: &NotifiedCallers) -> bool {
+        let mut uris = self.uris.iter_mut();
+        if let Some((_, told)) = uris.find(|(known, _)| **known == *uri) {
+            return told.add(audience);
+        }
+        self.uris.push((uri.into(), audience.clone()));
+        true
+    }
 }
 
 impl Mailbox {
@@ -159,15 +172,10 @@ impl Mailbox {
         }
     }
 
-    fn post_resource(&self, uri: &str) {
+    fn post_resource(&self, uri: &str, audience: &NotifiedCallers) {
         let news = {
             let MailboxState { filter, pending } = &mut *self.state();
-            let is_followed = filter.uris.iter().any(|followed| **followed == *uri);
-            let news = is_followed && !pending.uris.iter().any(|known| **known == *uri);
-            if news {
-                pending.uris.push(uri.into());
-            }
-            news
+            filter.follows(uri) && pending.add_resource(uri, audience)
         };
         if news {
             (self.wake)();
@@ -199,7 +207,7 @@ impl Mailbox {
     pub(super) fn replace_subscriptions(&self, uris: &[Box<str>]) {
         let MailboxState { filter, pending } = &mut *self.state();
         filter.uris = uris.to_vec();
-        pending.uris.retain(|uri| uris.contains(uri));
+        pending.uris.retain(|(uri, _)| uris.contains(uri));
     }
 
     /// Returns the number of resources that the listener is subscribed to.
@@ -211,13 +219,13 @@ impl Mailbox {
     pub(super) fn unsubscribe(&self, uri: &str) {
         let MailboxState { filter, pending } = &mut *self.state();
         filter.uris.retain(|followed| **followed != *uri);
-        pending.uris.retain(|followed| **followed != *uri);
+        pending.uris.retain(|(changed, _)| **changed != *uri);
     }
 
     /// Writes the pending notifications, one per line, until `out` holds `room` bytes. Returns `true` if none are left.
     ///
     /// `subscription` is the id of the listen request, or `None` for a legacy session. The caller is not notified of
-    /// lists that changed only for other callers.
+    /// changes for other callers only.
     pub(crate) fn drain(
         &self,
         out: &mut Vec<u8>,
@@ -225,7 +233,10 @@ impl Mailbox {
         subscription: Option<&RequestId>,
         caller: &Caller,
     ) -> bool {
-        let mut lists = std::mem::take(&mut self.state().pending.lists);
+        let PendingNotifications {
+            mut lists,
+            mut uris,
+        } = std::mem::take(&mut self.state().pending);
         // The lock is not held here, because determining whether the caller is included may run user code.
         for (list, audience) in LISTS.into_iter().zip(&mut lists) {
             if !audience.includes(caller) {
@@ -237,22 +248,30 @@ impl Mailbox {
                 out.push(b'\n');
             }
         }
-        let pending = &mut self.state().pending;
-        for (told, left) in pending.lists.iter_mut().zip(&lists) {
-            told.add(left);
-        }
-        let mut told = 0;
-        for uri in &pending.uris {
+        uris.retain(|(uri, audience)| {
+            if !audience.includes(caller) {
+                return false;
+            }
             if out.len() >= room {
-                break;
+                return true;
             }
             out.reserve(NOTICE.saturating_add(uri.len()));
             encode::resource_updated(out, uri, subscription);
             out.push(b'\n');
-            told += 1;
+            false
+        });
+        let MailboxState { filter, pending } = &mut *self.state();
+        for (told, left) in pending.lists.iter_mut().zip(&lists) {
+            told.add(left);
         }
-        pending.uris.drain(..told);
-        pending.uris.is_empty() && lists.iter().all(NotifiedCallers::is_empty)
+        let is_over = uris.is_empty() && lists.iter().all(NotifiedCallers::is_empty);
+        // The earlier changes come first again.
+        let later = std::mem::replace(&mut pending.uris, uris);
+        pending.uris.retain(|(uri, _)| filter.follows(uri));
+        for (uri, audience) in later {
+            pending.add_resource(&uri, &audience);
+        }
+        is_over && pending.uris.is_empty()
     }
 
     fn state(&self) -> MutexGuard<'_, MailboxState> {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-use crate::context::Context;
+#[cfg(feature = "http")]
+use crate::context::HttpParts;
+use crate::context::{Context, RequestSource};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{PermitWaits, run_blocking};
 use crate::dispatch::call::{CallProgress, CallScope, RunningCall, run_user_code};
@@ -36,9 +38,24 @@ pub(crate) struct PreparedCall<'m> {
     pub(super) target: CallTarget,
     /// A JSON object.
     pub(super) arguments: Cow<'m, str>,
+    pub(super) source: RequestSource,
 }
 
 impl PreparedCall<'_> {
+    /// Attaches the HTTP request that contains the message, and the session that it belongs to, if any.
+    #[cfg(feature = "http")]
+    pub(crate) fn with_http_request(
+        mut self,
+        parts: &Arc<HttpParts>,
+        session: Option<Arc<str>>,
+    ) -> Self {
+        self.source = RequestSource::Http {
+            parts: Arc::clone(parts),
+            session,
+        };
+        self
+    }
+
     /// Returns the record of first-poll durations. If first polls have been slow, the task that serves a connection
     /// must not perform the next one.
     pub(crate) fn pace(&self) -> Option<&Arc<FirstPollPace>> {
@@ -58,6 +75,7 @@ impl PreparedCall<'_> {
             channel,
             target,
             arguments,
+            source,
         } = self;
         let limits = dispatcher.limits();
         let guards = target.guards();
@@ -75,6 +93,8 @@ impl PreparedCall<'_> {
             target,
             recording,
             caller: request.caller.clone(),
+            #[cfg(feature = "http")]
+            http_request: source.http_parts().cloned(),
             max_output: max_output.map_or(limits.calls.max_result_bytes, |max| {
                 max.min(limits.calls.max_result_bytes)
             }),
@@ -98,12 +118,13 @@ impl PreparedCall<'_> {
         let context = || {
             let made = made.get_or_init(|| {
                 let asking = bound.map(|bound| (bound, resumed.take()));
-                let made = CallContext::new(&dispatcher, &request, logs.clone(), sink, asking);
+                let made =
+                    CallContext::new(&dispatcher, (&request, &source), logs.clone(), sink, asking);
                 Arc::new(made)
             });
             Context::new(Arc::<CallContext>::clone(made))
         };
-        if !around.is_handler() || is_queued {
+        if !around.is_handler() || is_queued || finish.target.awaited().is_some() {
             let innermost = WrappedHandler {
                 dispatcher: Arc::clone(&dispatcher),
                 target: finish.target.clone(),

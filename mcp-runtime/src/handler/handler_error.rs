@@ -9,7 +9,9 @@ use std::sync::LazyLock;
 use mcp_schema::explain::Fault;
 
 use crate::context::AskError;
+use crate::handler::rules;
 use crate::jsonrpc::ErrorObject;
+use crate::protocol::errors;
 
 /// The result of a handler. The `?` operator converts any error into [`HandlerError`].
 pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
@@ -22,6 +24,7 @@ pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
 /// | `?` on an error type annotated with [`#[expose]`](macro@crate::expose) | the error's text, in the same way |
 /// | `?` on an [`AskError`] | the reason why the client did not answer, or error -32021 if the client does not support the question (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is logged under the same id |
+/// | [`HandlerError::invalid_token`], [`HandlerError::insufficient_scope`] | a challenge to authorize again |
 /// | [`HandlerError::protocol`] | the given JSON-RPC error |
 ///
 /// Errors that a handler returns in an `anyhow::Result` are therefore hidden from the model. To expose an error, use
@@ -41,6 +44,8 @@ pub(crate) enum HandlerErrorRepr {
     Busy(ErrorObject),
     /// All errors in the arguments.
     Arguments(Vec<Fault>),
+    /// The caller has to authorize again. Holds the error for the client.
+    Reauthorize(ErrorObject),
     /// The resource does not exist. Holds an optional message; the error code depends on the protocol version.
     ResourceNotFound(Option<String>),
 }
@@ -77,6 +82,51 @@ impl HandlerError {
         Self(HandlerErrorRepr::Protocol(error))
     }
 
+    /// Creates the error for an access token that is no longer accepted, usually one for another service that this
+    /// server holds for the caller.
+    ///
+    /// The client should let its user authorize again. Over HTTP, the response has status 401 and a challenge with
+    /// `error="invalid_token"`, like that to a request with an invalid token. If the response has already begun as an
+    /// event stream, the stream ends with the error, and the next request with the same credentials is answered with
+    /// the challenge, once. On other transports, the client receives an error with code 401.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # async fn fetch(token: &str) -> (u16, String) { (200, token.to_owned()) }
+    /// # async fn issues(token: &str) -> Result<String> {
+    /// match fetch(token).await {
+    ///     (401, _) => Err(HandlerError::invalid_token()),
+    ///     (403, _) => Err(HandlerError::insufficient_scope(["issues:read"])),
+    ///     (_, body) => Ok(body),
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// Source: RFC 6750, section 3.1.
+    #[must_use]
+    pub fn invalid_token() -> Self {
+        Self(HandlerErrorRepr::Reauthorize(errors::invalid_token()))
+    }
+
+    /// Creates the error for scopes that the caller has to be granted before the call can succeed. Name all of them,
+    /// including those that the caller already has. Scopes that no token can hold are left out.
+    ///
+    /// Works like [`invalid_token`](Self::invalid_token), but with status 403 and a challenge with
+    /// `error="insufficient_scope"`. If the scopes are known in advance, use `scopes(…)` on the definition.
+    pub fn insufficient_scope(scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        let mut needed = Vec::new();
+        for scope in scopes {
+            match rules::scope(scope.as_ref()).into_result() {
+                Ok(()) => needed.push(scope),
+                Err(problem) => tracing::error!(problem, "a handler demands an invalid scope"),
+            }
+        }
+        let needed: Vec<&str> = needed.iter().map(AsRef::as_ref).collect();
+        Self(HandlerErrorRepr::Reauthorize(errors::insufficient_scope(
+            &needed,
+        )))
+    }
+
     /// Creates the error that a resource or template returns if there is no resource at the URI. Returning `None` has
     /// the same effect.
     ///
@@ -108,6 +158,9 @@ impl fmt::Debug for HandlerError {
                 f.debug_tuple("Unwritable").field(error).finish()
             }
             HandlerErrorRepr::Protocol(error) => f.debug_tuple("Protocol").field(error).finish(),
+            HandlerErrorRepr::Reauthorize(error) => {
+                f.debug_tuple("Reauthorize").field(error).finish()
+            }
             HandlerErrorRepr::Busy(error) => f.debug_tuple("Busy").field(error).finish(),
             HandlerErrorRepr::Arguments(faults) => {
                 f.debug_tuple("Arguments").field(faults).finish()

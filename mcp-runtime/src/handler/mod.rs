@@ -17,6 +17,7 @@ pub(crate) mod middleware;
 pub(crate) mod notified_callers;
 pub(crate) mod output;
 pub(crate) mod parameter;
+mod parameter_kind;
 pub(crate) mod probe;
 pub(crate) mod prompt;
 pub(crate) mod refusal;

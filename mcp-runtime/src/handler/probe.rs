@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::context::FromContext;
+use crate::context::{AsyncFromContext, FromContext};
 use crate::handler::rules::ApplicableConstraints;
 
 /// A type that represents the answer "yes".
@@ -36,6 +36,11 @@ pub trait ProbeFallback {
         unreachable!("only its return type is used")
     }
 
+    /// `T` does not implement `AsyncFromContext`.
+    fn async_from_context() -> No {
+        unreachable!("only its return type is used")
+    }
+
     /// `T` does not implement `Deserialize`.
     fn deserialize() -> No {
         unreachable!("only its return type is used")
@@ -52,6 +57,13 @@ impl<T> ProbeFallback for Probe<T> {}
 impl<T: FromContext> Probe<T> {
     /// `T` implements `FromContext`.
     pub fn from_context() -> Yes {
+        unreachable!("only its return type is used")
+    }
+}
+
+impl<T: AsyncFromContext> Probe<T> {
+    /// `T` implements `AsyncFromContext`.
+    pub fn async_from_context() -> Yes {
         unreachable!("only its return type is used")
     }
 }

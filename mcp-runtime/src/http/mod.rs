@@ -19,6 +19,7 @@ mod legacy;
 mod listener;
 mod modern;
 mod options;
+mod proxies;
 mod request;
 mod response;
 mod service;
@@ -33,6 +34,7 @@ pub(crate) use listener::serve::serve;
 #[cfg(feature = "cli")]
 pub(crate) use listener::serve::serve_process;
 pub use options::HttpOptions;
+pub use proxies::TrustedProxies;
 pub use response::body::HttpBody;
 pub use service::http_service::HttpService;
 pub use stores::event_store::{EventStore, StreamEntry};

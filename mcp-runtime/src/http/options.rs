@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::auth::ProtectedResource;
 use crate::http::health::HealthPaths;
 use crate::http::health::paths::absolute;
+use crate::http::proxies::TrustedProxies;
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::http_sessions::HttpSessions;
 
@@ -29,6 +30,7 @@ pub struct HttpOptions {
     pub(in crate::http) legacy_sse: bool,
     pub(in crate::http) sessions: HttpSessions,
     pub(in crate::http) events: Option<Arc<dyn EventStore>>,
+    pub(in crate::http) proxies: Option<TrustedProxies>,
     #[cfg(feature = "auth")]
     pub(in crate::http) protected: Option<ProtectedResource>,
 }
@@ -44,6 +46,7 @@ impl Default for HttpOptions {
             legacy_sse: false,
             sessions: HttpSessions::Memory,
             events: None,
+            proxies: None,
             #[cfg(feature = "auth")]
             protected: None,
         }
@@ -72,6 +75,7 @@ impl HttpOptions {
             endpoints.push(SSE_PATH);
         }
         let mut faults = Vec::from_iter(self.health.fault(&endpoints));
+        faults.extend(self.proxies.iter().flat_map(TrustedProxies::faults));
         #[cfg(feature = "auth")]
         faults.extend(self.protected.iter().flat_map(ProtectedResource::faults));
         faults
@@ -180,6 +184,15 @@ impl HttpOptions {
         self
     }
 
+    /// Sets the proxies in front of the server whose reports about clients are believed. By default, there are none.
+    ///
+    /// This determines [`RequestInfo::client_ip`](crate::request::RequestInfo::client_ip) and
+    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The headers of all other peers are ignored.
+    pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
+        self.proxies = Some(proxies);
+        self
+    }
+
     /// Requires an access token for every request. By default, the server accepts every request that passes the host
     /// and origin checks.
     ///
@@ -212,6 +225,7 @@ impl fmt::Debug for HttpOptions {
             .field("legacy_sse", &self.legacy_sse)
             .field("sessions", &self.sessions)
             .field("event_store", &self.events.is_some())
+            .field("trusted_proxies", &self.proxies)
             .finish()
     }
 }

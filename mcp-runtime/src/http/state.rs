@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyper::{Method, Response};
 
 use crate::cancellation::CancellationToken;
+use crate::context::PendingChallenges;
 use crate::dispatch::Dispatcher;
 use crate::http::access::authentication::Authentication;
 use crate::http::health::{Probe, Readiness, ReadyCheck, answer_probe};
@@ -22,6 +23,8 @@ pub(super) struct ServiceState {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
     pub(super) authentication: Authentication,
+    /// Challenges for callers whose handlers failed in event streams.
+    pub(super) pending_challenges: Arc<PendingChallenges>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) shutdown: CancellationToken,
     /// Cancelled when the process was asked to stop, which may be some time before `shutdown`.
@@ -44,6 +47,7 @@ impl ServiceState {
             readiness: Readiness::new(ready_checks, ready_limit),
             stop_announced: CancellationToken::default(),
             authentication: Authentication::new(&mut options),
+            pending_challenges: Arc::default(),
             sessions: Sessions::new(&dispatcher, &options),
             stream_permits: StreamPermits::new(dispatcher.limits()),
             dispatcher,

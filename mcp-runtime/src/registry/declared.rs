@@ -10,6 +10,7 @@ use mcp_schema::template::{ExplodedList, UriTemplate};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::context::{AwaitedValues, LazyState};
 use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
@@ -31,6 +32,8 @@ pub(super) struct ServerAdditions {
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
     /// The scopes required in addition to the definition's own scopes.
     pub(super) scopes: Vec<String>,
+    /// The states that the definition's parameters need and that are made later.
+    pub(super) states: Vec<Arc<LazyState>>,
 }
 
 /// A function that finds the completer named by a parameter.
@@ -114,6 +117,10 @@ pub(super) fn callable(
         cache: cache_hint(options.ttl, options.cache, &access),
         access,
         pace: Arc::default(),
+        awaited: AwaitedValues::new(
+            given.states,
+            definition.parameters.iter().filter_map(|it| it.ty.prepare),
+        ),
     })
 }
 

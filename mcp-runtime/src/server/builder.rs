@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Capability, Control, OnceStore, ServerHandle, States};
+use crate::context::{Capability, Control, EnvironmentHeaders, OnceStore, ServerHandle, States};
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
@@ -47,6 +47,7 @@ pub struct Server {
     limits: Limits,
     pub(super) states: States,
     pub(super) environment: ServerEnvironment,
+    environment_headers: EnvironmentHeaders,
     receivers: Vec<MethodReceiver>,
     selected: Option<Vec<Selected>>,
     tags: Vec<String>,
@@ -117,6 +118,7 @@ impl Server {
             limits: Limits::default(),
             states: States::default(),
             environment: ServerEnvironment::default(),
+            environment_headers: EnvironmentHeaders::default(),
             receivers: Vec::new(),
             selected: None,
             tags: Vec::new(),
@@ -188,6 +190,60 @@ impl Server {
     /// Shares a value that is already in an [`Arc`]. Otherwise works like [`state`](Self::state).
     pub fn shared_state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.states.insert(value);
+        self
+    }
+
+    /// Lets an environment variable stand in for an HTTP header over standard input and output, where requests have no
+    /// headers, and for other callers who are [trusted](crate::Caller). Handlers then read both in the same way, with
+    /// [`RequestInfo::header`](crate::request::RequestInfo::header) or
+    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). Over HTTP, the variable is never used.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// let server = new_server!().header_from_env("x-tenant", "EXPENSES_TENANT");
+    /// ```
+    ///
+    /// The variable is read now. If it is not set or is empty, the header is absent.
+    pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
+        match std::env::var(variable) {
+            Ok(value) if !value.trim().is_empty() => {
+                self.environment_headers.set(header.into(), value);
+            }
+            Ok(_) | Err(std::env::VarError::NotPresent) => {}
+            Err(std::env::VarError::NotUnicode(_)) => self.faults.push(format!(
+                "the environment variable `{variable}` is not UTF-8"
+            )),
+        }
+        self
+    }
+
+    /// Shares a value that `make` makes when it is first needed, such as a pool of database connections, with every
+    /// handler that takes [`State<T>`](crate::State).
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # struct Pool;
+    /// # impl Pool { async fn connect(_: &str) -> std::io::Result<Self> { Ok(Self) } }
+    /// let server = new_server!().state_with(async || {
+    ///     let url = std::env::var("DATABASE_URL").map_err(|_| "`DATABASE_URL` is not set")?;
+    ///     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(Pool::connect(&url).await?)
+    /// });
+    /// # drop(server);
+    /// ```
+    ///
+    /// A server that runs makes the value before it accepts requests, after definitions and settings have been checked;
+    /// if that fails, it does not start. Commands such as `check`, `tools` and `install`, and clients in the same
+    /// process, make it with the first call whose handler takes it; so does a
+    /// [mounted service](Self::into_http_service). If that fails, the call fails, and the next call tries again.
+    ///
+    /// Otherwise works like [`state`](Self::state).
+    pub fn state_with<T, E, F>(mut self, make: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        T: Send + Sync + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+        F: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        self.states.insert_later(make);
         self
     }
 
@@ -437,6 +493,8 @@ impl Server {
             instructions: self.instructions,
             limits: self.limits,
             states,
+            environment_headers: (!self.environment_headers.is_empty())
+                .then(|| Arc::new(self.environment_headers)),
             seal,
             once_store: self.once_store,
             logging: self.logging,

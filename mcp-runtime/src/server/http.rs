@@ -68,7 +68,8 @@ impl Server {
     /// # Errors
     ///
     /// Fails if definitions or settings are invalid (all mistakes are reported); if the address can be reached from
-    /// other machines and no allowed hosts are configured ([`HttpOptions::allow_host`]); if definitions require scopes
+    /// other machines and no allowed hosts are configured ([`HttpOptions::allow_host`]); if a value cannot be made
+    /// ([`state_with`](Self::state_with)); if definitions require scopes
     /// but HTTP requests are not authenticated ([`trust_anonymous`](Self::trust_anonymous)); or if the address cannot
     /// be used.
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), Error> {
@@ -109,7 +110,9 @@ impl Server {
         H: Future<Output = io::Result<S>> + Send + 'static,
     {
         self.check_address(&listener)?;
-        http::serve(listener, handshake, self.into_listening_service()?).await
+        let service = self.into_listening_service()?;
+        service.make_states().await?;
+        http::serve(listener, handshake, service).await
     }
 
     /// Turns the server into a `tower` service that can be mounted in a program that already serves HTTP. With feature
@@ -157,7 +160,9 @@ impl Server {
             let listener = listen(address).await?;
             self.check_address(&listener)?;
             let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
-            Ok::<_, Error>((listener, url, self.into_listening_service()?))
+            let service = self.into_listening_service()?;
+            service.make_states().await?;
+            Ok::<_, Error>((listener, url, service))
         };
         let (listener, url, service) = match listen().await {
             Ok(started) => started,

@@ -53,8 +53,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), or if
-    /// standard input or output cannot be used.
+    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
+    /// cannot be made ([`state_with`](Self::state_with)), or if standard input or output cannot be used.
     pub async fn run(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
         let invocation = super::command_line::read(&self.identity, &self.environment.help());
@@ -134,10 +134,12 @@ impl Server {
     /// `true` if handlers are still blocking threads.
     async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
         let parent = ParentProcess::current();
-        let started = self
-            .start()
-            .and_then(|(dispatcher, shared)| Ok((dispatcher, shared, Stdio::open()?)));
-        let (dispatcher, shared, stdio) = match started {
+        let start = async || {
+            let (dispatcher, shared) = self.start()?;
+            dispatcher.make_states().await?;
+            Ok::<_, Error>((dispatcher, shared, Stdio::open()?))
+        };
+        let (dispatcher, shared, stdio) = match start().await {
             Ok(started) => started,
             Err(error) => return (Err(error), false),
         };
@@ -161,10 +163,11 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), or if the
-    /// transport fails as a whole.
+    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
+    /// cannot be made ([`state_with`](Self::state_with)), or if the transport fails as a whole.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         let (dispatcher, shared) = self.start()?;
+        dispatcher.make_states().await?;
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
 

@@ -39,6 +39,7 @@ mod model_apis;
 mod progress;
 mod prompts;
 mod properties;
+mod request;
 mod resources;
 mod results;
 mod sessions;

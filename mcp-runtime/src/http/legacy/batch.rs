@@ -83,12 +83,14 @@ pub(in crate::http) fn serve_batch(
         };
     }
     let accepts = head.headers.accepts;
+    // The other calls of the batch must not be answered with the challenge of one.
+    head.parts.send_head(false);
     let stream = session.open_stream(accepts.events, answers, state.limits());
     let open = || Arc::clone(&stream);
     for element in &elements {
         match &element.message {
             Ok(message) if is_request(message) => {
-                let answer = serve_on_stream(state, &session, head.caller, message, &open);
+                let answer = serve_on_stream(state, &session, head, message, &open);
                 if let Some(answer) = answer {
                     stream.answer(&answer.into_text());
                 }

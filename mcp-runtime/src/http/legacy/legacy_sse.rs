@@ -12,7 +12,6 @@ use std::task::Context;
 use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
-use crate::context::Principal;
 use crate::dispatch::read_batch;
 use crate::http::legacy::requests::{error_message, serve_on_stream, take_notification};
 use crate::http::request::head::RequestHead;
@@ -69,11 +68,11 @@ pub(in crate::http) fn connection_id(uri: &Uri) -> Option<&str> {
 /// Handles a message and sends the response on the stream.
 pub(in crate::http) fn post(
     state: &ServiceState,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     connection: &str,
     body: &[u8],
 ) -> Response<HttpBody> {
-    let Some(session) = state.sessions.find_connection(connection, caller) else {
+    let Some(session) = state.sessions.find_connection(connection, head.caller) else {
         return HttpRefusal::unknown_session().into_response();
     };
     let stream = session.standalone(state.limits());
@@ -82,7 +81,7 @@ pub(in crate::http) fn post(
         refused(RefusalKind::TooMany, None);
         return HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
-    let take = |message: &Message<'_>| serve_message(state, caller, (&session, &stream), message);
+    let take = |message: &Message<'_>| serve_message(state, head, (&session, &stream), message);
     let limits = state.limits().message.parse_limits();
     match jsonrpc::parse(body, &limits) {
         Ok(Incoming::Message(message)) => take(&message),
@@ -111,13 +110,13 @@ pub(in crate::http) fn post(
 
 fn serve_message(
     state: &ServiceState,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     (session, stream): (&Arc<HttpSession>, &Arc<SessionStream>),
     message: &Message<'_>,
 ) {
     let id = message.id.to_request_id();
     if message.method.is_none() || id.is_none() {
-        take_notification(state, session, caller, message);
+        take_notification(state, session, head.caller, message);
         return;
     }
     if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {
@@ -128,7 +127,7 @@ fn serve_message(
         stream.answer(&error_message(id.as_ref(), &error));
         return;
     }
-    if let Some(answer) = serve_on_stream(state, session, caller, message, &|| Arc::clone(stream)) {
+    if let Some(answer) = serve_on_stream(state, session, head, message, &|| Arc::clone(stream)) {
         stream.answer(&answer.into_text());
     }
 }

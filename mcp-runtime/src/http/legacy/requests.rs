@@ -10,7 +10,7 @@ use crate::context::Principal;
 use crate::dispatch::{Decision, Reply};
 use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
 use crate::http::legacy::replies::{unanswered_response, whole_response};
-use crate::http::request::accepts::AcceptedContentTypes;
+use crate::http::request::head::RequestHead;
 use crate::http::response::message::WholeMessage;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::http_session::HttpSession;
@@ -55,10 +55,11 @@ pub(super) fn take_notification(
 pub(super) fn serve_request(
     state: &ServiceState,
     found: Option<&RequestSession<'_>>,
-    (session, caller): (&Arc<HttpSession>, Option<&Principal>),
+    session: &Arc<HttpSession>,
+    head: RequestHead<'_>,
     message: &Message<'_>,
-    accepts: AcceptedContentTypes,
 ) -> PostOutcome {
+    let accepts = head.headers.accepts;
     let stream = OnceCell::new();
     let open = || {
         let stream: &Arc<SessionStream> =
@@ -67,10 +68,10 @@ pub(super) fn serve_request(
     };
     let method = message.method.as_deref().and_then(Method::named);
     let is_remembered = method.is_some_and(Method::is_remembered_by_session);
-    let answer = match try_serve_on_stream(state, session, caller, message, &open) {
+    let answer = match try_serve_on_stream(state, session, head, message, &open) {
         Ok(answer) => answer,
         Err(error) => {
-            let refusal = state.authentication.refuse_for_scopes(caller, *error);
+            let refusal = state.authentication.refuse_for_scopes(head.caller, *error);
             return refusal.with_id(message.id.to_request_id()).into();
         }
     };
@@ -114,11 +115,11 @@ pub(super) fn error_message(id: Option<&RequestId>, error: &ErrorObject) -> Vec<
 pub(super) fn serve_on_stream(
     state: &ServiceState,
     session: &Arc<HttpSession>,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Option<WholeMessage> {
-    try_serve_on_stream(state, session, caller, message, stream)
+    try_serve_on_stream(state, session, head, message, stream)
         .unwrap_or_else(|error| Some(error_message(message.id.valid(), &error).into()))
 }
 
@@ -126,13 +127,14 @@ pub(super) fn serve_on_stream(
 fn try_serve_on_stream(
     state: &ServiceState,
     session: &Arc<HttpSession>,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Result<Option<WholeMessage>, Box<ErrorObject>> {
     let mut out = Vec::new();
-    match session.decide(&state.dispatcher, caller, message, &mut out) {
+    match session.decide(&state.dispatcher, head.caller, message, &mut out) {
         Decision::Call(prepared) if let Some(id) = message.id.valid() => {
+            let prepared = prepared.with_http_request(head.parts, session.public_id());
             let shared = (state.limits(), &state.heartbeat);
             match session.run_call((prepared, id), shared, stream) {
                 Ok(answer) => return Ok(answer.map(WholeMessage::from)),

@@ -30,6 +30,8 @@ use crate::protocol::ProtocolVersion;
 pub(in crate::http) struct HttpSession {
     pub(in crate::http) id: Arc<str>,
     pub(super) kind: SessionKind,
+    /// `true` if the client knows the session's id.
+    is_known: bool,
     /// The key of the principal that owns the session, if any.
     pub(super) owner: Option<Box<str>>,
     /// Rung when the session has change notifications.
@@ -101,8 +103,10 @@ impl HttpSession {
         connection
     }
 
-    /// Makes the session share its limits with all other callers that have no session.
-    pub(super) fn with_shared_limits(self) -> Self {
+    /// Makes the session one that the client does not know and that shares its limits with all other callers that have
+    /// no session.
+    pub(super) fn for_single_request(mut self) -> Self {
+        self.is_known = false;
         self.state().channel.set_channel(ChannelId::SHARED);
         self
     }
@@ -125,6 +129,7 @@ impl HttpSession {
         Self {
             id,
             kind,
+            is_known: true,
             owner,
             bell,
             state: Mutex::new(LiveState {
@@ -142,6 +147,11 @@ impl HttpSession {
 
     pub(super) fn state(&self) -> MutexGuard<'_, LiveState> {
         lock(&self.state)
+    }
+
+    /// Returns the id by which the client knows the session, if the client knows it.
+    pub(in crate::http) fn public_id(&self) -> Option<Arc<str>> {
+        self.is_known.then(|| Arc::clone(&self.id))
     }
 
     pub(super) fn is_connection(&self) -> bool {

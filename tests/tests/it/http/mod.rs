@@ -5,7 +5,7 @@ mod eras;
 mod guards;
 mod headers;
 mod health;
-mod legacy_sse;
+pub(crate) mod legacy_sse;
 mod limits;
 pub(crate) mod listener;
 mod modern;
