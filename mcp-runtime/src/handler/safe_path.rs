@@ -25,7 +25,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 ///
 /// #[resource_template("files:///{+path}")]
 /// fn file(root: State<Root>, path: SafePath) -> Result<Option<String>> {
-///     Ok(std::fs::read_to_string(path.join_to(&root.0.0)?).ok())
+///     Ok(std::fs::read_to_string(path.join_to(&root.0)?).ok())
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use mcp_schema::check::Validator;
 use mcp_schema::generate::output_schema;
-use mcp_schema::query::{allows, rejected_by_model_apis};
+use mcp_schema::model_rules::{Severity, breaches};
+use mcp_schema::query::allows;
 use mcp_schema::template::{ExplodedList, UriTemplate};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -81,7 +82,7 @@ pub(super) fn callable(
     let details = match (definition.kind, pattern) {
         (Kind::Tool, _) => {
             if is_generated {
-                warn_of_hard_schemas(definition, &decoder);
+                warn_of_rejected_schemas(definition, &decoder);
             }
             tool(definition, &decoder, meta, &mut problems)
         }
@@ -134,15 +135,18 @@ fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<sch
     Some(schema)
 }
 
-/// Warns about arguments whose generated schemas are not accepted by model APIs.
-fn warn_of_hard_schemas(definition: &Definition, decoder: &Decoder) {
-    for (argument, what) in rejected_by_model_apis(decoder.schema()) {
-        tracing::warn!(
-            tool = definition.name,
-            at = %definition.location,
-            argument,
-            "several model APIs reject the schema of {what}; use a struct or a tagged enum"
-        );
+/// Warns about arguments whose generated schemas model APIs reject.
+fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
+    for breach in breaches(None, decoder.schema()) {
+        if breach.rule.severity == Severity::Refused {
+            tracing::warn!(
+                tool = definition.name,
+                at = %definition.location,
+                "{} ({})",
+                breach.text,
+                breach.rule.says
+            );
+        }
     }
 }
 

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::constraint::{Bound, Constraints};
-use crate::query::{candidates, rejected_by_model_apis};
+use crate::model_rules::breaches;
+use crate::query::candidates;
 
 /// Returns a property of the type `T`.
 fn of<T: JsonSchema>(description: &'static str) -> Property<'static> {
@@ -180,7 +181,7 @@ fn structs_stand_in_place() {
     check(
         of::<Tagged>(""),
         &expect![[
-            r#"{"oneOf":[{"type":"object","properties":{"kind":{"type":"string","const":"Circle"},"radius":{"type":"number"}},"required":["kind","radius"]},{"type":"object","properties":{"kind":{"type":"string","const":"Square"},"side":{"type":"number"}},"required":["kind"]}]}"#
+            r#"{"anyOf":[{"type":"object","properties":{"kind":{"type":"string","enum":["Circle"]},"radius":{"type":"number"}},"required":["kind","radius"]},{"type":"object","properties":{"kind":{"type":"string","enum":["Square"]},"side":{"type":"number"}},"required":["kind"]}]}"#
         ]],
     );
 }
@@ -294,24 +295,133 @@ fn enums_and_booleans_offer_their_values() {
     assert_eq!(candidates(&choice), ["a", "b", "1", "true", "false"]);
 }
 
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum External {
+    /// A circle.
+    Circle {
+        radius: f64,
+    },
+    Label(String),
+    /// Nothing.
+    Point,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "value", rename_all = "lowercase")]
+enum Adjacent {
+    Circle(f64),
+    Label(String),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Untagged {
+    Number(f64),
+    Text(String),
+}
+
 #[test]
-fn what_model_apis_refuse_is_found_wherever_it_stands() {
-    let schema = serde_json::json!({
-        "type": "object",
-        "properties": {
-            "plain": {"type": "string"},
-            "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"anyOf": [{}, {}]}]},
-            "list": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
-            "tagged": {"oneOf": [{"type": "object", "properties": {"a/b": {"anyOf": []}}}]},
-        },
-    });
-    assert_eq!(
-        rejected_by_model_apis(&schema),
-        [
-            ("/pair".to_owned(), "a tuple"),
-            ("/pair/1".to_owned(), "an untagged choice"),
-            ("/list/*".to_owned(), "an untagged choice"),
-            ("/tagged/0/a~1b".to_owned(), "an untagged choice"),
-        ]
+fn enums_with_data_are_choices_that_model_apis_support() {
+    let adjacent = expect![[
+        r#"{"anyOf":[{"type":"object","properties":{"kind":{"type":"string","enum":["circle"]},"value":{"type":"number"}},"required":["kind","value"]},{"type":"object","properties":{"kind":{"type":"string","enum":["label"]},"value":{"type":"string"}},"required":["kind","value"]}]}"#
+    ]];
+    let external = expect![[
+        r#"{"anyOf":[{"type":"object","properties":{"circle":{"type":"object","properties":{"radius":{"type":"number"}},"required":["radius"]}},"required":["circle"],"additionalProperties":false,"description":"A circle."},{"type":"object","properties":{"label":{"type":"string"}},"required":["label"],"additionalProperties":false},{"type":"string","enum":["point"],"description":"Nothing."}]}"#
+    ]];
+    let untagged =
+        expect![[r#"{"anyOf":[{"type":"number"},{"type":"string"}],"description":"Either"}"#]];
+    check(of::<Adjacent>(""), &adjacent);
+    check(of::<External>(""), &external);
+    check(of::<Untagged>("Either"), &untagged);
+    for schema in [
+        schema_of(of::<Option<External>>("")),
+        schema_of(of::<Option<Tagged>>("")),
+        schema_of(of::<Adjacent>("")),
+        schema_of(of::<Untagged>("")),
+    ] {
+        for word in ["oneOf", "const"] {
+            assert!(!schema.contains(word), "{schema}");
+        }
+    }
+}
+
+/// A choice that a value can match twice.
+struct Overlapping;
+
+impl JsonSchema for Overlapping {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Overlapping".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 1}]})
+    }
+}
+
+#[test]
+fn a_choice_that_can_match_twice_stays_as_it_is() {
+    check(
+        of::<Overlapping>(""),
+        &expect![[r#"{"oneOf":[{"type":"integer"},{"type":"number","minimum":1}]}"#]],
     );
+}
+
+#[test]
+fn formats_that_model_apis_do_not_list_are_described() {
+    check(
+        of::<std::net::IpAddr>("Peer"),
+        &expect![[r#"{"type":"string","description":"Peer (IPv4 or IPv6 address)"}"#]],
+    );
+    check(
+        of::<std::net::Ipv4Addr>("Peer"),
+        &expect![[r#"{"type":"string","format":"ipv4","description":"Peer"}"#]],
+    );
+    let uri = &Constraints {
+        format: Some("uri"),
+        ..Constraints::NONE
+    };
+    check(
+        Property {
+            constraints: uri,
+            ..of::<String>("Where")
+        },
+        &expect![[
+            r#"{"type":"string","description":"Where (absolute URI, such as `https://example.com/a`)"}"#
+        ]],
+    );
+    check(
+        of::<std::collections::BTreeSet<String>>("Tags"),
+        &expect![[
+            r#"{"type":"array","items":{"type":"string"},"description":"Tags (without duplicates)"}"#
+        ]],
+    );
+    let schema = output_schema(|generator| {
+        Some(generator.subschema_for::<std::collections::BTreeSet<String>>())
+    });
+    assert_eq!(schema.unwrap()["uniqueItems"], true);
+}
+
+#[test]
+fn generated_schemas_break_few_rules() {
+    fn found(property: Property<'_>) -> Vec<String> {
+        let schema: Value = serde_json::from_str(&schema_of(property)).unwrap();
+        let root = serde_json::json!({"type": "object", "properties": {"a": schema}, "additionalProperties": false});
+        breaches(None, &root)
+            .into_iter()
+            .map(|breach| breach.text)
+            .collect()
+    }
+    assert_eq!(found(of::<Closed>("")), ["/a/any has no type"]);
+    assert_eq!(found(of::<Untagged>("")), [""; 0]);
+    assert_eq!(
+        found(of::<std::time::Duration>("")).last().unwrap(),
+        "/a is a time in seconds and nanoseconds"
+    );
+    assert_eq!(
+        found(of::<std::time::SystemTime>("")).last().unwrap(),
+        "/a is a time in seconds and nanoseconds"
+    );
+    assert_eq!(found(of::<Vec<u8>>("")), ["/a is a list of bytes"]);
+    assert_eq!(found(of::<Vec<u16>>("")), [""; 0]);
 }
