@@ -297,6 +297,17 @@ async fn a_hundred_thousand_pipelined_requests_are_answered_in_order() {
     sending.await.unwrap();
 }
 
+#[tokio::test]
+async fn a_handler_that_was_slow_to_wait_is_started_in_a_task_the_next_time() {
+    let mut client = Client::new(Limits::default()).await;
+    client.send(&call(1, "block_shortly")).await;
+    assert_eq!(client.receive().await["id"], 1);
+    let lines = [call(2, "block_shortly"), request(3, "ping", "{}")];
+    client.send(&lines.join("\n")).await;
+    assert_eq!(client.receive().await["id"], 3);
+    assert_eq!(client.receive().await["id"], 2);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ping_behind_a_handler_that_blocks_its_thread_is_answered_soon() {
     let mut fastest = Duration::MAX;

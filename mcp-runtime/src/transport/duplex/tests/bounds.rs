@@ -34,6 +34,27 @@ async fn times_without_end_are_no_deadlines() {
     client.ended().await.unwrap();
 }
 
+#[tokio::test]
+async fn calls_that_wait_are_bounded_by_their_size() {
+    let limits = Limits::default().with(|limits| {
+        limits.calls.max_running = 1;
+        limits.message.max_line_bytes = 1_000;
+    });
+    let mut client = Client::new(limits).await;
+    client.send(&call(1, "gate")).await;
+    let long = |id| call(id, "gate").replace("\"name\"", &format!("{:400}\"name\"", ""));
+    for id in 2..=4 {
+        client.send(&long(id)).await;
+    }
+    let refused = client.receive().await;
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(4), &json!(429))
+    );
+    client.open_gate();
+    assert_eq!(client.receive_ids(3).await, [1, 2, 3]);
+}
+
 /// Limits that leave room for about four answers from `big`.
 fn small() -> Limits {
     Limits::default().with(|limits| {
