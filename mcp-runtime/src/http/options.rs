@@ -71,10 +71,10 @@ impl HttpOptions {
         if self.legacy_sse {
             endpoints.push(SSE_PATH);
         }
-        let mut faults = Vec::from_iter(self.health.fault(&endpoints));
+        let faults = self.health.fault(&endpoints).into_iter();
         #[cfg(feature = "auth")]
-        faults.extend(self.protected.iter().flat_map(ProtectedResource::faults));
-        faults
+        let faults = faults.chain(self.protected.iter().flat_map(ProtectedResource::faults));
+        faults.collect()
     }
 
     /// Returns the path of the endpoint.
