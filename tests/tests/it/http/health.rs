@@ -159,8 +159,8 @@ async fn a_check_has_only_so_long() {
             }
             Ok::<_, std::io::Error>(())
         };
-        let server = fixture::server().limits(limits).ready_check("slow", check);
-        let served = serve_server(server).await;
+        let depends = fixture::server().limits(limits).ready_check("slow", check);
+        let served = serve_server(depends).await;
         assert_eq!(status(&served, &get("/readyz")).await, expected);
     }
     let none = Limits::default().with(|limits| limits.http.ready_check_timeout = Duration::ZERO);
