@@ -26,7 +26,7 @@ impl Server {
     /// use mcp_runtime::env::Secret;
     /// use mcp_runtime::prelude::*;
     ///
-    /// #[data]
+    /// #[data(input)]
     /// struct Settings {
     ///     /// Key for the weather service
     ///     api_key: Option<Secret<String>>,
@@ -76,7 +76,7 @@ impl Server {
     /// # use mcp_runtime::env::Secret;
     /// # struct Pool;
     /// # impl Pool { async fn connect(_: &str) -> std::io::Result<Self> { Ok(Self) } }
-    /// # #[data] struct Settings { database_url: Secret<String> }
+    /// # #[data(input)] struct Settings { database_url: Secret<String> }
     /// # async fn run() -> Result<(), mcp_runtime::Error> {
     /// let server = new_server!().env::<Settings>("NOTES_");
     /// let settings = server.env_value::<Settings>()?;
