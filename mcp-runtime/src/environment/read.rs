@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 
 use mcp_schema::check::Validator;
 use mcp_schema::explain::Fault;
@@ -112,7 +113,8 @@ fn value_of(
         let mut fault = format!("the environment variable `{name}` is not set: {variable}");
         let others = present.iter().map(|(other, _)| &**other);
         if let Some(similar) = closest(&name, others.filter(|other| is_candidate(other, prefix))) {
-            fault += &format!("; `{similar}` is set: is that a misspelling?");
+            // Writing to a string never fails.
+            let _ = write!(fault, "; `{similar}` is set: is that a misspelling?");
         }
         return Err(vec![fault]);
     };

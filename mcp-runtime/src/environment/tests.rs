@@ -69,7 +69,7 @@ fn value(variables: &[(&str, &str)]) -> Settings {
     reading(&with_url).value.unwrap()
 }
 
-fn check_faults(variables: &[(&str, &str)], expected: Expect) {
+fn check_faults(variables: &[(&str, &str)], expected: &Expect) {
     let faults = reading(variables).value.unwrap_err();
     expected.assert_eq(&(faults.join("\n") + "\n"));
 }
@@ -140,7 +140,7 @@ fn all_mistakes_are_found_at_once() {
             ("T_PORTS", "1,http"),
             ("T_RATIO", "half"),
         ],
-        expect![[r#"
+        &expect![[r#"
             the environment variable `T_DATABASE_URL` is not set: Connection string of the database (string, required, secret)
             the environment variable `T_MAX_ROWS`: 0 is less than 1
             the environment variable `T_READ_ONLY`: expected boolean, received "perhaps"
@@ -151,15 +151,15 @@ fn all_mistakes_are_found_at_once() {
     );
     check_faults(
         &[("T_DATABSE_URL", "x")],
-        expect![[r#"
+        &expect![[r"
         the environment variable `T_DATABASE_URL` is not set: Connection string of the database (string, required, secret); `T_DATABSE_URL` is set: is that a misspelling?
-    "#]],
+    "]],
     );
     check_faults(
         &[("T_DATABASE_URL", "x"), ("T_NAME", "-n")],
-        expect![[r#"
+        &expect![[r"
         the environment variable `T_NAME`: `-n` begins with a dash
-    "#]],
+    "]],
     );
 }
 
@@ -202,7 +202,7 @@ fn the_help_shows_every_variable_and_no_secret_default() {
         .iter()
         .map(|variable| format!("{} {variable}\n", variable.name))
         .collect();
-    expect![[r#"
+    expect![[r"
         T_DATABASE_URL Connection string of the database (string, required, secret)
         T_MAX_ROWS Most rows of a page (integer 1 to 65535, default 10)
         T_READ_ONLY (true|false, default false)
@@ -213,7 +213,7 @@ fn the_help_shows_every_variable_and_no_secret_default() {
         T_NAME A name that its own `Deserialize` checks, which no schema shows. (string)
         T_PIN (integer from 0, secret)
         T_TOKEN A name that its own `Deserialize` checks, which no schema shows. (string, secret)
-    "#]]
+    "]]
     .assert_eq(&lines.concat());
 }
 

@@ -46,9 +46,10 @@ impl DeclaredVariable {
     /// Logs the value.
     pub(crate) fn log(&self) {
         let variable = &*self.name;
-        match &self.shown {
-            Some(value) => tracing::info!(variable, value, "an environment variable is set"),
-            None => tracing::info!(variable, "an environment variable is not set"),
+        if let Some(value) = &self.shown {
+            tracing::info!(variable, value, "an environment variable is set");
+        } else {
+            tracing::info!(variable, "an environment variable is not set");
         }
     }
 

@@ -74,11 +74,11 @@ impl HttpOptions {
         if self.legacy_sse {
             endpoints.push(SSE_PATH);
         }
-        let mut faults = Vec::from_iter(self.health.fault(&endpoints));
-        faults.extend(self.proxies.iter().flat_map(TrustedProxies::faults));
+        let faults = self.health.fault(&endpoints).into_iter();
+        let faults = faults.chain(self.proxies.iter().flat_map(TrustedProxies::faults));
         #[cfg(feature = "auth")]
-        faults.extend(self.protected.iter().flat_map(ProtectedResource::faults));
-        faults
+        let faults = faults.chain(self.protected.iter().flat_map(ProtectedResource::faults));
+        faults.collect()
     }
 
     /// Returns the path of the endpoint.

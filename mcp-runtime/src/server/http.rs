@@ -170,13 +170,17 @@ impl Server {
         };
         // Standard error may be closed; the server runs regardless.
         let _ = writeln!(io::stderr(), "{url}");
-        service_manager::notify(ProcessState::Ready);
         let stop_announced = service.clone();
         let mut serving = pin!(http::serve_process(listener, service));
+        // Polled after `serving`, which handles signals from its first poll on.
+        let manager_told = async {
+            service_manager::notify(ProcessState::Ready);
+            stop_announced.stop_announced().await;
+        };
         let served = tokio::select! {
             biased;
             served = &mut serving => Some(served),
-            () = stop_announced.stop_announced() => None,
+            () = manager_told => None,
         };
         service_manager::notify(ProcessState::Stopping);
         match served {

@@ -12,6 +12,7 @@ mod middleware;
 mod run;
 #[cfg(all(feature = "cli", feature = "http"))]
 mod service_manager;
+mod settings;
 mod stderr;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;

@@ -130,8 +130,7 @@ impl Server {
     }
 
     /// Serves standard input and output until they are closed, a signal asks the server to stop, or the process that
-    /// started this one ends. The returned flag is
-    /// `true` if handlers are still blocking threads.
+    /// started this one ends. The returned flag is `true` if handlers are still blocking threads.
     async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
         let parent = ParentProcess::current();
         let start = async || {

@@ -99,8 +99,9 @@ async fn the_checks_of_a_server_that_is_gone_end() {
     let waits = move || {
         let kept = Arc::clone(&kept);
         async move {
-            let _kept = kept;
-            std::future::pending::<Result<(), String>>().await
+            let never = std::future::pending::<Result<(), String>>().await;
+            drop(kept);
+            never
         }
     };
     let readiness = Readiness::new(vec![ReadyCheck::new("waits", waits)], LIMIT);

@@ -48,8 +48,9 @@ fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<String,
 fn parse_host(host: &OsString) -> Result<String, String> {
     let problem = || {
         format!(
-            "the environment variable `HOST` is {host:?}, which is not a host: use an IP address such as 0.0.0.0 or ::, or a \
-             name, without a port"
+            "the environment variable `HOST` is {:?}, which is not a host: use an IP address such as 0.0.0.0 or ::, or a \
+             name, without a port",
+            host.to_string_lossy()
         )
     };
     let text = host.to_str().ok_or_else(problem)?;
@@ -76,7 +77,10 @@ fn parse_port(port: &OsString) -> Result<u16, String> {
     // `u16::from_str` takes a plus sign.
     let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     digits.and_then(|text| text.parse().ok()).ok_or_else(|| {
-        format!("the environment variable `PORT` is {port:?}, which is not a port: use a number from 0 to 65535")
+        format!(
+            "the environment variable `PORT` is {:?}, which is not a port: use a number from 0 to 65535",
+            port.to_string_lossy()
+        )
     })
 }
 
