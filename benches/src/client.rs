@@ -151,8 +151,7 @@ impl Question {
 #[must_use]
 pub fn text(bytes: usize, is_ordinary: bool) -> String {
     const PLAIN: &str = r"The quick brown fox jumps over the lazy dog, and then once more\n";
-    const ORDINARY: &str =
-        r#"The quick brown fox jumps over the lazy dog, \"quoted\" café line\n"#;
+    const ORDINARY: &str = r#"The quick brown fox jumps over the lazy dog, \"quoted\" café line\n"#;
     let line = if is_ordinary { ORDINARY } else { PLAIN };
     let mut text = line.repeat(bytes / line.len());
     while text.len() < bytes {

@@ -163,10 +163,14 @@ fn over_stdio(
                 output.read_line(&mut line)?;
                 if !question.answered(&line).is_some_and(|id| open.remove(&id)) {
                     let answer = line.get(..200).unwrap_or(&line);
-                    return Err(Error::other(format!("no request is answered by {answer:?}")));
+                    return Err(Error::other(format!(
+                        "no request is answered by {answer:?}"
+                    )));
                 }
             }
-            written.join().map_err(|_| Error::other("the writer panicked"))?
+            written
+                .join()
+                .map_err(|_| Error::other("the writer panicked"))?
         })?;
         id = last;
     }

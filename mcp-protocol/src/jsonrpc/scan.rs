@@ -1,7 +1,8 @@
-//! Validates JSON in place, in a single pass without recursion or allocation.
+//! Reads JSON in place, in a single pass without recursion or allocation, and checks it meanwhile.
 //!
 //! Accepts exactly the JSON of RFC 8259, except that an escaped surrogate must be part of a pair.
-//! [`message`](super::message) interprets the values; [`text`](super::text) decodes strings.
+//! [`message`](super::message) reads whole messages with it, and the runtime the arguments of calls;
+//! [`text`](super::text) decodes strings.
 
 mod tokens;
 
@@ -9,14 +10,14 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use crate::jsonrpc::ParseLimits;
-use crate::jsonrpc::text::{plain, unquote};
+use crate::jsonrpc::text::{plain, unquote, unquote_valid};
 
 /// Maximum depth. Open brackets are tracked in a single number, with one bit for each.
 pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
 
 /// The reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ScanFailure {
+pub enum ScanFailure {
     /// The text stops being valid JSON at this byte.
     Syntax(usize),
     /// The nesting is deeper than the limit.
@@ -59,8 +60,11 @@ impl Span {
     }
 }
 
-/// A reader and its current position in the text.
-pub(super) struct Scan<'a> {
+/// A reader of JSON and its position in the text.
+///
+/// Each method that reads returns `None` if the text is not as expected, and [`failure`](Self::failure) tells why.
+#[derive(Debug)]
+pub struct Scan<'a> {
     text: &'a str,
     at: usize,
     nodes: usize,
@@ -72,25 +76,28 @@ pub(super) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(text: &'a str, limits: &ParseLimits) -> Self {
+    /// Creates a reader that enforces limits.
+    pub(super) fn within(text: &'a str, limits: &ParseLimits) -> Self {
         Self {
             nodes: limits.max_values,
             depth: limits.max_depth.min(MAX_DEPTH),
-            ..Self::of_valid(text)
+            ..Self::new(text)
         }
     }
 
     /// Creates a reader for text that is expected to be a single string, number or literal.
-    pub(super) fn of_scalar(text: &'a str) -> Self {
+    pub(super) fn scalar(text: &'a str) -> Self {
         Self {
             nodes: 1,
             depth: 0,
-            ..Self::of_valid(text)
+            ..Self::new(text)
         }
     }
 
-    /// Creates a reader for text that has already been read within the limits.
-    pub(super) fn of_valid(text: &'a str) -> Self {
+    /// Creates a reader for text that is part of a message, whose limits have been enforced. Each value that is read
+    /// may have 128 levels.
+    #[must_use]
+    pub fn new(text: &'a str) -> Self {
         Self {
             text,
             at: 0,
@@ -103,7 +110,7 @@ impl<'a> Scan<'a> {
 
     /// Returns the next byte that is not white space, without consuming it.
     #[inline]
-    pub(super) fn peek(&mut self) -> Option<u8> {
+    pub fn peek(&mut self) -> Option<u8> {
         // Messages hardly ever contain white space between tokens.
         let byte = *self.text.as_bytes().get(self.at)?;
         if byte > b' ' {
@@ -158,8 +165,58 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Returns the text from the next byte that is not white space.
+    #[inline]
+    pub fn rest(&mut self) -> &'a str {
+        self.peek();
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Skips bytes of the text, which another reader has read as a value.
+    #[inline]
+    pub fn advance(&mut self, bytes: usize) {
+        self.at = self.at.saturating_add(bytes);
+    }
+
+    /// Reads the next value, of any kind. Returns its text without surrounding white space.
+    #[inline]
+    pub fn next_value(&mut self) -> Option<&'a str> {
+        Some(self.value(0)?.of(self.text))
+    }
+
+    /// Reads the next value, which must be a string. Returns the decoded string.
+    pub fn next_string(&mut self) -> Option<Cow<'a, str>> {
+        self.peek();
+        let escaped = self.escaped;
+        let json = self.string()?.of(self.text);
+        Some(unquote_valid(json, self.escaped > escaped))
+    }
+
+    /// Reads the next value, which must be a number. Returns its text.
+    pub fn next_number(&mut self) -> Option<&'a str> {
+        self.peek();
+        let start = self.at;
+        self.number()?;
+        self.text.get(start..self.at)
+    }
+
+    /// Reads the members of the next value, which must be an object. Calls `each` with every name; `each` must then read
+    /// the corresponding value.
+    pub fn members(
+        &mut self,
+        each: impl FnMut(&mut Self, Cow<'a, str>) -> Option<()>,
+    ) -> Option<()> {
+        self.object(0, each)
+    }
+
+    /// Reads the items of the next value, which must be an array. Calls `each` before every item; `each` must then read
+    /// the item.
+    pub fn items(&mut self, each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.array(0, each)
+    }
+
     /// Returns the reason why reading failed.
-    pub(super) fn failure(&self) -> ScanFailure {
+    pub fn failure(&self) -> ScanFailure {
         self.fail
     }
 
@@ -168,7 +225,7 @@ impl<'a> Scan<'a> {
     pub(super) fn object(
         &mut self,
         depth: usize,
-        mut each: impl FnMut(&mut Self, &[u8]) -> Option<()>,
+        mut each: impl FnMut(&mut Self, Cow<'a, str>) -> Option<()>,
     ) -> Option<()> {
         self.count_node()?;
         self.open(depth, b'{')?;
@@ -176,13 +233,10 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         loop {
-            let other;
             self.count_node()?;
-            let name = if let Some(name) = self.plain_key() {
-                name
-            } else {
-                other = self.other_key()?;
-                other.as_bytes()
+            let name = match self.plain_key() {
+                Some(name) => Cow::Borrowed(name),
+                None => self.other_key()?,
             };
             each(self, name)?;
             match self.peek() {
@@ -192,16 +246,20 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads an array that is inside `depth` open brackets. Calls `each` with every item.
-    pub(super) fn array(&mut self, depth: usize, mut each: impl FnMut(&'a str)) -> Option<()> {
+    /// Reads an array that is inside `depth` open brackets. Calls `each` before every item; `each` must then read the
+    /// item.
+    pub(super) fn array(
+        &mut self,
+        depth: usize,
+        mut each: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
         self.count_node()?;
         self.open(depth, b'[')?;
         if self.take_byte(b']') {
             return Some(());
         }
         loop {
-            let item = self.value(depth.saturating_add(1))?;
-            each(item.of(self.text));
+            each(self)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 _ => return self.expect(b']'),
@@ -222,9 +280,22 @@ impl<'a> Scan<'a> {
         self.span(start)
     }
 
-    /// Returns the position of the next value.
-    pub(super) fn next_value_start(&mut self) -> usize {
+    /// Returns the position of the next value, in bytes.
+    #[inline]
+    pub fn next_value_start(&mut self) -> usize {
         self.peek();
+        self.at
+    }
+
+    /// Returns the text from `start` to the current position.
+    #[must_use]
+    pub fn text_since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    /// Returns the number of bytes read so far.
+    #[must_use]
+    pub fn position(&self) -> usize {
         self.at
     }
 
@@ -313,15 +384,30 @@ impl<'a> Scan<'a> {
     }
 
     /// Reads a key in the usual form, without escapes or white space, and the colon after it.
-    #[inline]
-    fn plain_key(&mut self) -> Option<&'a [u8]> {
+    #[allow(
+        clippy::inline_always,
+        reason = "called for every name, and a call costs more than most names"
+    )]
+    #[inline(always)]
+    fn plain_key(&mut self) -> Option<&'a str> {
+        let start = self.at + 1;
+        self.skip_plain_key()?;
+        self.text.get(start..self.at - 2)
+    }
+
+    #[allow(
+        clippy::inline_always,
+        reason = "called for every name, and a call costs more than most names"
+    )]
+    #[inline(always)]
+    fn skip_plain_key(&mut self) -> Option<()> {
         let (first, inside) = self.text.as_bytes().get(self.at..)?.split_first()?;
-        let (name, rest) = inside.split_at_checked(plain(inside))?;
-        if *first != b'"' || !rest.starts_with(b"\":") {
+        let length = plain(inside);
+        if *first != b'"' || !inside.get(length..)?.starts_with(b"\":") {
             return None;
         }
-        self.at += name.len() + 3;
-        Some(name)
+        self.at += length + 3;
+        Some(())
     }
 
     /// Reads a key in any other form and the colon after it. Returns the unescaped key.
@@ -336,8 +422,8 @@ impl<'a> Scan<'a> {
     #[inline]
     fn skip_key(&mut self) -> Option<()> {
         self.count_node()?;
-        match self.plain_key() {
-            Some(_) => Some(()),
+        match self.skip_plain_key() {
+            Some(()) => Some(()),
             None => self.other_key().map(drop),
         }
     }

@@ -179,7 +179,7 @@ impl<P: Peer> Channel<P> {
     fn queue_notifications(&self, state: &mut ChannelState<P>) {
         if self.may_notify(state) && self.notifications.swap(false, SeqCst) {
             let room = self.peer.limits().streams.max_outgoing_bytes / 2;
-            let all_sent = P::drain(&mut state.session, state.out.buffer(), room);
+            let all_sent = P::drain(&mut state.session, state.out.waiting(), room);
             if !all_sent {
                 self.notifications.store(true, SeqCst);
             }
