@@ -144,10 +144,10 @@ fn from_utf8(text: &[u8]) -> Result<&str, Utf8Error> {
 
 /// Calls `each` for every member of an object that has been read as part of a message. Does nothing if the value is not
 /// an object.
-pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&str, &'a str)) {
+pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
     let mut scan = Scan::new(object);
-    scan.members(|scan, key| {
-        each(&key, scan.next_value()?);
+    scan.object(0, |scan, key| {
+        each(key, scan.next_value()?);
         Some(())
     });
 }
@@ -247,16 +247,16 @@ impl<'a> Envelope<'a> {
 
     fn read(&mut self, scan: &mut Scan<'a>, mut known: Option<&mut KnownMeta>) -> Option<()> {
         scan.object(0, |scan, key| {
-            let slot = match &*key {
-                "jsonrpc" => &mut self.version,
-                "id" => {
+            let slot = match key {
+                b"jsonrpc" => &mut self.version,
+                b"id" => {
                     self.ids = self.ids.saturating_add(1);
                     &mut self.id
                 }
-                "method" => &mut self.method,
-                "result" => &mut self.result,
-                "error" => &mut self.error,
-                "params" => {
+                b"method" => &mut self.method,
+                b"result" => &mut self.result,
+                b"error" => &mut self.error,
+                b"params" => {
                     self.repeated |= self.has_params;
                     self.has_params = true;
                     let known = known.as_deref_mut();

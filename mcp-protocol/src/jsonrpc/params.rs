@@ -24,9 +24,9 @@ macro_rules! members {
                 }
             }
 
-            fn named(name: &str) -> Option<Self> {
+            fn named(name: &[u8]) -> Option<Self> {
                 Some(match name {
-                    $($name => Self::$member,)+
+                    $(name if name == $name.as_bytes() => Self::$member,)+
                     _ => return None,
                 })
             }
@@ -123,7 +123,7 @@ impl<'a> Params<'a> {
             return Some(());
         }
         scan.object(1, |scan, key| {
-            let Some(member) = Member::named(&key) else {
+            let Some(member) = Member::named(key) else {
                 return scan.value(2).map(drop);
             };
             let value = if member == Member::Meta && scan.peek() == Some(b'{') {
@@ -158,7 +158,7 @@ impl<'a> Params<'a> {
         let (nodes, escaped) = (scan.nodes(), scan.escaped_string_count());
         let meta = &mut self.meta;
         scan.object(2, |scan, key| {
-            let member = MetaMember::named(&key);
+            let member = MetaMember::named(key);
             let value = scan.value(3)?;
             if let Some(slot) = member.and_then(|member| meta.get_mut(member as usize)) {
                 *repeated |= slot.is_some();

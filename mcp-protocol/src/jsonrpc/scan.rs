@@ -5,12 +5,13 @@
 //! [`text`](super::text) decodes strings.
 
 mod tokens;
+mod values;
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use crate::jsonrpc::ParseLimits;
-use crate::jsonrpc::text::{plain, unquote, unquote_valid};
+use crate::jsonrpc::text::{plain, unquote};
 
 /// Maximum depth. Open brackets are tracked in a single number, with one bit for each.
 pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
@@ -165,67 +166,32 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns the text from the next byte that is not white space.
-    #[inline]
-    pub fn rest(&mut self) -> &'a str {
-        self.peek();
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    /// Skips bytes of the text, which another reader has read as a value.
-    #[inline]
-    pub fn advance(&mut self, bytes: usize) {
-        self.at = self.at.saturating_add(bytes);
-    }
-
-    /// Reads the next value, of any kind. Returns its text without surrounding white space.
-    #[inline]
-    pub fn next_value(&mut self) -> Option<&'a str> {
-        Some(self.value(0)?.of(self.text))
-    }
-
-    /// Reads the next value, which must be a string. Returns the decoded string.
-    pub fn next_string(&mut self) -> Option<Cow<'a, str>> {
-        self.peek();
-        let escaped = self.escaped;
-        let json = self.string()?.of(self.text);
-        Some(unquote_valid(json, self.escaped > escaped))
-    }
-
-    /// Reads the next value, which must be a number. Returns its text.
-    pub fn next_number(&mut self) -> Option<&'a str> {
-        self.peek();
-        let start = self.at;
-        self.number()?;
-        self.text.get(start..self.at)
-    }
-
-    /// Reads the members of the next value, which must be an object. Calls `each` with every name; `each` must then read
-    /// the corresponding value.
-    pub fn members(
-        &mut self,
-        each: impl FnMut(&mut Self, Cow<'a, str>) -> Option<()>,
-    ) -> Option<()> {
-        self.object(0, each)
-    }
-
-    /// Reads the items of the next value, which must be an array. Calls `each` before every item; `each` must then read
-    /// the item.
-    pub fn items(&mut self, each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        self.array(0, each)
-    }
-
     /// Returns the reason why reading failed.
     pub fn failure(&self) -> ScanFailure {
         self.fail
     }
 
-    /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key; `each` must then
-    /// read the corresponding value.
+    /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key, as bytes; `each` must
+    /// then read the corresponding value.
     pub(super) fn object(
         &mut self,
         depth: usize,
-        mut each: impl FnMut(&mut Self, Cow<'a, str>) -> Option<()>,
+        mut each: impl FnMut(&mut Self, &[u8]) -> Option<()>,
+    ) -> Option<()> {
+        let key = |scan: &mut Self| match scan.plain_key() {
+            Some(name) => Some(Cow::Borrowed(name)),
+            None => Some(Cow::Owned(scan.other_key()?.into_owned().into_bytes())),
+        };
+        self.object_by(depth, key, |scan, key| each(scan, &key))
+    }
+
+    /// Reads an object whose keys `key` reads.
+    #[inline]
+    fn object_by<K>(
+        &mut self,
+        depth: usize,
+        key: impl Fn(&mut Self) -> Option<K>,
+        mut each: impl FnMut(&mut Self, K) -> Option<()>,
     ) -> Option<()> {
         self.count_node()?;
         self.open(depth, b'{')?;
@@ -234,11 +200,8 @@ impl<'a> Scan<'a> {
         }
         loop {
             self.count_node()?;
-            let name = match self.plain_key() {
-                Some(name) => Cow::Borrowed(name),
-                None => self.other_key()?,
-            };
-            each(self, name)?;
+            let key = key(self)?;
+            each(self, key)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 _ => return self.expect(b'}'),
@@ -284,18 +247,6 @@ impl<'a> Scan<'a> {
     #[inline]
     pub fn next_value_start(&mut self) -> usize {
         self.peek();
-        self.at
-    }
-
-    /// Returns the text from `start` to the current position.
-    #[must_use]
-    pub fn text_since(&self, start: usize) -> &'a str {
-        self.text.get(start..self.at).unwrap_or_default()
-    }
-
-    /// Returns the number of bytes read so far.
-    #[must_use]
-    pub fn position(&self) -> usize {
         self.at
     }
 
@@ -384,30 +335,15 @@ impl<'a> Scan<'a> {
     }
 
     /// Reads a key in the usual form, without escapes or white space, and the colon after it.
-    #[allow(
-        clippy::inline_always,
-        reason = "called for every name, and a call costs more than most names"
-    )]
-    #[inline(always)]
-    fn plain_key(&mut self) -> Option<&'a str> {
-        let start = self.at + 1;
-        self.skip_plain_key()?;
-        self.text.get(start..self.at - 2)
-    }
-
-    #[allow(
-        clippy::inline_always,
-        reason = "called for every name, and a call costs more than most names"
-    )]
-    #[inline(always)]
-    fn skip_plain_key(&mut self) -> Option<()> {
+    #[inline]
+    fn plain_key(&mut self) -> Option<&'a [u8]> {
         let (first, inside) = self.text.as_bytes().get(self.at..)?.split_first()?;
-        let length = plain(inside);
-        if *first != b'"' || !inside.get(length..)?.starts_with(b"\":") {
+        let (name, rest) = inside.split_at_checked(plain(inside))?;
+        if *first != b'"' || !rest.starts_with(b"\":") {
             return None;
         }
-        self.at += length + 3;
-        Some(())
+        self.at += name.len() + 3;
+        Some(name)
     }
 
     /// Reads a key in any other form and the colon after it. Returns the unescaped key.
@@ -422,8 +358,8 @@ impl<'a> Scan<'a> {
     #[inline]
     fn skip_key(&mut self) -> Option<()> {
         self.count_node()?;
-        match self.skip_plain_key() {
-            Some(()) => Some(()),
+        match self.plain_key() {
+            Some(_) => Some(()),
             None => self.other_key().map(drop),
         }
     }

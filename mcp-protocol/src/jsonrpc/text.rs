@@ -29,16 +29,20 @@ pub(super) fn plain(bytes: &[u8]) -> usize {
     }
 }
 
-/// Like `plain`, but for the text between escapes, which is mostly longer than a name.
+/// Like `plain`, but for the text between escapes, which is mostly longer than a name and shorter than a line.
 #[inline]
 pub(super) fn plain_run(bytes: &[u8]) -> usize {
-    match bytes.split_first_chunk() {
-        Some((block, after)) => match first_special_of(block) {
-            Some(at) => at,
-            None => BLOCK + after_plain(after),
-        },
-        None => after_plain(bytes),
+    let mut rest = bytes;
+    for block in 0..4 {
+        let Some((bytes, after)) = rest.split_first_chunk() else {
+            break;
+        };
+        if let Some(at) = first_special_of(bytes) {
+            return block * BLOCK + at;
+        }
+        rest = after;
     }
+    bytes.len() - rest.len() + after_plain(rest)
 }
 
 /// Like `plain`, but efficient even for long runs of plain bytes.
@@ -125,16 +129,6 @@ pub fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
     unescape(inner).map(Cow::Owned).ok_or(NotAString)
 }
 
-/// Decodes a JSON string that has been read. `is_escaped` is `true` if it contains a backslash.
-pub(super) fn unquote_valid(json: &str, is_escaped: bool) -> Cow<'_, str> {
-    let inner = without_quotes(json).unwrap_or_default();
-    if is_escaped {
-        Cow::Owned(unescape(inner).unwrap_or_default())
-    } else {
-        Cow::Borrowed(inner)
-    }
-}
-
 /// Returns the part of a JSON string between the quotes. If this part contains no backslash, it is the string's text.
 ///
 /// # Errors
@@ -147,18 +141,48 @@ pub(super) fn without_quotes(json: &str) -> Result<&str, NotAString> {
     inner.ok_or(NotAString)
 }
 
-/// Decodes the text between the quotes of a JSON string. Returns `None` if an escape is invalid.
+/// Decodes the text between the quotes of a JSON string. Returns `None` if it is not valid.
 fn unescape(json: &str) -> Option<String> {
     let mut text = String::with_capacity(json.len());
+    let end = decode(json, &mut text).ok()?;
+    (end == json.len()).then_some(text)
+}
+
+/// Least space for a string with escapes, whose length is not known yet.
+const DECODED: usize = 64;
+
+/// Decodes a JSON string whose opening quote has been read. Returns the string and the length of its JSON up to the
+/// closing quote, or the position at which the string stops being valid.
+pub(super) fn decode_leading(json: &str) -> Result<(Cow<'_, str>, usize), usize> {
+    let length = plain(json.as_bytes());
+    let (head, rest) = json.split_at_checked(length).ok_or(length)?;
+    if rest.starts_with('"') {
+        return Ok((Cow::Borrowed(head), length));
+    }
+    let mut text = String::with_capacity(DECODED.max(length.saturating_mul(2)).min(json.len()));
+    text.push_str(head);
+    let more = decode(rest, &mut text).map_err(|at| length + at)?;
+    if rest.as_bytes().get(more) == Some(&b'"') {
+        Ok((Cow::Owned(text), length + more))
+    } else {
+        Err(length + more)
+    }
+}
+
+/// Appends the decoded text up to a quote or the end. Returns the number of bytes read, or the position of a byte that
+/// is not valid.
+fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
     let mut rest = json;
     loop {
-        // In a valid string, every special byte is a backslash.
-        let (head, after) = rest.split_at_checked(plain_run(rest.as_bytes()))?;
+        let at = json.len() - rest.len();
+        let length = plain_run(rest.as_bytes());
+        let (head, after) = rest.split_at_checked(length).ok_or(at)?;
         text.push_str(head);
+        let at = at + length;
         let kind = match after.as_bytes() {
-            [] => return Some(text),
+            [] | [b'"', ..] => return Ok(at),
             [b'\\', kind, ..] => kind,
-            _ => return None,
+            _ => return Err(at),
         };
         let (character, length) = match kind {
             b'n' => ("\n", 2),
@@ -170,14 +194,14 @@ fn unescape(json: &str) -> Option<String> {
             b'b' => ("\u{8}", 2),
             b'f' => ("\u{c}", 2),
             b'u' => {
-                let (character, length) = unicode_escape(after.as_bytes())?;
+                let (character, length) = unicode_escape(after.as_bytes()).ok_or(at)?;
                 text.push(character);
                 ("", length)
             }
-            _ => return None,
+            _ => return Err(at),
         };
         text.push_str(character);
-        rest = after.get(length..)?;
+        rest = after.get(length..).ok_or(at)?;
     }
 }
 

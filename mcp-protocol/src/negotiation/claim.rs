@@ -47,7 +47,7 @@ impl ModernMeta<'_> {
 pub fn client_info(meta: &str) -> Option<Implementation> {
     let mut json = None;
     each_member(meta, |key, value| {
-        if key == MetaMember::ClientInfo.as_str() {
+        if key == MetaMember::ClientInfo.as_str().as_bytes() {
             json = Some(value);
         }
     });

@@ -18,8 +18,8 @@ use crate::types::{
 pub(super) fn has_name_and_version(json: &str) -> bool {
     let (mut name, mut version) = (0, 0);
     each_member(json, |key, value| match key {
-        "name" => name += 1 + usize::from(!value.starts_with('"')),
-        "version" => version += 1 + usize::from(!value.starts_with('"')),
+        b"name" => name += 1 + usize::from(!value.starts_with('"')),
+        b"version" => version += 1 + usize::from(!value.starts_with('"')),
         _ => {}
     });
     is_object(json) && (name, version) == (1, 1)
@@ -103,7 +103,7 @@ fn read<T: DeserializeOwned>(json: &str) -> Option<T> {
 fn raw_member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut found = None;
     each_member(object, |key, value| {
-        if key == name {
+        if key == name.as_bytes() {
             found = Some(value);
         }
     });

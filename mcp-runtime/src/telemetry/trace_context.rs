@@ -71,8 +71,8 @@ impl TraceContext {
     pub(super) fn from_meta(meta: &str) -> Option<Self> {
         let (mut parent, mut state) = (None, None);
         each_member(meta, |key, value| match key {
-            "traceparent" => parent = text(value),
-            "tracestate" => state = text(value),
+            b"traceparent" => parent = text(value),
+            b"tracestate" => state = text(value),
             _ => {}
         });
         Self::parse(&parent?, state.as_deref())

@@ -50,6 +50,7 @@ impl Scan<'_> {
     }
 
     /// Reads a number. It must fit into an `f64`, so that all later readers see the same value.
+    #[inline]
     pub(super) fn number(&mut self) -> Option<()> {
         let start = self.at;
         self.take_any(b"-");

@@ -66,12 +66,14 @@ impl Outgoing {
 
     /// Removes bytes that have been written if there are more of them than waiting bytes. A byte is therefore moved at
     /// most once for every byte that is written, no matter how slowly the client reads.
+    #[inline]
     fn compact(&mut self) {
         if self.written > self.len() {
             self.remove_written();
         }
     }
 
+    #[cold]
     fn remove_written(&mut self) {
         self.bytes.drain(..self.written.min(self.bytes.len()));
         self.written = 0;
