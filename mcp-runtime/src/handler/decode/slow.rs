@@ -12,8 +12,9 @@ use mcp_schema::format;
 use mcp_schema::query::allows;
 use serde_json::{Map, Value};
 
+use super::entries::entries;
 use super::forgive::{forgive, unquoted_as, unquoted_inside, without_fractions};
-use super::scan::{entries, pointer_at};
+use super::pointer::pointer_at;
 use super::{Decoder, FAULTS, WireParameter, pointer_to, serde_message};
 
 impl Decoder {

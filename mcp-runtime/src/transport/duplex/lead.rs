@@ -178,7 +178,7 @@ impl Channel {
     fn queue_notifications(&self, state: &mut ChannelState) {
         if self.may_notify(state) && self.notifications.swap(false, SeqCst) {
             let room = self.limits().streams.max_outgoing_bytes / 2;
-            let all_sent = state.memory.drain(state.out.buffer(), room);
+            let all_sent = state.memory.drain(state.out.waiting(), room);
             if !all_sent {
                 self.notifications.store(true, SeqCst);
             }
