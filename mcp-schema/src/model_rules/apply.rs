@@ -188,10 +188,10 @@ impl Place<'_> {
                     push(format!("{place} is a time in seconds and nanoseconds"));
                 }
             }
-            Demand::ReadableBytes => {
-                if is(members, "array") && members.get("items").is_some_and(is_byte) {
-                    push(format!("{place} is a list of bytes"));
-                }
+            Demand::ReadableBytes
+                if is(members, "array") && members.get("items").is_some_and(is_byte) =>
+            {
+                push(format!("{place} is a list of bytes"));
             }
             _ => {}
         }
