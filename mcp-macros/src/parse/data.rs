@@ -42,6 +42,20 @@ pub(crate) fn decides_about_unknown_fields(ty: &syn::DeriveInput) -> bool {
 /// attribute may replace the type, and so are all fields of a generic type, because bounds are up to the derives.
 pub(crate) fn plain_field_types(ty: &syn::DeriveInput) -> Vec<&syn::Type> {
     const CRATES: [&str; 2] = ["serde", "schemars"];
+    /// Options of a field that do not replace its type.
+    const KEEP: [&str; 6] = ["rename", "alias", "default", "regex", "range", "length"];
+    /// Options of a field that may.
+    const REPLACE: [&str; 9] = [
+        "with",
+        "schema_with",
+        "serialize_with",
+        "deserialize_with",
+        "skip",
+        "skip_serializing",
+        "skip_deserializing",
+        "flatten",
+        "remote",
+    ];
     let replaces = ["from", "try_from", "into", "remote", "with"];
     if !ty.generics.params.is_empty() || mentions(&ty.attrs, &CRATES, &replaces) {
         return Vec::new();
@@ -59,10 +73,9 @@ pub(crate) fn plain_field_types(ty: &syn::DeriveInput) -> Vec<&syn::Type> {
     };
     let is_plain = |field: &&syn::Field| {
         field.attrs.iter().all(|attribute| {
-            let words = ["rename", "alias", "default", "regex", "range", "length"];
             is_doc(attribute)
-                || (!mentions([attribute], &CRATES, &["with", "skip", "flatten"])
-                    && mentions([attribute], &CRATES, &words))
+                || (!mentions([attribute], &CRATES, &REPLACE)
+                    && mentions([attribute], &CRATES, &KEEP))
         }) && !words_of(field.ty.to_token_stream()).contains(&"Self".to_owned())
     };
     let plain = fields.into_iter().filter(is_plain);
