@@ -9,6 +9,7 @@ pub use crate::handler::call::{
     running, tool,
 };
 pub use crate::handler::completion::IntoCompletionResult;
+pub use crate::handler::data_field::data_field;
 pub use crate::handler::definition::{
     ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
     Submitted, named, type_id_of,

@@ -49,6 +49,8 @@
 //! | `axum` | | the HTTP service as an axum `Router` |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |
+//! | `chrono`, `decimal`, `jiff`, `url`, `uuid` | | the types of these crates (`rust_decimal` for `decimal`) as arguments and results |
+//! | `duration` | | `values::HumanDuration`, lengths of time such as `1h 30m` |
 //!
 //! Without any features, a server supports only standard input/output and custom streams. It still writes warnings and
 //! errors to standard error, unless the program has set up a `tracing` subscriber.
@@ -217,6 +219,13 @@ pub mod trace {
     pub use crate::telemetry::TraceContext;
 }
 
+/// Types for values that JSON has no type for.
+pub mod values {
+    pub use crate::handler::values::Base64;
+    #[cfg(feature = "duration")]
+    pub use crate::handler::values::HumanDuration;
+}
+
 pub use schemars;
 pub use serde;
 pub use serde_json;
@@ -261,4 +270,6 @@ mod guide {
     #[cfg(feature = "testing")]
     #[doc = include_str!("../../docs/testing.md")]
     mod testing {}
+    #[doc = include_str!("../../docs/types.md")]
+    mod types {}
 }

@@ -38,7 +38,7 @@ pub const BASE64: &str = "base64";
 /// The format of `mcp_runtime::values::HumanDuration`, which JSON Schema has no name for.
 pub const HUMAN_DURATION: &str = "human-duration";
 
-/// The known formats. OpenAI lists those that are marked as listed ("Structured Outputs", supported schemas); the others
+/// The known formats. `OpenAI` lists those that are marked as listed ("Structured Outputs", supported schemas); the others
 /// are those of schemars, and the remaining ones of JSON Schema that argument types use.
 pub const FORMATS: &[StringFormat] = &[
     listed(

@@ -14,6 +14,7 @@ use crate::parse::annotations::ParameterAnnotations;
 use crate::parse::argument::{ArgumentOptions, Constraints, DefaultValue};
 use crate::parse::complete::CandidateSource;
 use crate::parse::kind::Kind;
+use crate::parse::options::Options;
 use crate::parse::range::{Number, NumberValue};
 
 /// A parameter with the types that are needed to expand it.
@@ -201,6 +202,14 @@ impl<'a> ExpandedParameter<'a> {
             checks.extend(compile_time_check(
                 span,
                 &quote!(__mcp::rules::partial_text(&__MCP_PARAMETERS[#index])),
+            ));
+        }
+        let has_own_schema =
+            matches!(&self.handler.options, Options::Tool(tool) if tool.schema.is_some());
+        if !has_own_schema {
+            checks.extend(compile_time_check(
+                first_span(&self.written),
+                &quote!(<__mcp::Probe<#owned>>::SUITABILITY),
             ));
         }
         if let Some(marker) = self.parameter.annotations.marker {

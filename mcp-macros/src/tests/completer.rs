@@ -37,6 +37,10 @@ fn the_first_parameter_has_no_name() {
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::partial_text(&__MCP_PARAMETERS[0usize]),
                 );
+                const _: () = __mcp::rules::check(
+                    &<__mcp::Probe<<str as __mcp::Lend>::Owned>>::SUITABILITY,
+                );
+                const _: () = __mcp::rules::check(&<__mcp::Probe<Option<String>>>::SUITABILITY);
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Completer,
                     name: "languages",
@@ -103,6 +107,7 @@ fn the_completed_argument_is_checked() {
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::partial_text(&__MCP_PARAMETERS[0usize]),
                 );
+                const _: () = __mcp::rules::check(&<__mcp::Probe<String>>::SUITABILITY);
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::completed_argument(
                         "prompt",

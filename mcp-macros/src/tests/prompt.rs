@@ -41,6 +41,10 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ProbeFallback as _;
                 const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_parameters_of_review();
+                const _: () = __mcp::rules::check(&<__mcp::Probe<Option<String>>>::SUITABILITY);
+                const _: () = __mcp::rules::check(
+                    &<__mcp::Probe<<str as __mcp::Lend>::Owned>>::SUITABILITY,
+                );
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "review",

@@ -90,6 +90,10 @@ fn a_template_has_its_variables_checked() {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ProbeFallback as _;
                 const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_parameters_of_note();
+                const _: () = __mcp::rules::check(&<__mcp::Probe<u32>>::SUITABILITY);
+                const _: () = __mcp::rules::check(
+                    &<__mcp::Probe<<Context as __mcp::Lend>::Owned>>::SUITABILITY,
+                );
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::template("notes:///{id}", &__MCP_PARAMETERS),
                 );

@@ -50,6 +50,7 @@ fn methods_are_called_on_a_shared_value() {
                             json: || __mcp::to_json(&__mcp_default_0()),
                         }),
                 ];
+                const _: () = __mcp::rules::check(&<__mcp::Probe<u8>>::SUITABILITY);
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::is_argument(&__MCP_PARAMETERS[0usize]),
                 );

@@ -43,9 +43,11 @@ fn a_function_is_described_and_registered() {
                         )
                         .default_json("1"),
                 ];
+                const _: () = __mcp::rules::check(&<__mcp::Probe<i64>>::SUITABILITY);
                 const _: () = <__mcp::Probe<i64>>::CONSTRAINTS.check_range();
                 const _: () = <__mcp::Probe<i64>>::CONSTRAINTS.check_number(0i128);
                 const _: () = <__mcp::Probe<i64>>::CONSTRAINTS.check_number(5i128);
+                const _: () = __mcp::rules::check(&<__mcp::Probe<i64>>::SUITABILITY);
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::is_argument(&__MCP_PARAMETERS[1usize]),
                 );
@@ -183,6 +185,10 @@ fn the_future_owns_lent_values() {
                         )
                         .parameter::<Cow<'static, str>>("other", ""),
                 ];
+                const _: () = __mcp::rules::check(
+                    &<__mcp::Probe<<str as __mcp::Lend>::Owned>>::SUITABILITY,
+                );
+                const _: () = __mcp::rules::check(&<__mcp::Probe<Cow<'static, str>>>::SUITABILITY);
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "add",
@@ -273,6 +279,7 @@ fn a_default_in_rust_occurs_once() {
                             json: || __mcp::to_json(&__mcp_default_0()),
                         }),
                 ];
+                const _: () = __mcp::rules::check(&<__mcp::Probe<Option<u8>>>::SUITABILITY);
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::is_argument(&__MCP_PARAMETERS[0usize]),
                 );

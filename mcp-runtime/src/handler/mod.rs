@@ -6,12 +6,14 @@
 pub(crate) mod access;
 pub(crate) mod call;
 pub(crate) mod completion;
+pub(crate) mod data_field;
 pub(crate) mod decode;
 pub(crate) mod definition;
 pub(crate) mod dynamic;
 pub(crate) mod exact;
 pub mod form;
 pub(crate) mod handler_error;
+pub(crate) mod json_text;
 pub(crate) mod listing;
 pub(crate) mod middleware;
 pub(crate) mod notified_callers;
@@ -27,3 +29,4 @@ pub(crate) mod safe_path;
 pub(crate) mod sanitize;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;
+pub(crate) mod values;

@@ -29,7 +29,8 @@ use crate::handler::parameter_kind::{Argument, Awaited, Injected, KindOf, Neithe
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
-    note = "argument: put `#[data]` on the type `{Self}` (or derive `serde::Deserialize` and `schemars::JsonSchema`); a type with `#[data(output)]` is for results only: remove `(output)`",
+    note = "argument of a type of your own: put `#[data]` on it (or derive `serde::Deserialize` and `schemars::JsonSchema`); a type with `#[data(output)]` is for results only: remove `(output)`",
+    note = "argument of another crate's type: enable the feature `chrono`, `decimal`, `jiff`, `url` or `uuid` of `mcp-runtime`, or wrap it: `#[data] #[serde(transparent)] struct Name(#[schemars(with = \"String\")] {Self});`",
     note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {

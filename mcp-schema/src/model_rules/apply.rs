@@ -38,9 +38,14 @@ pub struct Breach {
 pub fn breaches(name: Option<&str>, schema: &Value) -> Vec<Breach> {
     let mut places = Vec::new();
     collect(schema, "", 0, DEEPEST, &mut places);
-    let mut found = Vec::new();
+    let mut found: Vec<Breach> = Vec::new();
     for rule in MODEL_RULES {
-        let mut push = |text: String| found.push(Breach { rule, text });
+        // Rules of several APIs can forbid the same; the first one is the strictest.
+        let mut push = |text: String| {
+            if found.iter().all(|breach| breach.text != text) {
+                found.push(Breach { rule, text });
+            }
+        };
         match rule.demand {
             Demand::ToolName(longest, others) => {
                 if name.is_some_and(|name| !is_name(name, longest, others)) {
@@ -188,10 +193,10 @@ impl Place<'_> {
                     push(format!("{place} is a time in seconds and nanoseconds"));
                 }
             }
-            Demand::ReadableBytes => {
-                if is(members, "array") && members.get("items").is_some_and(is_byte) {
-                    push(format!("{place} is a list of bytes"));
-                }
+            Demand::ReadableBytes
+                if is(members, "array") && members.get("items").is_some_and(is_byte) =>
+            {
+                push(format!("{place} is a list of bytes"));
             }
             _ => {}
         }

@@ -4,7 +4,7 @@
 //! same table is applied when a server starts, by `check` on the command line, and in the tests of the examples.
 //! [`generate`](crate::generate) writes schemas that follow it as far as a type permits.
 //!
-//! One published rule is missing because no schema can follow it everywhere: with `strict: true`, OpenAI wants every
+//! One published rule is missing because no schema can follow it everywhere: with `strict: true`, `OpenAI` wants every
 //! argument to be required and an optional one to allow `null`, which Gemini rejects. Hosts convert schemas themselves.
 
 mod apply;

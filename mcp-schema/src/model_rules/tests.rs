@@ -18,14 +18,14 @@ fn of(argument: &Value) -> Value {
     closed(&json!({ "a": argument }))
 }
 
-#[test]
-fn every_rule_can_be_broken() {
+/// Returns tools, each with its only finding.
+fn broken() -> Vec<(&'static str, Value, &'static str)> {
     let mut deep = json!({"type": "string"});
     for _ in 0..11 {
         deep = of(&deep);
     }
     let second = json!({"type": "integer", "minimum": 0});
-    let cases = [
+    vec![
         (
             "a.b",
             closed(&json!({})),
@@ -70,6 +70,11 @@ fn every_rule_can_be_broken() {
             "a",
             of(&json!({"type": "integer", "enum": [1]})),
             "refused: /a has non-string `enum` values",
+        ),
+        (
+            "a",
+            closed(&json!({"a b": {"type": "string"}})),
+            "refused: some clients reject the name of /a b",
         ),
         (
             "a",
@@ -119,19 +124,18 @@ fn every_rule_can_be_broken() {
             ),
             "advice: /a is a list of bytes",
         ),
-    ];
+    ]
+}
+
+#[test]
+fn every_rule_can_be_broken() {
+    let cases = broken();
     for (name, schema, expected) in &cases {
         assert_eq!(found(name, schema), [*expected], "{schema}");
     }
-    // A name that only Anthropic's rule forbids is forbidden by Google's rule too.
-    let spaced = closed(&json!({"a b": {"type": "string"}}));
-    assert_eq!(found("a", &spaced).len(), 2);
-    let broken = cases
+    let rules: std::collections::BTreeSet<*const ModelRule> = cases
         .iter()
-        .map(|(name, schema, _)| (*name, schema))
-        .chain([("a", &spaced)]);
-    let rules: std::collections::BTreeSet<*const ModelRule> = broken
-        .flat_map(|(name, schema)| breaches(Some(name), schema))
+        .flat_map(|(name, schema, _)| breaches(Some(name), schema))
         .map(|breach| std::ptr::from_ref(breach.rule))
         .collect();
     assert_eq!(rules.len(), MODEL_RULES.len());

@@ -51,3 +51,4 @@ mod template_values;
 mod test_client;
 mod tool_schemas;
 mod tools;
+mod values;
