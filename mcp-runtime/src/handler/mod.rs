@@ -10,6 +10,7 @@ pub(crate) mod decode;
 pub(crate) mod definition;
 pub(crate) mod dynamic;
 pub(crate) mod exact;
+pub(crate) mod exposed;
 pub mod form;
 pub(crate) mod handler_error;
 pub(crate) mod listing;

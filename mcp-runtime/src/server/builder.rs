@@ -54,6 +54,7 @@ pub struct Server {
     page_size: usize,
     logging: bool,
     argument_errors: bool,
+    expose_errors: bool,
     check_outputs: bool,
     cache: CacheHints,
     pub(super) admission: Admission,
@@ -122,6 +123,7 @@ impl Server {
             page_size: 1_000,
             logging: true,
             argument_errors: false,
+            expose_errors: false,
             check_outputs: true,
             cache: CacheHints::default(),
             admission: Admission::default(),
@@ -319,6 +321,16 @@ impl Server {
         self
     }
 
+    /// Sets whether models may read the messages of all errors that handlers return, with their causes. Defaults to
+    /// `false`: models read only messages that are [exposed](crate::HandlerError).
+    ///
+    /// Use it for servers that run for one user on the user's machine, where nothing in an error is a secret. Errors are
+    /// logged in either case. Messages of panics are never sent.
+    pub fn expose_errors(mut self, expose: bool) -> Self {
+        self.expose_errors = expose;
+        self
+    }
+
     /// Sets whether tool results are validated against their output schemas before they are sent. Defaults to `true`.
     /// If a result is invalid, the client receives an internal error and the mismatch is logged.
     ///
@@ -484,6 +496,7 @@ impl Server {
             once_store: self.once_store,
             logging: self.logging,
             argument_errors: self.argument_errors,
+            expose_errors: self.expose_errors,
             check_outputs: self.check_outputs,
             cache: self.cache,
             rate: wrapping.rate,

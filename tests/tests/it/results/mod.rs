@@ -3,6 +3,7 @@
 
 mod bound;
 mod codes;
+mod exposing;
 mod lines;
 mod panics;
 mod schema;
