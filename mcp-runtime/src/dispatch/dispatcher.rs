@@ -43,6 +43,10 @@ pub(crate) struct Dispatcher {
 }
 
 /// Server settings, as configured through the builder.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting, independent of the others"
+)]
 pub(crate) struct Settings {
     pub(crate) identity: Identity,
     pub(crate) instructions: Option<String>,

@@ -62,6 +62,15 @@ impl HandlerError {
         Self(HandlerErrorRepr::Opaque(cause.into()))
     }
 
+    /// Returns the cause of an error that is only logged, for example so that middleware can decide to retry.
+    #[must_use]
+    pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {
+        match &self.0 {
+            HandlerErrorRepr::Opaque(cause) => Some(&**cause),
+            _ => None,
+        }
+    }
+
     /// Creates an error about the request itself. It is sent as a JSON-RPC error.
     ///
     /// Use a code outside the range from -32768 to -32000, which is reserved for JSON-RPC and the protocol. A handler

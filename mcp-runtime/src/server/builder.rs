@@ -40,6 +40,10 @@ use crate::types::{CacheScope, Icon, Implementation};
 /// }
 /// ```
 #[must_use = "a server does nothing unless it is run"]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting, independent of the others"
+)]
 pub struct Server {
     identity: Implementation,
     instructions: Option<String>,
