@@ -14,8 +14,8 @@ pub use crate::handler::definition::{
     ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
     Submitted, named, type_id_of,
 };
+pub use crate::handler::exposed::{ExposedError, exposed_text};
 pub use crate::handler::form;
-pub use crate::handler::handler_error::ShownError;
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{

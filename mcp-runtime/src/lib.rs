@@ -79,6 +79,7 @@ pub mod http;
 pub mod limits;
 mod lock;
 mod macros;
+pub mod middleware;
 mod panics;
 pub mod prelude;
 mod random;
@@ -152,15 +153,6 @@ pub mod env {
 /// Paginated lists of a template's resources.
 pub mod listing {
     pub use crate::handler::listing::{ListCursor, Page};
-}
-
-/// Middleware: functions and `tower` layers that wrap calls.
-pub mod middleware {
-    pub use crate::handler::call::CallOutput;
-    pub use crate::handler::definition::Kind;
-    pub use crate::handler::middleware::{Call, Next};
-    #[cfg(feature = "tower")]
-    pub use crate::handler::tower::{CallService, ResponseFuture};
 }
 
 /// Steps that run only once per call, even if the handler runs again.

@@ -475,9 +475,29 @@ pub use mcp_macros::data;
 /// }
 /// ```
 ///
-/// The messages of all other error types stay hidden, unless `.expose()` is called where the error occurs. The message
-/// also stays hidden if another error, such as `anyhow::Error`, wraps this one. The type must implement
-/// `std::error::Error`, either manually or through any derive, and must not be generic.
+/// In an enum, `#[expose]` on some of the variants marks only these; the messages of the others stay hidden. This includes
+/// variants that pass on another error, such as those with `#[error(transparent)]` of `thiserror`:
+///
+/// ```
+/// # #[derive(Debug)] struct Refused;
+/// # impl std::fmt::Display for Refused { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("refused") } }
+/// # impl std::error::Error for Refused {}
+/// use mcp_runtime::expose;
+///
+/// #[expose]
+/// #[derive(Debug)]
+/// enum StoreError {
+///     #[expose]
+///     Refused(Refused), // with thiserror: #[error(transparent)] Refused(#[from] Refused)
+///     Database(std::io::Error),
+/// }
+/// # impl std::fmt::Display for StoreError { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { match self { Self::Refused(it) => it.fmt(f), Self::Database(it) => it.fmt(f) } } }
+/// # impl std::error::Error for StoreError {}
+/// ```
+///
+/// If an error without the mark wraps one with it ([`source`](std::error::Error::source)), the model reads the message of
+/// the inner one. The messages of all other errors stay hidden, unless `.expose()` is called where they occur. The type
+/// must implement `std::error::Error`, either manually or through any derive, and must not be generic.
 ///
 /// | Option | Meaning |
 /// |---|---|

@@ -256,7 +256,7 @@ fn a_default_in_rust_occurs_once() {
         Kind::Tool,
         "blocking, crate = ::mcp",
         "#[cfg(unix)] fn add(#[arg(default = Some(limit()))] r#type: Option<u8>) {}",
-        &expect![[r##"
+        &expect![[r#"
             #[cfg(unix)]
             fn add(r#type: Option<u8>) {}
             #[cfg(unix)]
@@ -317,7 +317,7 @@ fn a_default_in_rust_occurs_once() {
                     __mcp::Submitted(& __MCP_DEFINITION)
                 }
             };
-        "##]],
+        "#]],
     );
 }
 

@@ -14,15 +14,34 @@ use crate::jsonrpc::ErrorObject;
 /// The parts of an HTTP request. Shared by the request's calls and their contexts.
 pub(crate) struct HttpParts {
     pub(crate) parts: Parts,
+    pub(super) addresses: ClientAddresses,
+    reauthorization: Reauthorization,
+}
+
+/// The addresses that a request came from.
+#[derive(Clone, Copy)]
+pub(crate) struct ClientAddresses {
     /// The other end of the connection.
-    pub(super) peer: Option<SocketAddr>,
+    pub(crate) peer: Option<SocketAddr>,
     /// The client, which may be behind trusted proxies.
-    pub(super) client: Option<IpAddr>,
-    pub(super) is_from_trusted_proxy: bool,
-    pub(super) reauthorization: Reauthorization,
+    pub(crate) client: Option<IpAddr>,
+    pub(crate) is_from_trusted_proxy: bool,
 }
 
 impl HttpParts {
+    /// Creates the parts of a request. `challenges` keeps demands for later requests.
+    pub(crate) fn new(
+        parts: Parts,
+        addresses: ClientAddresses,
+        challenges: &Arc<PendingChallenges>,
+    ) -> Self {
+        Self {
+            parts,
+            addresses,
+            reauthorization: Reauthorization::new(challenges),
+        }
+    }
+
     /// Returns the URI of the request as its client sees it, even in nested routers.
     pub(crate) fn uri(&self) -> &Uri {
         #[cfg(feature = "axum")]
@@ -30,23 +49,6 @@ impl HttpParts {
             return uri;
         }
         &self.parts.uri
-    }
-
-    /// Creates the parts of a request that came from this peer. `proxied` is `Some` if the peer
-    /// is a trusted proxy, with the client that it reports.
-    pub(crate) fn new(
-        parts: Parts,
-        peer: Option<SocketAddr>,
-        proxied: Option<Option<IpAddr>>,
-        challenges: &Arc<PendingChallenges>,
-    ) -> Self {
-        Self {
-            peer,
-            client: proxied.unwrap_or_else(|| peer.map(|peer| peer.ip().to_canonical())),
-            is_from_trusted_proxy: proxied.is_some(),
-            reauthorization: Reauthorization::new(challenges),
-            parts,
-        }
     }
 
     /// Demands that the caller authorize again, with this response or, if its head has been sent, with the next.

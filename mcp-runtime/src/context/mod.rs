@@ -31,11 +31,11 @@ pub use from_context::{AsyncFromContext, FromContext};
 pub(crate) use handle::{Control, Edit, EditStep};
 pub use handle::{Editor, ListEdit, ServerHandle};
 #[cfg(feature = "http")]
-pub(crate) use http_parts::HttpParts;
+pub(crate) use http_parts::{ClientAddresses, HttpParts};
 pub(crate) use notifier::ChangeNotification;
 pub use notifier::Notifier;
 pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
-pub(crate) use prepared::{AwaitedValues, Preparation};
+pub(crate) use prepared::{AwaitedValues, Prepare};
 pub use principal::Principal;
 #[cfg(feature = "http")]
 pub(crate) use reauthorization::{PendingChallenges, Reauthorization};

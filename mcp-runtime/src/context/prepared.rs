@@ -18,17 +18,20 @@ type PreparedValue = Box<dyn Any + Send>;
 pub(crate) type Preparation =
     Pin<Box<dyn Future<Output = Result<PreparedValue, HandlerError>> + Send>>;
 
+/// The function that makes a value for a parameter.
+pub(crate) type Prepare = fn(Context) -> Preparation;
+
 /// The values that a handler waits for. Most handlers wait for none.
 #[derive(Debug, Default)]
 pub(crate) struct AwaitedValues {
     states: Box<[Arc<LazyState>]>,
-    parameters: Box<[fn(Context) -> Preparation]>,
+    parameters: Box<[Prepare]>,
 }
 
 impl AwaitedValues {
     pub(crate) fn new(
         states: Vec<Arc<LazyState>>,
-        parameters: impl Iterator<Item = fn(Context) -> Preparation>,
+        parameters: impl Iterator<Item = Prepare>,
     ) -> Self {
         Self {
             states: states.into(),

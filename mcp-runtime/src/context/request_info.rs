@@ -118,7 +118,7 @@ impl RequestInfo {
     pub fn trusted_header(&self, name: &str) -> Result<Option<&str>> {
         match &self.source {
             #[cfg(feature = "http")]
-            RequestSource::Http { parts, .. } if !parts.is_from_trusted_proxy => Ok(None),
+            RequestSource::Http { parts, .. } if !parts.addresses.is_from_trusted_proxy => Ok(None),
             _ => self.header(name),
         }
     }
@@ -161,7 +161,7 @@ impl RequestInfo {
     /// `into_make_service_with_connect_info::<SocketAddr>()`.
     #[must_use]
     pub fn peer_addr(&self) -> Option<SocketAddr> {
-        self.http()?.peer
+        self.http()?.addresses.peer
     }
 
     /// Returns the client's IP address over HTTP.
@@ -172,13 +172,14 @@ impl RequestInfo {
     /// else are ignored.
     #[must_use]
     pub fn client_ip(&self) -> Option<IpAddr> {
-        self.http()?.client
+        self.http()?.addresses.client
     }
 
     /// Returns `true` if a trusted proxy sent the request.
     #[must_use]
     pub fn is_from_trusted_proxy(&self) -> bool {
-        self.http().is_some_and(|http| http.is_from_trusted_proxy)
+        self.http()
+            .is_some_and(|http| http.addresses.is_from_trusted_proxy)
     }
 }
 

@@ -128,7 +128,7 @@ impl fmt::Debug for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("States")
             .field("len", &self.values.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -43,6 +43,10 @@ pub(crate) struct Dispatcher {
 }
 
 /// Server settings, as configured through the builder.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting, independent of the others"
+)]
 pub(crate) struct Settings {
     pub(crate) identity: Identity,
     pub(crate) instructions: Option<String>,
@@ -58,6 +62,8 @@ pub(crate) struct Settings {
     /// `true` if clients that use protocol version 2025-06-18 or earlier receive error -32602 for invalid arguments
     /// rather than a tool result.
     pub(crate) argument_errors: bool,
+    /// `true` if models may read the messages of all errors.
+    pub(crate) expose_errors: bool,
     /// `true` if results are validated against output schemas.
     pub(crate) check_outputs: bool,
     /// Cache hints for `server/discover` and the four lists.

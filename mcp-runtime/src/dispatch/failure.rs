@@ -50,13 +50,22 @@ impl CallFinisher {
             },
             HandlerErrorRepr::Shown(text) => text,
             HandlerErrorRepr::Opaque(cause) => {
-                let reference = self.log("a handler failed", &Causes(&*cause));
+                let causes = Causes(&*cause);
+                let reference = self.log("a handler failed", &causes);
+                if self.dispatcher.settings.expose_errors {
+                    return self.write_message(causes.to_string(), out);
+                }
                 if self.target.tool().is_none() {
                     return Err(internal_error(&reference));
                 }
                 format!("internal error (reference {reference})")
             }
         };
+        self.write_message(text, out)
+    }
+
+    /// Writes a message for the model: the result of a tool, or the error of anything else.
+    fn write_message(&self, text: String, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match self.target.tool() {
             Some(_) => self.write_tool_error(text, out),
             None => Err(ErrorObject::internal(text)),

@@ -1,14 +1,14 @@
 //! Errors from handlers. They contain text for the model, a cause that is only logged, or a protocol error.
 
-use std::any::{Any, TypeId};
-use std::collections::HashSet;
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_schema::explain::Fault;
 
 use crate::context::AskError;
+use crate::handler::exposed::text_for_model;
 use crate::handler::rules;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::errors;
@@ -21,14 +21,15 @@ pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
 /// | created by | the client sees |
 /// |---|---|
 /// | [`bail!`](crate::bail), [`HandlerError::exposed`], [`ResultExt::expose`], a `String` or `&'static str` | the text: in a tool result with `isError`, or, for prompts and resources, as the message of a JSON-RPC error |
-/// | `?` on an error type annotated with [`#[expose]`](macro@crate::expose) | the error's text, in the same way |
+/// | `?` on an error type annotated with [`#[expose]`](macro@crate::expose), or on an error that such an error caused | its text, in the same way |
 /// | `?` on an [`AskError`] | the reason why the client did not answer, or error -32021 if the client does not support the question (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is logged under the same id |
 /// | [`HandlerError::invalid_token`], [`HandlerError::insufficient_scope`] | a challenge to authorize again |
 /// | [`HandlerError::protocol`] | the given JSON-RPC error |
 ///
-/// Errors that a handler returns in an `anyhow::Result` are therefore hidden from the model. To expose an error, use
-/// `.expose()?` or this crate's `bail!`.
+/// Errors that a handler returns in an `anyhow::Result` are therefore hidden from the model, including those of
+/// `anyhow::bail!`; the log says so once. To expose an error, use `.expose()?` or this crate's `bail!`. A server whose
+/// model may read every error calls [`Server::expose_errors`](crate::Server::expose_errors).
 ///
 /// This type deliberately does not implement [`std::error::Error`], so that `?` can convert every error type into it.
 pub struct HandlerError(pub(crate) HandlerErrorRepr);
@@ -59,6 +60,15 @@ impl HandlerError {
     /// Creates an error whose cause is only logged.
     pub fn opaque(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self(HandlerErrorRepr::Opaque(cause.into()))
+    }
+
+    /// Returns the cause of an error that is only logged, for example so that middleware can decide to retry.
+    #[must_use]
+    pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {
+        match &self.0 {
+            HandlerErrorRepr::Opaque(cause) => Some(&**cause),
+            _ => None,
+        }
     }
 
     /// Creates an error about the request itself. It is sent as a JSON-RPC error.
@@ -179,10 +189,6 @@ where
 {
     fn from(error: E) -> Self {
         let any: &dyn Any = &error;
-        if is_shown(any.type_id()) {
-            let error: Box<dyn StdError + Send + Sync> = error.into();
-            return Self::exposed(format_args!("{error:#}"));
-        }
         if let Some(text) = any.downcast_ref::<String>() {
             return Self::exposed(text);
         }
@@ -195,43 +201,27 @@ where
                 None => Self::exposed(error),
             };
         }
+        let error: Box<dyn StdError + Send + Sync> = error.into();
+        if let Some(text) = text_for_model(&*error) {
+            return Self::exposed(text);
+        }
+        hint_at_hidden_messages(std::any::type_name::<E>());
         Self::opaque(error)
     }
 }
 
-/// A marker for an error type annotated with `#[expose]`. Created only by the macro.
-#[derive(Debug)]
-pub struct ShownError(TypeId);
-
-impl ShownError {
-    /// Returns the marker for the type `E`.
-    #[must_use]
-    pub const fn of<E: MayBeShown>() -> Self {
-        Self(TypeId::of::<E>())
+/// Says once that messages of libraries whose errors carry text written by the author are hidden, too.
+fn hint_at_hidden_messages(error_type: &str) {
+    static HINTED: AtomicBool = AtomicBool::new(false);
+    let is_report = ["anyhow::", "eyre::"]
+        .iter()
+        .any(|name| error_type.starts_with(name));
+    if is_report && !HINTED.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            "a handler failed with `{error_type}`, whose message the model cannot read, even if `anyhow::bail!` or the like \
+             wrote it: use `mcp_runtime::bail!` or `.expose()?`, or `Server::expose_errors` for the whole server"
+        );
     }
-}
-
-inventory::collect!(ShownError);
-
-/// A type that can be annotated with `#[expose]`; every error type qualifies. This trait exists only to improve the
-/// compiler's message for other types.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be `#[expose]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
-    label = "not an error type",
-    note = "implement `Display` and `std::error::Error` for it, for example with `#[derive(Debug, thiserror::Error)]`"
-)]
-pub trait MayBeShown: 'static {}
-
-#[diagnostic::do_not_recommend]
-impl<E: StdError + Send + Sync + 'static> MayBeShown for E {}
-
-fn is_shown(ty: TypeId) -> bool {
-    static SHOWN: LazyLock<HashSet<TypeId>> = LazyLock::new(|| {
-        inventory::iter::<ShownError>()
-            .map(|shown| shown.0)
-            .collect()
-    });
-    SHOWN.contains(&ty)
 }
 
 /// A type that can be the error in a handler's `Result`.

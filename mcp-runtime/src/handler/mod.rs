@@ -11,6 +11,7 @@ pub(crate) mod decode;
 pub(crate) mod definition;
 pub(crate) mod dynamic;
 pub(crate) mod exact;
+pub(crate) mod exposed;
 pub mod form;
 pub(crate) mod handler_error;
 pub(crate) mod json_text;

@@ -14,7 +14,7 @@ use mcp_schema::constraint::Constraints;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use crate::context::{AsyncFromContext, Context, FromContext, Preparation, States};
+use crate::context::{AsyncFromContext, Context, FromContext, Prepare, States};
 use crate::handler::exact::is_exact;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::parameter_kind::{Argument, Awaited, Injected, KindOf, Neither};
@@ -38,7 +38,7 @@ pub trait Parameter<Kind>: Sized {
     const INJECTED: bool = false;
 
     /// Makes a value that has to be awaited.
-    const PREPARE: Option<fn(Context) -> Preparation> = None;
+    const PREPARE: Option<Prepare> = None;
 
     /// Returns the schema of an argument, or `None` for an injected value.
     fn parameter_schema(_: &mut SchemaGenerator) -> Option<Schema> {
@@ -93,7 +93,7 @@ impl<T: FromContext> Parameter<Injected> for T {
 
 impl<T: AsyncFromContext> Parameter<Awaited> for T {
     const INJECTED: bool = true;
-    const PREPARE: Option<fn(Context) -> Preparation> = Some(|context| {
+    const PREPARE: Option<Prepare> = Some(|context| {
         Box::pin(async move {
             let value = T::from_context(&context).await?;
             Ok(Box::new(value) as _)
@@ -161,7 +161,7 @@ pub struct ParameterType {
     /// Reads an argument into its slot, which is an `Option<T>`. Returns the number of bytes read.
     pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
     /// Makes an injected value that has to be awaited.
-    pub prepare: Option<fn(Context) -> Preparation>,
+    pub prepare: Option<Prepare>,
     /// Puts an injected value into its slot, which is an `Option<T>`.
     pub inject: fn(&mut dyn Any, &Context) -> Result<(), HandlerError>,
 }
@@ -183,7 +183,10 @@ pub enum DefaultValue {
 /// The traits that a type implements: [`Yes`] or [`No`] for each of `FromContext`, `AsyncFromContext`, `Deserialize` and
 /// `JsonSchema`.
 #[derive(Debug)]
-pub struct ImplementedTraits<C, A, D, J>(PhantomData<fn() -> (C, A, D, J)>);
+pub struct ImplementedTraits<C, A, D, J>(PhantomData<TraitAnswers<C, A, D, J>>);
+
+/// This is a function type because the four types have no values.
+type TraitAnswers<C, A, D, J> = fn() -> (C, A, D, J);
 
 /// Returns the traits that a type implements, given its four functions from
 /// [`Probe`](crate::handler::probe::Probe).

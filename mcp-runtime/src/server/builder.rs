@@ -41,6 +41,10 @@ use crate::types::{CacheScope, Icon, Implementation};
 /// }
 /// ```
 #[must_use = "a server does nothing unless it is run"]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting, independent of the others"
+)]
 pub struct Server {
     pub(super) identity: Implementation,
     instructions: Option<String>,
@@ -56,6 +60,7 @@ pub struct Server {
     page_size: usize,
     logging: bool,
     argument_errors: bool,
+    expose_errors: bool,
     check_outputs: bool,
     cache: CacheHints,
     pub(super) admission: Admission,
@@ -127,6 +132,7 @@ impl Server {
             page_size: 1_000,
             logging: true,
             argument_errors: false,
+            expose_errors: false,
             check_outputs: true,
             cache: CacheHints::default(),
             admission: Admission::default(),
@@ -326,6 +332,16 @@ impl Server {
         self
     }
 
+    /// Sets whether models may read the messages of all errors that handlers return, with their causes. Defaults to
+    /// `false`: models read only messages that are [exposed](crate::HandlerError).
+    ///
+    /// Use it for servers that run for one user on the user's machine, where nothing in an error is a secret. Errors are
+    /// logged in either case. Messages of panics are never sent.
+    pub fn expose_errors(mut self, expose: bool) -> Self {
+        self.expose_errors = expose;
+        self
+    }
+
     /// Sets whether tool results are validated against their output schemas before they are sent. Defaults to `true`.
     /// If a result is invalid, the client receives an internal error and the mismatch is logged.
     ///
@@ -499,6 +515,7 @@ impl Server {
             once_store: self.once_store,
             logging: self.logging,
             argument_errors: self.argument_errors,
+            expose_errors: self.expose_errors,
             check_outputs: self.check_outputs,
             cache: self.cache,
             rate: wrapping.rate,

@@ -14,7 +14,7 @@ use hyper::{Request, Response, StatusCode, Uri};
 use tower_service::Service;
 
 use crate::cancellation::CancellationToken;
-use crate::context::HttpParts;
+use crate::context::{ClientAddresses, HttpParts};
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
 use crate::http::health::ReadyCheck;
@@ -116,9 +116,16 @@ impl HttpService {
         let (parts, body) = request.into_parts();
         let proxies = state.options.proxies.as_ref();
         let proxy = proxies.filter(|proxies| proxies.include(peer));
-        let proxied = proxy.map(|proxies| proxies.reported_client(&parts.headers));
-        let challenges = &state.pending_challenges;
-        let request = Arc::new(HttpParts::new(parts, peer, proxied, challenges));
+        let client = match proxy {
+            Some(proxies) => proxies.reported_client(&parts.headers),
+            None => peer.map(|peer| peer.ip().to_canonical()),
+        };
+        let addresses = ClientAddresses {
+            peer,
+            client,
+            is_from_trusted_proxy: proxy.is_some(),
+        };
+        let request = Arc::new(HttpParts::new(parts, addresses, &state.pending_challenges));
         Box::pin(async move {
             let parts = &request.parts;
             let headers = RequestHeaders::read(&parts.headers);
