@@ -37,7 +37,7 @@ fn count(calls: &State<Calls>, of: Option<String>) -> String {
 fn unreliable(calls: &State<Calls>, until: u32) -> Result<u32> {
     let call = calls.next();
     if call < until {
-        return Err(std::io::Error::from(std::io::ErrorKind::TimedOut))?;
+        Err(std::io::Error::from(std::io::ErrorKind::TimedOut))?;
     }
     Ok(call)
 }
@@ -53,7 +53,7 @@ fn refuses(calls: &State<Calls>) -> Result<()> {
 #[tool(tags("ready-made"))]
 async fn waits(calls: State<Calls>) {
     calls.next();
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// What was found.
@@ -143,7 +143,7 @@ async fn an_audit_line_names_the_caller_and_no_arguments() {
 #[tokio::test(start_paused = true)]
 async fn a_cache_answers_the_same_call_of_the_same_callers_for_a_while() {
     let (server, calls) = server();
-    let server = server.middleware(cache(Duration::from_secs(60), |call| {
+    let server = server.middleware(cache(Duration::from_mins(1), |call| {
         let who = call.principal().map(|who| who.key().to_owned());
         (call.name() != "unreliable").then(|| who.unwrap_or_default())
     }));
@@ -162,7 +162,7 @@ async fn a_cache_answers_the_same_call_of_the_same_callers_for_a_while() {
         assert_eq!(calls.so_far(), 3);
         tokio::time::advance(Duration::from_secs(10)).await;
     }
-    tokio::time::advance(Duration::from_secs(60)).await;
+    tokio::time::advance(Duration::from_mins(1)).await;
     assert_eq!(alice.text("count", json!({"of": "a"})).await, "4 a");
     // Failures, and calls without a key, run again.
     for expected in [5, 6] {
