@@ -134,7 +134,7 @@ fn requests(criterion: &mut Criterion) {
         ("call", line(Question::Add("add".into()))),
         (
             "echo of 64 KiB",
-            line(Question::Echo(client::text(64 << 10))),
+            line(Question::Echo(client::text(64 << 10, true))),
         ),
         ("list of 1,000 tools", line(Question::List)),
         ("read by a template", request("resources/read", &page)),

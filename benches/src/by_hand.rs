@@ -8,8 +8,12 @@ use std::future::Future;
 use std::io::Write as _;
 use std::pin::Pin;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use crate::data::{Order, PAGE, PICTURE, ROWS};
 
 /// A request, of which only the parts needed for the answer have been read.
 #[derive(Debug)]
@@ -30,6 +34,14 @@ pub enum Work {
     Echo(String),
     /// Lists the tools.
     List,
+    /// Returns a table.
+    Rows,
+    /// Counts the urgent ones of many orders.
+    Urgent(Vec<Order>),
+    /// Returns a long text.
+    Page,
+    /// Returns a large file.
+    Picture,
     /// Completes the handshake.
     Initialize,
 }
@@ -48,6 +60,8 @@ struct Message<'a> {
 struct Params<'a> {
     #[serde(borrow)]
     name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uri: Option<Cow<'a, str>>,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
     #[serde(rename = "_meta", borrow)]
@@ -73,6 +87,12 @@ struct One {
     text: String,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Many {
+    orders: Vec<Order>,
+}
+
 /// Reads a request; returns `None` for notifications and for messages that the benchmarks do not send.
 #[must_use]
 pub fn read(message: &[u8]) -> Option<Request<'_>> {
@@ -82,11 +102,19 @@ pub fn read(message: &[u8]) -> Option<Request<'_>> {
     let version = params.meta.and_then(|meta| meta.version);
     let work = match &*message.method {
         "tools/call" => {
-            let arguments = params.arguments?.get();
+            let arguments = params.arguments.map_or("{}", RawValue::get);
             match &*params.name? {
                 "echo" => {
                     let One { text } = serde_json::from_str(arguments).ok()?;
                     Work::Echo(text)
+                }
+                "rows" => Work::Rows,
+                "urgent" => {
+                    let Many { orders } = serde_json::from_str(arguments).ok()?;
+                    if !orders.iter().all(Order::is_valid) {
+                        return None;
+                    }
+                    Work::Urgent(orders)
                 }
                 "add_later" => {
                     let Two { a, b } = serde_json::from_str(arguments).ok()?;
@@ -99,6 +127,8 @@ pub fn read(message: &[u8]) -> Option<Request<'_>> {
             }
         }
         "tools/list" => Work::List,
+        "resources/read" if params.uri? == "bench://page" => Work::Page,
+        "resources/read" => Work::Picture,
         _ => Work::Initialize,
     };
     Some(Request {
@@ -132,7 +162,13 @@ impl Request<'_> {
                 let text = text.clone();
                 Box::pin(async move { text })
             }
-            Work::List | Work::Initialize => return None,
+            Work::Urgent(orders) => {
+                let urgent = urgent(orders);
+                Box::pin(async move { urgent })
+            }
+            Work::List | Work::Rows | Work::Page | Work::Picture | Work::Initialize => {
+                return None;
+            }
         };
         Some((self.id.into(), self.is_modern, handler))
     }
@@ -149,6 +185,36 @@ impl Request<'_> {
                 );
             }
             Work::Echo(text) => write_text(self.id, self.is_modern, text, out),
+            Work::Urgent(orders) => write_text(self.id, self.is_modern, &urgent(orders), out),
+            Work::Rows => {
+                let rows = serde_json::to_string(&*ROWS).unwrap_or_default();
+                open(self.id, out);
+                out.extend_from_slice(br#""content":[{"type":"text","text":"#);
+                let _ = serde_json::to_writer(&mut *out, &rows);
+                out.extend_from_slice(br#"}],"structuredContent":"#);
+                if !self.is_modern {
+                    out.extend_from_slice(br#"{"result":"#);
+                }
+                out.extend_from_slice(rows.as_bytes());
+                if !self.is_modern {
+                    out.push(b'}');
+                }
+                close(self.is_modern, out);
+            }
+            Work::Page => {
+                open(self.id, out);
+                out.extend_from_slice(br#""contents":[{"uri":"bench://page","text":"#);
+                let _ = serde_json::to_writer(&mut *out, &*PAGE);
+                out.extend_from_slice(b"}]");
+                close(self.is_modern, out);
+            }
+            Work::Picture => {
+                open(self.id, out);
+                out.extend_from_slice(br#""contents":[{"uri":"bench://picture","blob":"#);
+                let _ = serde_json::to_writer(&mut *out, &STANDARD.encode(&*PICTURE));
+                out.extend_from_slice(b"}]");
+                close(self.is_modern, out);
+            }
             Work::List => {
                 open(self.id, out);
                 out.extend_from_slice(page.as_bytes());
@@ -163,6 +229,14 @@ impl Request<'_> {
             }
         }
     }
+}
+
+fn urgent(orders: &[Order]) -> String {
+    orders
+        .iter()
+        .filter(|order| order.is_urgent())
+        .count()
+        .to_string()
 }
 
 /// Appends the answer of a tool that returns text.

@@ -69,6 +69,12 @@ pub enum Question {
     Echo(String),
     /// Lists the tools.
     List,
+    /// Calls a tool that returns a table.
+    Rows,
+    /// Calls a tool that takes nested arguments, which are given as JSON.
+    Urgent(String),
+    /// Reads a resource, which has this member.
+    Read(&'static str, &'static str),
 }
 
 impl Question {
@@ -79,6 +85,9 @@ impl Question {
             Self::Add(tool) => ("tools/call", Some(tool)),
             Self::Echo(_) => ("tools/call", Some("echo")),
             Self::List => ("tools/list", None),
+            Self::Rows => ("tools/call", Some("rows")),
+            Self::Urgent(_) => ("tools/call", Some("urgent")),
+            Self::Read(uri, _) => ("resources/read", Some(uri)),
         }
     }
 
@@ -100,6 +109,14 @@ impl Question {
                 )
             }
             Self::List => era.meta(""),
+            Self::Rows => format!(r#""name":"rows"{}"#, era.meta(",")),
+            Self::Urgent(orders) => {
+                format!(
+                    r#""name":"urgent","arguments":{{"orders":{orders}}}{}"#,
+                    era.meta(",")
+                )
+            }
+            Self::Read(uri, _) => format!(r#""uri":"{uri}"{}"#, era.meta(",")),
         };
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
     }
@@ -118,16 +135,25 @@ impl Question {
                     .is_some_and(|rest| rest.starts_with('"'))
             }
             Self::List => result.contains("\"tools\":[{"),
+            Self::Rows => result.contains("\"structuredContent\":") && result.len() > 200_000,
+            Self::Urgent(orders) => {
+                let urgent = orders.matches("express").count();
+                result.contains(&format!("\"text\":\"{urgent}\""))
+            }
+            Self::Read(_, member) => result.contains(member) && result.len() > 1 << 20,
         };
         (is_right && !answer.contains("\"isError\"")).then_some(id)
     }
 }
 
-/// Returns a text that takes up the given number of bytes on the wire and contains a few escapes.
+/// Returns a text that takes up the given number of bytes on the wire. It is either plain, with few escapes, or ordinary,
+/// with quotes and letters beyond ASCII.
 #[must_use]
-pub fn text(bytes: usize) -> String {
-    const LINE: &str = r"The quick brown fox jumps over the lazy dog, and then once more\n";
-    let mut text = LINE.repeat(bytes / LINE.len());
+pub fn text(bytes: usize, is_ordinary: bool) -> String {
+    const PLAIN: &str = r"The quick brown fox jumps over the lazy dog, and then once more\n";
+    const ORDINARY: &str = r#"The quick brown fox jumps over the lazy dog, \"quoted\" café line\n"#;
+    let line = if is_ordinary { ORDINARY } else { PLAIN };
+    let mut text = line.repeat(bytes / line.len());
     while text.len() < bytes {
         text.push('.');
     }

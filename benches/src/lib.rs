@@ -4,4 +4,5 @@
 pub mod by_hand;
 pub mod client;
 pub mod connection;
+pub mod data;
 pub mod process;

@@ -8,6 +8,7 @@ use crate::expand;
 use crate::model;
 use crate::model::data::Data;
 use crate::model::elicit::Elicited;
+use crate::model::expose::Exposed;
 use crate::model::handler::Handler;
 use crate::model::server::Server;
 use crate::parse::annotations::parse_function;
@@ -102,12 +103,9 @@ pub(crate) fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
             let expected = "`#[expose]` belongs on an error type, a struct or an enum";
             parse_attribute::<syn::DeriveInput, CrateOption>(options, item, expected, errors)
         },
-        |(ty, options), errors| {
-            model::expose::check(&ty, errors);
-            (ty, options)
-        },
-        |(ty, options)| expand::expose(&ty, &options),
-        |(ty, _)| ty.into_token_stream(),
+        |(ty, options), errors| (Exposed::new(ty, errors), options),
+        |(exposed, options)| expand::expose(&exposed, &options),
+        |(exposed, _)| exposed.ty.into_token_stream(),
     )
 }
 

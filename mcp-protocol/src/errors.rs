@@ -28,6 +28,8 @@ pub const URL_ELICITATION_REQUIRED: i32 = -32042;
 pub const TOO_MANY: i32 = 429;
 /// The caller lacks scopes.
 pub const INSUFFICIENT_SCOPE: i32 = 403;
+/// The caller's credentials, or those that the server holds for it, are no longer accepted.
+pub const INVALID_TOKEN: i32 = 401;
 
 /// Creates the error for a method that does not exist.
 #[must_use]
@@ -144,6 +146,18 @@ pub fn not_initialized() -> ErrorObject {
     ErrorObject::invalid_request("not initialized: send `initialize` first")
 }
 
+/// Creates the error for a request whose id belongs to a request that has not been answered yet.
+#[must_use]
+pub fn id_in_use() -> ErrorObject {
+    ErrorObject::invalid_request("a request with this id is still open")
+}
+
+/// Creates the error for a batch in a version that has none.
+#[must_use]
+pub fn batch_not_supported() -> ErrorObject {
+    ErrorObject::invalid_request("only sessions of protocol version 2025-03-26 support batches")
+}
+
 /// Creates the error for a second `initialize` request.
 #[must_use]
 pub fn already_initialized() -> ErrorObject {
@@ -205,6 +219,12 @@ fn retry_later(mut message: String, retry_after: Duration) -> ErrorObject {
 pub fn retry_after(error: &ErrorObject) -> Option<u64> {
     let milliseconds = error.data.as_ref()?.get("retryAfterMs")?.as_u64()?;
     Some(milliseconds.div_ceil(1_000))
+}
+
+/// Creates the error for a token that is no longer accepted. As with [`too_many`], the code is specific to the framework.
+#[must_use]
+pub fn invalid_token() -> ErrorObject {
+    ErrorObject::new(INVALID_TOKEN, "this requires a new authorization")
 }
 
 /// Creates the error for missing scopes. `needed` lists all scopes required for the request, including any that the

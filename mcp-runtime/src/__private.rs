@@ -1,18 +1,21 @@
 //! Support for generated code only. This module is not covered by any stability guarantee.
 
-pub use crate::context::{Context, Elicit, FieldKind, FormChoice, FormField, FromContext};
+pub use crate::context::{
+    AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext,
+};
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,
     running, tool,
 };
 pub use crate::handler::completion::IntoCompletionResult;
+pub use crate::handler::data_field::data_field;
 pub use crate::handler::definition::{
     ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
     Submitted, named, type_id_of,
 };
+pub use crate::handler::exposed::{ExposedError, exposed_text};
 pub use crate::handler::form;
-pub use crate::handler::handler_error::ShownError;
 pub use crate::handler::listing::{Lister, lister};
 pub use crate::handler::output::IntoToolResult;
 pub use crate::handler::parameter::{

@@ -22,6 +22,8 @@ pub enum ErrorKind {
     Io,
     /// A definition with that name or URI already exists.
     Duplicate,
+    /// A value for [`Server::state_with`](crate::Server::state_with) cannot be made.
+    State,
 }
 
 impl Error {

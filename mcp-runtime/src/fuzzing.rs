@@ -39,6 +39,11 @@ pub fn envelope(line: &[u8]) {
     crate::jsonrpc::agreement::assert_ids_agree(line);
 }
 
+/// Panics if strings are read or written differently than by `serde_json`.
+pub fn string(inside: &[u8]) {
+    crate::jsonrpc::agreement::assert_strings_agree(inside);
+}
+
 /// Decodes the arguments of one function.
 #[derive(Debug)]
 pub struct Arguments(Decoder);

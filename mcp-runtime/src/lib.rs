@@ -50,11 +50,15 @@
 //! | `skills` | | skills: folders with instructions for models |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |
+//! | `chrono`, `decimal`, `jiff`, `url`, `uuid` | | the types of these crates (`rust_decimal` for `decimal`) as arguments and results |
+//! | `duration` | | `values::HumanDuration`, lengths of time such as `1h 30m` |
 //!
 //! Without any features, a server supports only standard input/output and custom streams. It still writes warnings and
 //! errors to standard error, unless the program has set up a `tracing` subscriber.
 
 #![forbid(unsafe_code)]
+// docs.rs builds with `docsrs` and a nightly compiler: each item then shows the feature that it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "auth")]
 pub mod auth;
@@ -64,6 +68,7 @@ mod cancellation;
 mod client;
 mod context;
 mod dispatch;
+mod environment;
 mod error;
 pub mod extension;
 mod fnv;
@@ -76,6 +81,7 @@ pub mod http;
 pub mod limits;
 mod lock;
 mod macros;
+pub mod middleware;
 mod panics;
 pub mod prelude;
 mod random;
@@ -96,8 +102,8 @@ pub use mcp_protocol::types;
 pub(crate) use mcp_protocol::{self as protocol, jsonrpc};
 
 pub use context::{
-    AskError, Caller, Capability, Context, Elicit, Elicited, FromContext, Notifier, Principal,
-    ServerHandle, State, States,
+    AskError, AsyncFromContext, Caller, Capability, Context, Elicit, Elicited, FromContext,
+    Notifier, Principal, ServerHandle, State, States,
 };
 #[cfg(feature = "sealing")]
 pub use dispatch::seal::SealingKey;
@@ -141,18 +147,14 @@ pub mod elicit {
     pub use crate::context::{Ask, FormChoice, FormField, Questions};
 }
 
+/// Settings from environment variables: see [`Server::env`].
+pub mod env {
+    pub use crate::environment::Secret;
+}
+
 /// Paginated lists of a template's resources.
 pub mod listing {
     pub use crate::handler::listing::{ListCursor, Page};
-}
-
-/// Middleware: functions and `tower` layers that wrap calls.
-pub mod middleware {
-    pub use crate::handler::call::CallOutput;
-    pub use crate::handler::definition::Kind;
-    pub use crate::handler::middleware::{Call, Next};
-    #[cfg(feature = "tower")]
-    pub use crate::handler::tower::{CallService, ResponseFuture};
 }
 
 /// Steps that run only once per call, even if the handler runs again.
@@ -163,6 +165,13 @@ pub mod once {
 /// Progress reports.
 pub mod progress {
     pub use crate::context::{Amount, Progress};
+}
+
+/// The request that started a call: its headers, addresses and extensions.
+pub mod request {
+    #[cfg(feature = "http")]
+    pub use crate::context::RequestExtension;
+    pub use crate::context::RequestInfo;
 }
 
 /// Skills: folders with instructions for models, served by the extension `io.modelcontextprotocol/skills`.
@@ -208,6 +217,13 @@ pub mod trace {
     pub use crate::server::ClientLogs;
     #[cfg(feature = "telemetry")]
     pub use crate::telemetry::TraceContext;
+}
+
+/// Types for values that JSON has no type for.
+pub mod values {
+    pub use crate::handler::values::Base64;
+    #[cfg(feature = "duration")]
+    pub use crate::handler::values::HumanDuration;
 }
 
 pub use schemars;
@@ -259,4 +275,6 @@ mod guide {
     #[cfg(feature = "testing")]
     #[doc = include_str!("../../docs/testing.md")]
     mod testing {}
+    #[doc = include_str!("../../docs/types.md")]
+    mod types {}
 }

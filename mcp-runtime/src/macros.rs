@@ -52,6 +52,7 @@
 /// | `concurrency` | whole number, or a constant of type `usize` | none | maximum number of concurrent calls; others wait | an error if too many are waiting |
 /// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or a constant of type `usize` | the server's | maximum size of a result | an error if exceeded |
 /// | `requires` | any of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | features that the client must support | an error if any is missing |
+/// | `text` | `"compact"`, `"none"` or `"table"` | `"compact"` | the text of a result that is `Json<T>`: its JSON, nothing (except for clients before 2025-06-18, which read nothing else), or a Markdown table of its rows | the text in `content` |
 /// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
 /// | `strict` | flag | no | arguments are not coerced, so a number in quotes is an error | nothing |
 /// | `ttl` | as `timeout` | unspecified | how long a client may cache the result | `ttlMs` |
@@ -74,7 +75,7 @@
 /// | `range` | `1..=100`, `0.5..`, `..10` | the allowed numbers | `minimum`, `maximum` |
 /// | `length` | `1..=200`, `..=10`, `5` | the allowed number of characters or items | `minLength`, `maxItems`, … |
 /// | `pattern` | a regular expression | must match somewhere in the string | `pattern` |
-/// | `format` | such as `"uri"` | the format of the string; not enforced | `format` |
+/// | `format` | such as `"date"` | the format of the string; not enforced | `format`, or the description if model APIs do not list it |
 /// | `items` | any of `range`, `length`, `pattern`, `format`, `items` | the constraints of each item | `items` |
 /// | `example` | a literal | a sample value | `examples` |
 /// | `header` | a token such as `Region` | the suffix of the HTTP header in which clients mirror the argument, such as `Mcp-Param-Region` | `x-mcp-header` |
@@ -474,9 +475,29 @@ pub use mcp_macros::data;
 /// }
 /// ```
 ///
-/// The messages of all other error types stay hidden, unless `.expose()` is called where the error occurs. The message
-/// also stays hidden if another error, such as `anyhow::Error`, wraps this one. The type must implement
-/// `std::error::Error`, either manually or through any derive, and must not be generic.
+/// In an enum, `#[expose]` on some of the variants marks only these; the messages of the others stay hidden. This includes
+/// variants that pass on another error, such as those with `#[error(transparent)]` of `thiserror`:
+///
+/// ```
+/// # #[derive(Debug)] struct Refused;
+/// # impl std::fmt::Display for Refused { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("refused") } }
+/// # impl std::error::Error for Refused {}
+/// use mcp_runtime::expose;
+///
+/// #[expose]
+/// #[derive(Debug)]
+/// enum StoreError {
+///     #[expose]
+///     Refused(Refused), // with thiserror: #[error(transparent)] Refused(#[from] Refused)
+///     Database(std::io::Error),
+/// }
+/// # impl std::fmt::Display for StoreError { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { match self { Self::Refused(it) => it.fmt(f), Self::Database(it) => it.fmt(f) } } }
+/// # impl std::error::Error for StoreError {}
+/// ```
+///
+/// If an error without the mark wraps one with it ([`source`](std::error::Error::source)), the model reads the message of
+/// the inner one. The messages of all other errors stay hidden, unless `.expose()` is called where they occur. The type
+/// must implement `std::error::Error`, either manually or through any derive, and must not be generic.
 ///
 /// | Option | Meaning |
 /// |---|---|

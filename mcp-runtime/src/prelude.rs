@@ -11,6 +11,6 @@ pub use crate::macros::{
 };
 pub use crate::types::{ContentBlock, PromptMessage, Resource};
 pub use crate::{
-    AskError, Context, Elicit, Elicited, FromContext, HandlerError, Json, Principal, Result,
-    ResultExt, SafePath, SamplingRequest, Server, State, bail, new_server,
+    AskError, AsyncFromContext, Context, Elicit, Elicited, FromContext, HandlerError, Json,
+    Principal, Result, ResultExt, SafePath, SamplingRequest, Server, State, bail, new_server,
 };

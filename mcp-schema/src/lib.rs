@@ -9,7 +9,9 @@
 pub mod check;
 pub mod constraint;
 pub mod explain;
+pub mod format;
 pub mod generate;
+pub mod model_rules;
 pub mod query;
 pub mod suggest;
 pub mod template;

@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use crate::explain::push_token;
-
 /// Returns `true` if the schema may allow values of this type, judging by its keywords.
 #[must_use]
 pub fn allows(schema: &Value, kind: &str) -> bool {
@@ -103,61 +101,6 @@ fn collect_candidates(schema: &Value, depth: u32, values: &mut Vec<String>) {
             .flatten()
         {
             collect_candidates(branch, depth + 1, values);
-        }
-    }
-}
-
-/// Returns the parts of an input schema that several model APIs reject. Each part is described by a pointer (made up of
-/// property names, indices, and `*` for items) and the Rust construct that causes it.
-///
-/// None of these parts can be simplified without changing the values that the schema allows.
-#[must_use]
-pub fn rejected_by_model_apis(schema: &Value) -> Vec<(String, &'static str)> {
-    let mut found = Vec::new();
-    find_rejected(schema, &mut String::new(), 0, &mut found);
-    found
-}
-
-fn find_rejected(
-    schema: &Value,
-    pointer: &mut String,
-    depth: u32,
-    found: &mut Vec<(String, &'static str)>,
-) {
-    let Some(object) = schema.as_object().filter(|_| depth < 64) else {
-        return;
-    };
-    if object.contains_key("prefixItems") {
-        found.push((pointer.clone(), "a tuple"));
-    }
-    if object.contains_key("anyOf") {
-        found.push((pointer.clone(), "an untagged choice"));
-    }
-    let mut inside = |name: &str, schema: &Value| {
-        let length = pointer.len();
-        push_token(pointer, name);
-        find_rejected(schema, pointer, depth + 1, found);
-        pointer.truncate(length);
-    };
-    for keyword in ["properties", "$defs"] {
-        for (name, schema) in object
-            .get(keyword)
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-        {
-            inside(name, schema);
-        }
-    }
-    for keyword in ["items", "additionalProperties"] {
-        if let Some(schema) = object.get(keyword) {
-            inside("*", schema);
-        }
-    }
-    for keyword in ["oneOf", "anyOf", "allOf", "prefixItems"] {
-        let branches = object.get(keyword).and_then(Value::as_array);
-        for (index, schema) in branches.into_iter().flatten().enumerate() {
-            inside(&index.to_string(), schema);
         }
     }
 }

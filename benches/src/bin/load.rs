@@ -7,8 +7,10 @@
 //! | Option | Meaning | Default |
 //! |---|---|---|
 //! | `--era` | `legacy` or `modern` | `legacy` |
-//! | `--ask` | the name of a tool that adds two integers, `echo`, or `tools/list` | `add` |
+//! | `--ask` | the name of a tool that adds two integers, `echo`, `rows`, `urgent`, `page`, `picture`, or `tools/list` | `add` |
 //! | `--bytes` | length of the text to echo | 64 |
+//! | `--text` | the text to echo: `plain` or `ordinary` | `plain` |
+//! | `--orders` | number of nested objects for `urgent` | 200 |
 //! | `--requests` | total number of requests | 10000 |
 //! | `--depth` | number of requests in flight over standard input and output | 64 |
 //! | `--connections` | number of HTTP connections, each with one request in flight | none: standard input and output |
@@ -20,6 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use benches::client::{self, Era, Question};
+use benches::data;
 use benches::process::{memory, processor_time};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -62,7 +65,7 @@ fn read_arguments() -> Option<(Options, Command)> {
         depth: 64,
         connections: 0,
     };
-    let mut bytes = 64;
+    let (mut bytes, mut is_ordinary, mut orders) = (64, false, 200);
     let mut arguments = std::env::args().skip(1);
     let program = loop {
         let option = arguments.next()?;
@@ -74,7 +77,17 @@ fn read_arguments() -> Option<(Options, Command)> {
             "--era" => options.era = Era::named(&value)?,
             "--ask" if value == "tools/list" => options.question = Question::List,
             "--ask" if value == "echo" => options.question = Question::Echo(String::new()),
+            "--ask" if value == "rows" => options.question = Question::Rows,
+            "--ask" if value == "urgent" => options.question = Question::Urgent(String::new()),
+            "--ask" if value == "page" => {
+                options.question = Question::Read("bench://page", "\"text\":\"The quick");
+            }
+            "--ask" if value == "picture" => {
+                options.question = Question::Read("bench://picture", "\"blob\":\"AAEC");
+            }
             "--ask" => options.question = Question::Add(value),
+            "--text" => is_ordinary = value == "ordinary",
+            "--orders" => orders = value.parse().ok()?,
             "--bytes" => bytes = value.parse().ok()?,
             "--requests" => options.requests = value.parse().ok()?,
             "--depth" => options.depth = value.parse().ok()?,
@@ -82,8 +95,10 @@ fn read_arguments() -> Option<(Options, Command)> {
             _ => return None,
         }
     };
-    if let Question::Echo(text) = &mut options.question {
-        *text = client::text(bytes);
+    match &mut options.question {
+        Question::Echo(text) => *text = client::text(bytes, is_ordinary),
+        Question::Urgent(json) => *json = data::orders(orders),
+        _ => {}
     }
     let mut command = Command::new(program);
     command.args(arguments);
@@ -137,17 +152,26 @@ fn over_stdio(
             batch.push_str(&question.request(*era, id));
             batch.push('\n');
         }
-        // A single write, so that the server reads the requests in the same pieces in every run.
-        input.write_all(batch.as_bytes())?;
         // Answers are accepted in any order, because a server may run calls concurrently.
         let mut open: HashSet<u64> = (id..last).collect();
-        while !open.is_empty() {
-            line.clear();
-            output.read_line(&mut line)?;
-            if !question.answered(&line).is_some_and(|id| open.remove(&id)) {
-                return Err(Error::other(format!("no request is answered by {line:?}")));
+        std::thread::scope(|scope| {
+            // A single write, so that the server reads the requests in the same pieces in every run. A server that
+            // handles one request at a time does not read while its answers are not read.
+            let written = scope.spawn(|| input.write_all(batch.as_bytes()));
+            while !open.is_empty() {
+                line.clear();
+                output.read_line(&mut line)?;
+                if !question.answered(&line).is_some_and(|id| open.remove(&id)) {
+                    let answer = line.get(..200).unwrap_or(&line);
+                    return Err(Error::other(format!(
+                        "no request is answered by {answer:?}"
+                    )));
+                }
             }
-        }
+            written
+                .join()
+                .map_err(|_| Error::other("the writer panicked"))?
+        })?;
         id = last;
     }
     used(options, server, begun, before)

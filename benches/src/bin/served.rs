@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use benches::client;
+use benches::data::{Order, PAGE, PICTURE, ROWS, Row};
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::Stdio;
 use mcp_runtime::{
@@ -62,6 +63,30 @@ async fn add_blocking(a: i64, b: i64) -> i64 {
 #[tool]
 async fn echo(text: String) -> String {
     text
+}
+
+/// Returns a thousand rows of a table.
+#[tool]
+async fn rows() -> Json<&'static Vec<Row>> {
+    Json(&ROWS)
+}
+
+/// Counts the urgent orders.
+#[tool]
+async fn urgent(orders: Vec<Order>) -> usize {
+    orders.iter().filter(|order| order.is_urgent()).count()
+}
+
+/// A long text.
+#[resource("bench://page")]
+async fn page() -> &'static str {
+    &PAGE
+}
+
+/// A large file.
+#[resource("bench://picture")]
+async fn picture() -> &'static [u8] {
+    &PICTURE
 }
 
 fn main() -> Result<(), Error> {

@@ -1,6 +1,9 @@
-//! An axum program with its own routes and middleware, and MCP in addition: `axum-app [ADDRESS]`, by default
-//! 127.0.0.1:8000. Commands such as `axum-app call visits` and `axum-app check` work as with every server. MCP requests
-//! need the header `Authorization: Bearer open sesame`. Needs the feature `axum` of the examples.
+//! An axum program with its own routes and middleware, and MCP in addition: `axum-app ADDRESS`. MCP requests need the
+//! header `Authorization: Bearer open sesame`. At SIGTERM, running calls may finish.
+//!
+//! Without an address, the same tools are served over standard input and output, for clients that start servers
+//! themselves. Commands such as `axum-app call visits` and `axum-app check` work as with every server. Needs the feature
+//! `axum` of the examples.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,6 +60,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Some(server) = server.command_line().await? else {
         return Ok(()); // a command such as `check` was run
     };
+    let Some(address) = std::env::args().nth(1) else {
+        return Ok(server.run().await?); // over standard input and output, with its own log and signals
+    };
     // The log goes to standard error, filtered by RUST_LOG.
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
@@ -69,8 +75,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_state(visits)
         .merge(mcp);
 
-    let address = std::env::args().nth(1);
-    let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:8000")).await?;
+    let listener = TcpListener::bind(address).await?;
     let stop = async move {
         mcp_runtime::shutdown_signal().await;
         handle.shut_down(); // ends the event streams, which axum waits for

@@ -1,18 +1,28 @@
 //! The weather, from an HTTP service: typed output, a time limit, and errors that tell the model how to proceed.
 //!
-//! Queries <https://open-meteo.com>, or the URL in `WEATHER_URL`.
+//! Queries <https://open-meteo.com>. `weather --help` lists the environment variables that change this.
 
 use std::time::Duration;
 
+use mcp_runtime::env::Secret;
 use mcp_runtime::prelude::*;
 
 /// Time limit for an answer of the service.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The weather service.
-struct Service {
+/// The environment variables, such as `WEATHER_URL`.
+#[data(input)]
+struct Settings {
+    /// URL of the weather service
+    #[serde(default = "public_service")]
+    #[schemars(regex(pattern = "^https?://"))]
     url: String,
-    agent: ureq::Agent,
+    /// Key for the weather service, for paying customers
+    api_key: Option<Secret<String>>,
+}
+
+fn public_service() -> String {
+    "https://api.open-meteo.com".to_owned()
 }
 
 /// The answer of the service.
@@ -45,7 +55,8 @@ struct Weather {
 /// Returns the current weather.
 #[tool(blocking, read_only, open_world)]
 fn current_weather(
-    service: &State<Service>,
+    settings: &State<Settings>,
+    agent: &State<ureq::Agent>,
     /// Degrees north of the equator
     #[arg(range(-90..=90))]
     latitude: f64,
@@ -53,9 +64,10 @@ fn current_weather(
     #[arg(range(-180..=180))]
     longitude: f64,
 ) -> Result<Json<Weather>> {
-    let answer = service
-        .agent
-        .get(format!("{}/v1/forecast", service.url))
+    let key = settings.api_key.as_ref().map(Secret::expose_secret);
+    let answer = agent
+        .get(format!("{}/v1/forecast", settings.url))
+        .query_pairs(key.map(|key| ("apikey", key)))
         .query("latitude", latitude.to_string())
         .query("longitude", longitude.to_string())
         .query(
@@ -87,11 +99,10 @@ fn current_weather(
 
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    let url = std::env::var("WEATHER_URL");
     let agent = ureq::Agent::config_builder().timeout_global(Some(PATIENCE));
-    let service = Service {
-        url: url.unwrap_or_else(|_| "https://api.open-meteo.com".to_owned()),
-        agent: agent.build().new_agent(),
-    };
-    Server::new("weather", "1.0.0").state(service).run().await
+    Server::new("weather", "1.0.0")
+        .env::<Settings>("WEATHER_")
+        .state(agent.build().new_agent())
+        .run()
+        .await
 }

@@ -5,8 +5,9 @@ use quote::{ToTokens, quote};
 
 use crate::expand::tokens::runtime;
 use crate::model::data::Data;
+use crate::parse::data::plain_field_types;
 
-/// Returns the type with the derive attributes added.
+/// Returns the type with the derive attributes added, and a check of its fields whose error tells what to do.
 pub(crate) fn data(data: &Data) -> TokenStream {
     let runtime = runtime(data.runtime.as_ref());
     let serialize = data.serialize.then(|| quote!(#runtime::serde::Serialize,));
@@ -17,7 +18,17 @@ pub(crate) fn data(data: &Data) -> TokenStream {
     let schemars = path_text(&quote!(#runtime::schemars));
     let closed = data.closed.then(|| quote!(, deny_unknown_fields));
     let ty = &data.ty;
+    // The check comes first, so that its error does.
+    let fields = plain_field_types(ty);
+    let fields = (!fields.is_empty()).then(|| {
+        quote!(const _: () = {
+            use #runtime::__private as __mcp;
+            use __mcp::ProbeFallback as _;
+            #(__mcp::data_field(<__mcp::Probe<#fields>>::json_schema).check::<#fields>();)*
+        };)
+    });
     quote!(
+        #fields
         #[derive(#serialize #deserialize #runtime::schemars::JsonSchema)]
         #[serde(crate = #serde #closed)]
         #[schemars(crate = #schemars)]

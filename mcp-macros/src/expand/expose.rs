@@ -5,22 +5,41 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::expand::tokens::runtime;
+use crate::model::expose::Exposed;
 use crate::parse::options::CrateOption;
 
-/// Returns the unchanged type together with its registration.
-pub(crate) fn expose(ty: &syn::DeriveInput, options: &CrateOption) -> TokenStream {
+/// Returns the type together with its registration.
+pub(crate) fn expose(exposed: &Exposed, options: &CrateOption) -> TokenStream {
     let runtime = runtime(options.runtime.as_ref());
-    let cfgs = ty
-        .attrs
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("cfg"));
+    let ty = &exposed.ty;
     let name = &ty.ident;
+    let is_exposed = match &exposed.variants {
+        None => quote!(|_| true),
+        Some(variants) => {
+            let arms = variants.iter().map(|variant| {
+                let (cfgs, variant) = (conditions(&variant.attrs), &variant.ident);
+                quote!(#(#cfgs)* #name::#variant { .. } => true,)
+            });
+            quote!(|__mcp_error| match __mcp_error { #(#arms)* _ => false })
+        }
+    };
+    let cfgs = conditions(&ty.attrs);
     quote!(
         #ty
         #(#cfgs)*
         const _: () = {
             use #runtime::__private as __mcp;
-            __mcp::inventory::submit! { __mcp::ShownError::of::<#name>() }
+            __mcp::inventory::submit! {
+                __mcp::ExposedError(|__mcp_error| __mcp::exposed_text::<#name>(__mcp_error, #is_exposed))
+            }
         };
     )
+}
+
+/// Returns the conditions under which an item is compiled.
+fn conditions(attributes: &[syn::Attribute]) -> Vec<&syn::Attribute> {
+    let attributes = attributes.iter();
+    attributes
+        .filter(|attribute| attribute.path().is_ident("cfg"))
+        .collect()
 }

@@ -14,6 +14,7 @@ use crate::parse::annotations::ParameterAnnotations;
 use crate::parse::argument::{ArgumentOptions, Constraints, DefaultValue};
 use crate::parse::complete::CandidateSource;
 use crate::parse::kind::Kind;
+use crate::parse::options::Options;
 use crate::parse::range::{Number, NumberValue};
 
 /// A parameter with the types that are needed to expand it.
@@ -106,7 +107,9 @@ impl<'a> ExpandedParameter<'a> {
         let flatten = options.flatten.is_present().then(|| quote!(.flatten()));
         let any_path = options.any_path.is_present().then(|| quote!(.any_path()));
         let probe = quote!(<__mcp::Probe<#owned>>);
-        quote!(__mcp::source(#probe::from_context, #probe::deserialize, #probe::json_schema)
+        quote!(__mcp::source(
+            #probe::from_context, #probe::async_from_context, #probe::deserialize, #probe::json_schema
+        )
             .parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path)
     }
 
@@ -199,6 +202,14 @@ impl<'a> ExpandedParameter<'a> {
             checks.extend(compile_time_check(
                 span,
                 &quote!(__mcp::rules::partial_text(&__MCP_PARAMETERS[#index])),
+            ));
+        }
+        let has_own_schema =
+            matches!(&self.handler.options, Options::Tool(tool) if tool.schema.is_some());
+        if !has_own_schema {
+            checks.extend(compile_time_check(
+                first_span(&self.written),
+                &quote!(<__mcp::Probe<#owned>>::SUITABILITY),
             ));
         }
         if let Some(marker) = self.parameter.annotations.marker {

@@ -7,6 +7,8 @@ use crate::expand::parameter::ExpandedParameter;
 use crate::expand::reference::function_path;
 use crate::model::handler::{ExecutionMode, Handler};
 use crate::parse::kind::Kind;
+use crate::parse::options::Options;
+use crate::parse::tool::JsonTextValue;
 
 /// Returns the `Run` expression, which starts a call.
 pub(crate) fn run(
@@ -23,6 +25,7 @@ pub(crate) fn run(
         },
         Span::call_site(),
     );
+    let reply = Ident::new(reply_function(handler), Span::call_site());
     let decode = decode(parameters);
     let receiver = handler
         .self_type
@@ -30,17 +33,17 @@ pub(crate) fn run(
         .filter(|_| handler.has_receiver)
         .map(|ty| quote!(let __mcp_receiver = __mcp_call.receiver::<#ty>()?;));
     let call = call(handler, parameters);
-    let reply = |value: TokenStream| quote!(__mcp::#module::reply::<#output>(#value));
+    let reply_with = |value: TokenStream| quote!(__mcp::#module::#reply::<#output>(#value));
     // Futures carry the span of the function's name, so that rustc reports a future that is not `Send` at that name.
     let span = handler.ident.span();
     let (variant, finish) = match handler.execution_mode {
-        ExecutionMode::Sync => ("Sync", reply(call)),
+        ExecutionMode::Sync => ("Sync", reply_with(call)),
         ExecutionMode::Blocking => {
-            let reply = reply(call);
+            let reply = reply_with(call);
             ("Blocking", quote!(__mcp::blocking(move || #reply)))
         }
         ExecutionMode::Async if borrows(handler) => {
-            let reply = reply(quote_spanned!(span=> #call.await));
+            let reply = reply_with(quote_spanned!(span=> #call.await));
             (
                 "Async",
                 quote_spanned!(span=> __mcp::running(async move { #reply })),
@@ -48,7 +51,7 @@ pub(crate) fn run(
         }
         ExecutionMode::Async => ("Async", {
             // Quoted separately, so that rustc reports an invalid return type at the type itself.
-            let reply = quote!(__mcp::#module::reply::<#output>);
+            let reply = quote!(__mcp::#module::#reply::<#output>);
             quote_spanned!(span=> __mcp::boxed::<#output, _>(#call, #reply))
         }),
     };
@@ -58,6 +61,19 @@ pub(crate) fn run(
         #receiver
         ::core::result::Result::Ok(#finish)
     }))
+}
+
+/// Returns the name of the function that converts the result.
+fn reply_function(handler: &Handler) -> &'static str {
+    let Options::Tool(tool) = &handler.options else {
+        return "reply";
+    };
+    match tool.text {
+        None => "reply",
+        Some(JsonTextValue::Compact) => "reply_as_json",
+        Some(JsonTextValue::None) => "reply_without_text",
+        Some(JsonTextValue::Table) => "reply_as_table",
+    }
 }
 
 /// Returns the statements that decode each argument into a variable.

@@ -24,9 +24,7 @@ pub(crate) struct DataOptions {
 /// Returns `true` if a serde attribute on the type, a variant or a field determines how unknown fields are treated.
 pub(crate) fn decides_about_unknown_fields(ty: &syn::DeriveInput) -> bool {
     let decides = |attributes: &[syn::Attribute]| {
-        attributes
-            .iter()
-            .any(|attribute| decides(attribute.meta.to_token_stream(), false))
+        mentions(attributes, &["serde"], &["flatten", "deny_unknown_fields"])
     };
     let in_fields = |fields: &syn::Fields| fields.iter().any(|field| decides(&field.attrs));
     let inside = match &ty.data {
@@ -40,15 +38,77 @@ pub(crate) fn decides_about_unknown_fields(ty: &syn::DeriveInput) -> bool {
     inside || decides(&ty.attrs)
 }
 
-/// Returns `true` if the tokens contain `serde(…)` with an option that determines how unknown fields are treated. Also
-/// looks inside `cfg_attr(…)`.
-fn decides(tokens: TokenStream, mut within: bool) -> bool {
-    tokens.into_iter().any(|tree| match tree {
-        TokenTree::Ident(word) => {
-            within |= word == "serde";
-            within && (word == "flatten" || word == "deny_unknown_fields")
+/// Returns the types of the fields that have to implement the derived traits themselves. Fields are left out if an
+/// attribute may replace the type, and so are all fields of a generic type, because bounds are up to the derives.
+pub(crate) fn plain_field_types(ty: &syn::DeriveInput) -> Vec<&syn::Type> {
+    const CRATES: [&str; 2] = ["serde", "schemars"];
+    /// Options of a field that do not replace its type.
+    const KEEP: [&str; 6] = ["rename", "alias", "default", "regex", "range", "length"];
+    /// Options of a field that may.
+    const REPLACE: [&str; 9] = [
+        "with",
+        "schema_with",
+        "serialize_with",
+        "deserialize_with",
+        "skip",
+        "skip_serializing",
+        "skip_deserializing",
+        "flatten",
+        "remote",
+    ];
+    let replaces = ["from", "try_from", "into", "remote", "with"];
+    if !ty.generics.params.is_empty() || mentions(&ty.attrs, &CRATES, &replaces) {
+        return Vec::new();
+    }
+    let fields: Vec<&syn::Field> = match &ty.data {
+        syn::Data::Struct(data) => data.fields.iter().collect(),
+        syn::Data::Enum(data) => {
+            let plain = data
+                .variants
+                .iter()
+                .filter(|variant| variant.attrs.iter().all(is_doc));
+            plain.flat_map(|variant| &variant.fields).collect()
         }
-        TokenTree::Group(group) => decides(group.stream(), within),
-        _ => false,
+        syn::Data::Union(_) => Vec::new(),
+    };
+    let is_plain = |field: &&syn::Field| {
+        field.attrs.iter().all(|attribute| {
+            is_doc(attribute)
+                || (!mentions([attribute], &CRATES, &REPLACE)
+                    && mentions([attribute], &CRATES, &KEEP))
+        }) && !words_of(field.ty.to_token_stream()).contains(&"Self".to_owned())
+    };
+    let plain = fields.into_iter().filter(is_plain);
+    plain.map(|field| &field.ty).collect()
+}
+
+fn is_doc(attribute: &syn::Attribute) -> bool {
+    attribute.path().is_ident("doc")
+}
+
+/// Returns `true` if one of the attributes is of one of these crates, as in `serde(…)`, and contains one of the words.
+/// Also looks inside `cfg_attr(…)`.
+fn mentions<'a>(
+    attributes: impl IntoIterator<Item = &'a syn::Attribute>,
+    crates: &[&str],
+    words: &[&str],
+) -> bool {
+    attributes.into_iter().any(|attribute| {
+        let found = words_of(attribute.meta.to_token_stream());
+        let of_crate = found
+            .iter()
+            .position(|word| crates.contains(&word.as_str()));
+        let inside = found.get(of_crate.unwrap_or(found.len())..).unwrap_or(&[]);
+        inside.iter().any(|word| words.contains(&word.as_str()))
     })
+}
+
+/// Returns all identifiers, including those inside of groups.
+fn words_of(tokens: TokenStream) -> Vec<String> {
+    let words = |tree| match tree {
+        TokenTree::Ident(word) => vec![word.to_string()],
+        TokenTree::Group(group) => words_of(group.stream()),
+        _ => Vec::new(),
+    };
+    tokens.into_iter().flat_map(words).collect()
 }

@@ -28,6 +28,8 @@ pub(crate) struct ToolOptions {
     pub(crate) requires: Option<RequiredFeatures>,
     /// Replaces the generated input schema.
     pub(crate) schema: Option<Expression>,
+    /// The text of a structured result.
+    pub(crate) text: Option<JsonTextValue>,
     /// If `true`, arguments of the wrong type are not coerced.
     pub(crate) strict: Option<bool>,
     /// The duration for which a client may cache a result.
@@ -36,6 +38,35 @@ pub(crate) struct ToolOptions {
     pub(crate) cache: Option<CacheScopeValue>,
     #[darling(flatten)]
     pub(crate) listed: ListedOptions,
+}
+
+/// The option `text = "…"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JsonTextValue {
+    /// The JSON itself.
+    Compact,
+    /// No text, except for clients that read nothing else.
+    None,
+    /// A Markdown table.
+    Table,
+}
+
+impl FromMeta for JsonTextValue {
+    fn from_value(value: &syn::Lit) -> darling::Result<Self> {
+        let known = match value {
+            syn::Lit::Str(text) => match text.value().as_str() {
+                "compact" => Some(Self::Compact),
+                "none" => Some(Self::None),
+                "table" => Some(Self::Table),
+                _ => None,
+            },
+            _ => None,
+        };
+        known.ok_or_else(|| {
+            darling::Error::custom("`text` must be `\"compact\"`, `\"none\"` or `\"table\"`")
+                .with_span(value)
+        })
+    }
 }
 
 /// Options in `requires(…)`.

@@ -19,12 +19,14 @@ fn the_first_parameter_has_no_name() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::async_from_context,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
                         .parameter::<<str as __mcp::Lend>::Owned>("", ""),
                     __mcp::source(
                             <__mcp::Probe<Option<String>>>::from_context,
+                            <__mcp::Probe<Option<String>>>::async_from_context,
                             <__mcp::Probe<Option<String>>>::deserialize,
                             <__mcp::Probe<Option<String>>>::json_schema,
                         )
@@ -35,6 +37,10 @@ fn the_first_parameter_has_no_name() {
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::partial_text(&__MCP_PARAMETERS[0usize]),
                 );
+                const _: () = __mcp::rules::check(
+                    &<__mcp::Probe<<str as __mcp::Lend>::Owned>>::SUITABILITY,
+                );
+                const _: () = __mcp::rules::check(&<__mcp::Probe<Option<String>>>::SUITABILITY);
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Completer,
                     name: "languages",
@@ -91,6 +97,7 @@ fn the_completed_argument_is_checked() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
                     __mcp::source(
                             <__mcp::Probe<String>>::from_context,
+                            <__mcp::Probe<String>>::async_from_context,
                             <__mcp::Probe<String>>::deserialize,
                             <__mcp::Probe<String>>::json_schema,
                         )
@@ -100,6 +107,7 @@ fn the_completed_argument_is_checked() {
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::partial_text(&__MCP_PARAMETERS[0usize]),
                 );
+                const _: () = __mcp::rules::check(&<__mcp::Probe<String>>::SUITABILITY);
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::completed_argument(
                         "prompt",

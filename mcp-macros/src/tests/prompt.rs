@@ -20,6 +20,7 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
                             <__mcp::Probe<Option<String>>>::from_context,
+                            <__mcp::Probe<Option<String>>>::async_from_context,
                             <__mcp::Probe<Option<String>>>::deserialize,
                             <__mcp::Probe<Option<String>>>::json_schema,
                         )
@@ -27,6 +28,7 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                         .completer(|| __mcp::named(&languages::all)),
                     __mcp::source(
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::async_from_context,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
@@ -39,6 +41,10 @@ fn parameters_can_be_referred_to_from_elsewhere() {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ProbeFallback as _;
                 const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_parameters_of_review();
+                const _: () = __mcp::rules::check(&<__mcp::Probe<Option<String>>>::SUITABILITY);
+                const _: () = __mcp::rules::check(
+                    &<__mcp::Probe<<str as __mcp::Lend>::Owned>>::SUITABILITY,
+                );
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "review",

@@ -71,12 +71,14 @@ fn a_template_has_its_variables_checked() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
                             <__mcp::Probe<u32>>::from_context,
+                            <__mcp::Probe<u32>>::async_from_context,
                             <__mcp::Probe<u32>>::deserialize,
                             <__mcp::Probe<u32>>::json_schema,
                         )
                         .parameter::<u32>("id", ""),
                     __mcp::source(
                             <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::async_from_context,
                             <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<Context as __mcp::Lend>::Owned>>::json_schema,
                         )
@@ -88,6 +90,10 @@ fn a_template_has_its_variables_checked() {
                 use ::mcp_runtime::__private as __mcp;
                 use __mcp::ProbeFallback as _;
                 const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_parameters_of_note();
+                const _: () = __mcp::rules::check(&<__mcp::Probe<u32>>::SUITABILITY);
+                const _: () = __mcp::rules::check(
+                    &<__mcp::Probe<<Context as __mcp::Lend>::Owned>>::SUITABILITY,
+                );
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::template("notes:///{id}", &__MCP_PARAMETERS),
                 );

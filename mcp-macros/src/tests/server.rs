@@ -40,6 +40,7 @@ fn methods_are_called_on_a_shared_value() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
                     __mcp::source(
                             <__mcp::Probe<u8>>::from_context,
+                            <__mcp::Probe<u8>>::async_from_context,
                             <__mcp::Probe<u8>>::deserialize,
                             <__mcp::Probe<u8>>::json_schema,
                         )
@@ -49,6 +50,7 @@ fn methods_are_called_on_a_shared_value() {
                             json: || __mcp::to_json(&__mcp_default_0()),
                         }),
                 ];
+                const _: () = __mcp::rules::check(&<__mcp::Probe<u8>>::SUITABILITY);
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::is_argument(&__MCP_PARAMETERS[0usize]),
                 );

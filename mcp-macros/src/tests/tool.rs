@@ -22,12 +22,14 @@ fn a_function_is_described_and_registered() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
                             <__mcp::Probe<i64>>::from_context,
+                            <__mcp::Probe<i64>>::async_from_context,
                             <__mcp::Probe<i64>>::deserialize,
                             <__mcp::Probe<i64>>::json_schema,
                         )
                         .parameter::<i64>("a", "Left"),
                     __mcp::source(
                             <__mcp::Probe<i64>>::from_context,
+                            <__mcp::Probe<i64>>::async_from_context,
                             <__mcp::Probe<i64>>::deserialize,
                             <__mcp::Probe<i64>>::json_schema,
                         )
@@ -41,9 +43,11 @@ fn a_function_is_described_and_registered() {
                         )
                         .default_json("1"),
                 ];
+                const _: () = __mcp::rules::check(&<__mcp::Probe<i64>>::SUITABILITY);
                 const _: () = <__mcp::Probe<i64>>::CONSTRAINTS.check_range();
                 const _: () = <__mcp::Probe<i64>>::CONSTRAINTS.check_number(0i128);
                 const _: () = <__mcp::Probe<i64>>::CONSTRAINTS.check_number(5i128);
+                const _: () = __mcp::rules::check(&<__mcp::Probe<i64>>::SUITABILITY);
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::is_argument(&__MCP_PARAMETERS[1usize]),
                 );
@@ -168,17 +172,23 @@ fn the_future_owns_lent_values() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 2usize] = [
                     __mcp::source(
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::from_context,
+                            <__mcp::Probe<<str as __mcp::Lend>::Owned>>::async_from_context,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::deserialize,
                             <__mcp::Probe<<str as __mcp::Lend>::Owned>>::json_schema,
                         )
                         .parameter::<<str as __mcp::Lend>::Owned>("text", ""),
                     __mcp::source(
                             <__mcp::Probe<Cow<'static, str>>>::from_context,
+                            <__mcp::Probe<Cow<'static, str>>>::async_from_context,
                             <__mcp::Probe<Cow<'static, str>>>::deserialize,
                             <__mcp::Probe<Cow<'static, str>>>::json_schema,
                         )
                         .parameter::<Cow<'static, str>>("other", ""),
                 ];
+                const _: () = __mcp::rules::check(
+                    &<__mcp::Probe<<str as __mcp::Lend>::Owned>>::SUITABILITY,
+                );
+                const _: () = __mcp::rules::check(&<__mcp::Probe<Cow<'static, str>>>::SUITABILITY);
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "add",
@@ -259,6 +269,7 @@ fn a_default_in_rust_occurs_once() {
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 1usize] = [
                     __mcp::source(
                             <__mcp::Probe<Option<u8>>>::from_context,
+                            <__mcp::Probe<Option<u8>>>::async_from_context,
                             <__mcp::Probe<Option<u8>>>::deserialize,
                             <__mcp::Probe<Option<u8>>>::json_schema,
                         )
@@ -268,6 +279,7 @@ fn a_default_in_rust_occurs_once() {
                             json: || __mcp::to_json(&__mcp_default_0()),
                         }),
                 ];
+                const _: () = __mcp::rules::check(&<__mcp::Probe<Option<u8>>>::SUITABILITY);
                 const _: () = __mcp::rules::check(
                     &__mcp::rules::is_argument(&__MCP_PARAMETERS[0usize]),
                 );

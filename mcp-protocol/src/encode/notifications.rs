@@ -115,6 +115,14 @@ impl ExtensionFilter {
     }
 }
 
+impl ListenFilter {
+    /// Returns `true` if changes to the resource with this URI are honoured.
+    #[must_use]
+    pub fn follows(&self, uri: &str) -> bool {
+        self.uris.iter().any(|followed| **followed == *uri)
+    }
+}
+
 /// Writes the honoured part of a listen filter, which is the first message in a subscription.
 pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &RequestId) {
     notification(out, "notifications/subscriptions/acknowledged", |out| {

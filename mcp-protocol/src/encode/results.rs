@@ -7,7 +7,7 @@ use super::notifications::subscription_id;
 use super::{CacheHint, ResponseContext};
 use crate::jsonrpc::write_string;
 use crate::shape::ShapeForVersion as _;
-use crate::shape::structured::OutputRoot;
+use crate::shape::structured::{self, OutputRoot};
 use crate::types::{
     CacheScope, CallToolResult, Completion, ContentBlock, GetPromptResult, Meta,
     ReadResourceResult, Role, ServerCapabilities,
@@ -105,14 +105,19 @@ pub fn tool_result(
     root: OutputRoot,
 ) {
     tool.shape(reply.version);
-    if let Some(json) = tool.structured_content.take() {
-        tool.structured_content = Some(root.shape(json, reply.version));
-    }
     result(out, reply, tool.meta.as_ref(), |out| {
         list_of(out, "content", &tool.content, block);
-        if let Some(structured) = &tool.structured_content {
+        if let Some(json) = &tool.structured_content {
             name(out, "structuredContent");
-            raw(out, structured.get());
+            let is_wrapped = root.wraps(json, reply.version);
+            if is_wrapped {
+                out.push(b'{');
+                name(out, structured::MEMBER);
+            }
+            raw(out, json.get());
+            if is_wrapped {
+                out.push(b'}');
+            }
         }
         if tool.is_error {
             name(out, "isError");

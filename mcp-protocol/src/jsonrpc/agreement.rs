@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::jsonrpc::{
-    Id, Incoming, KnownMeta, Member, MetaMember, ParseLimits, RequestId, parse, parse_next,
+    Id, Incoming, KnownMeta, Member, MetaMember, ParseLimits, RequestId, Scan, parse, parse_next,
+    unquote, write_string,
 };
 
 /// Checks that both readers accept the same text as JSON and find the same parts of a message.
@@ -75,6 +76,30 @@ pub fn assert_readers_agree(bytes: &[u8]) {
         }
         Err(_) => {}
     }
+}
+
+/// Checks that both readers accept the same strings, given without their quotes, and decode them to the same text; and
+/// that both writers write this text in the same way.
+pub fn assert_strings_agree(inside: &[u8]) {
+    let json = [b"\"", inside, b"\""].concat();
+    let expected = serde_json::from_slice::<String>(&json).ok();
+    let found = std::str::from_utf8(&json).ok().and_then(|json| {
+        let mut scan = Scan::new(json);
+        let text = scan.next_string()?;
+        scan.peek().is_none().then_some(text)
+    });
+    let shown = String::from_utf8_lossy(&json);
+    assert_eq!(found.as_deref(), expected.as_deref(), "{shown}");
+    if let Some(text) = expected {
+        let json = std::str::from_utf8(&json).unwrap();
+        assert_eq!(unquote(json).as_deref(), Ok(&*text), "{shown}");
+        let mut written = Vec::new();
+        write_string(&mut written, &text);
+        assert_eq!(written, serde_json::to_vec(&text).unwrap(), "{shown}");
+    }
+    // Also inside a message, whose UTF-8 is checked.
+    let message = [br#"{"jsonrpc":"2.0","id":1,"method":"#, &*json, b"}"].concat();
+    assert_readers_agree(&message);
 }
 
 /// Checks that the id in an error is the same as the id that `serde_json` reads, no matter how little of the message

@@ -1,6 +1,7 @@
 //! A single message, borrowed from the text that contains it.
 
 use std::borrow::Cow;
+use std::str::Utf8Error;
 
 use crate::jsonrpc::params::{KnownMeta, Params};
 use crate::jsonrpc::rescue::rescue_id;
@@ -101,7 +102,7 @@ fn parse_with<'a>(
     limits: &ParseLimits,
     known: Option<&mut KnownMeta>,
 ) -> ParseOutcome<'a> {
-    let text = std::str::from_utf8(text).map_err(|error| {
+    let text = from_utf8(text).map_err(|error| {
         let message = format!("invalid UTF-8 at byte {}", error.valid_up_to());
         (None, ErrorObject::new(ErrorObject::PARSE_ERROR, message))
     })?;
@@ -109,7 +110,7 @@ fn parse_with<'a>(
         let message = "the message is 4 GiB or larger";
         return Err((None, ErrorObject::invalid_request(message)));
     }
-    let mut scan = Scan::new(text, limits);
+    let mut scan = Scan::within(text, limits);
     let read = match scan.peek() {
         Some(b'{') => {
             let mut envelope = Envelope::empty(text);
@@ -118,7 +119,7 @@ fn parse_with<'a>(
             }
             None
         }
-        Some(b'[') => read_batch(&mut scan, limits),
+        Some(b'[') => read_batch(text, &mut scan, limits),
         _ => scan.value(0).and_then(|_| scan.end()).map(|()| {
             Err((
                 None,
@@ -129,23 +130,26 @@ fn parse_with<'a>(
     read.unwrap_or_else(|| Err(parse_error(text, scan.failure(), limits)))
 }
 
+/// Length from which it pays to check UTF-8 in blocks.
+const LONG: usize = 512;
+
+fn from_utf8(text: &[u8]) -> Result<&str, Utf8Error> {
+    if text.len() >= LONG
+        && let Ok(text) = simdutf8::basic::from_utf8(text)
+    {
+        return Ok(text);
+    }
+    std::str::from_utf8(text)
+}
+
 /// Calls `each` for every member of an object that has been read as part of a message. Does nothing if the value is not
 /// an object.
 pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
-    let mut scan = Scan::of_valid(object);
+    let mut scan = Scan::new(object);
     scan.object(0, |scan, key| {
-        each(key, scan.value(0)?.of(object));
+        each(key, scan.next_value()?);
         Some(())
     });
-}
-
-/// Reads the string at the start of `text`, which must be part of a message that has been read. Returns the string and
-/// the length of its JSON in bytes, or `None` if the value is not a string.
-#[must_use]
-pub fn leading_string(text: &str) -> Option<(Cow<'_, str>, usize)> {
-    let mut scan = Scan::of_valid(text);
-    let json = scan.string()?.of(text);
-    Some((unquote(json).ok()?, json.len()))
 }
 
 /// The contents of a line or body, or the error to respond with.
@@ -184,14 +188,20 @@ fn parse_error(
     }
 }
 
-fn read_batch<'a>(scan: &mut Scan<'a>, limits: &ParseLimits) -> Option<ParseOutcome<'a>> {
+fn read_batch<'a>(
+    text: &'a str,
+    scan: &mut Scan<'a>,
+    limits: &ParseLimits,
+) -> Option<ParseOutcome<'a>> {
     let mut elements = Vec::new();
     let mut count = 0_usize;
-    scan.array(0, |element| {
+    scan.array(0, |scan| {
+        let element = scan.value(1)?;
         count = count.saturating_add(1);
         if count <= limits.max_batch {
-            elements.push(element);
+            elements.push(element.of(text));
         }
+        Some(())
     })?;
     scan.end()?;
     Some(if count == 0 {

@@ -17,10 +17,11 @@ mod text;
 pub use error::ErrorObject;
 pub use id::RequestId;
 pub use limits::ParseLimits;
-pub use message::{Id, Incoming, Message, each_member, leading_string, parse, parse_next};
+pub use message::{Id, Incoming, Message, each_member, parse, parse_next};
 pub use number::Decimal;
 pub use params::{KnownMeta, Member, MetaMember, NotAString, Params};
-pub use text::{plain as plain_bytes, unquote, write_string};
+pub use scan::{Scan, ScanFailure};
+pub use text::{unquote, write_string};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -42,5 +42,5 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
         at += 1;
     }
     let id = id.filter(|_| requests && depth == 0)?;
-    Some(Scan::of_scalar(id).value(0)?.of(id))
+    Some(Scan::scalar(id).next_value()?)
 }

@@ -1,9 +1,11 @@
-//! Validates JSON in place, in a single pass without recursion or allocation.
+//! Reads JSON in place, in a single pass without recursion or allocation, and checks it meanwhile.
 //!
 //! Accepts exactly the JSON of RFC 8259, except that an escaped surrogate must be part of a pair.
-//! [`message`](super::message) interprets the values; [`text`](super::text) decodes strings.
+//! [`message`](super::message) reads whole messages with it, and the runtime the arguments of calls;
+//! [`text`](super::text) decodes strings.
 
 mod tokens;
+mod values;
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -16,7 +18,7 @@ pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
 
 /// The reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ScanFailure {
+pub enum ScanFailure {
     /// The text stops being valid JSON at this byte.
     Syntax(usize),
     /// The nesting is deeper than the limit.
@@ -59,8 +61,11 @@ impl Span {
     }
 }
 
-/// A reader and its current position in the text.
-pub(super) struct Scan<'a> {
+/// A reader of JSON and its position in the text.
+///
+/// Each method that reads returns `None` if the text is not as expected, and [`failure`](Self::failure) tells why.
+#[derive(Debug)]
+pub struct Scan<'a> {
     text: &'a str,
     at: usize,
     nodes: usize,
@@ -72,25 +77,28 @@ pub(super) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(text: &'a str, limits: &ParseLimits) -> Self {
+    /// Creates a reader that enforces limits.
+    pub(super) fn within(text: &'a str, limits: &ParseLimits) -> Self {
         Self {
             nodes: limits.max_values,
             depth: limits.max_depth.min(MAX_DEPTH),
-            ..Self::of_valid(text)
+            ..Self::new(text)
         }
     }
 
     /// Creates a reader for text that is expected to be a single string, number or literal.
-    pub(super) fn of_scalar(text: &'a str) -> Self {
+    pub(super) fn scalar(text: &'a str) -> Self {
         Self {
             nodes: 1,
             depth: 0,
-            ..Self::of_valid(text)
+            ..Self::new(text)
         }
     }
 
-    /// Creates a reader for text that has already been read within the limits.
-    pub(super) fn of_valid(text: &'a str) -> Self {
+    /// Creates a reader for text that is part of a message, whose limits have been enforced. Each value that is read
+    /// may have 128 levels.
+    #[must_use]
+    pub fn new(text: &'a str) -> Self {
         Self {
             text,
             at: 0,
@@ -103,7 +111,7 @@ impl<'a> Scan<'a> {
 
     /// Returns the next byte that is not white space, without consuming it.
     #[inline]
-    pub(super) fn peek(&mut self) -> Option<u8> {
+    pub fn peek(&mut self) -> Option<u8> {
         // Messages hardly ever contain white space between tokens.
         let byte = *self.text.as_bytes().get(self.at)?;
         if byte > b' ' {
@@ -159,16 +167,31 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the reason why reading failed.
-    pub(super) fn failure(&self) -> ScanFailure {
+    pub fn failure(&self) -> ScanFailure {
         self.fail
     }
 
-    /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key; `each` must then
-    /// read the corresponding value.
+    /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key, as bytes; `each` must
+    /// then read the corresponding value.
     pub(super) fn object(
         &mut self,
         depth: usize,
         mut each: impl FnMut(&mut Self, &[u8]) -> Option<()>,
+    ) -> Option<()> {
+        let key = |scan: &mut Self| match scan.plain_key() {
+            Some(name) => Some(Cow::Borrowed(name)),
+            None => Some(Cow::Owned(scan.other_key()?.into_owned().into_bytes())),
+        };
+        self.object_by(depth, key, |scan, key| each(scan, &key))
+    }
+
+    /// Reads an object whose keys `key` reads.
+    #[inline]
+    fn object_by<K>(
+        &mut self,
+        depth: usize,
+        key: impl Fn(&mut Self) -> Option<K>,
+        mut each: impl FnMut(&mut Self, K) -> Option<()>,
     ) -> Option<()> {
         self.count_node()?;
         self.open(depth, b'{')?;
@@ -176,15 +199,9 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         loop {
-            let other;
             self.count_node()?;
-            let name = if let Some(name) = self.plain_key() {
-                name
-            } else {
-                other = self.other_key()?;
-                other.as_bytes()
-            };
-            each(self, name)?;
+            let key = key(self)?;
+            each(self, key)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 _ => return self.expect(b'}'),
@@ -192,16 +209,20 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads an array that is inside `depth` open brackets. Calls `each` with every item.
-    pub(super) fn array(&mut self, depth: usize, mut each: impl FnMut(&'a str)) -> Option<()> {
+    /// Reads an array that is inside `depth` open brackets. Calls `each` before every item; `each` must then read the
+    /// item.
+    pub(super) fn array(
+        &mut self,
+        depth: usize,
+        mut each: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
         self.count_node()?;
         self.open(depth, b'[')?;
         if self.take_byte(b']') {
             return Some(());
         }
         loop {
-            let item = self.value(depth.saturating_add(1))?;
-            each(item.of(self.text));
+            each(self)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 _ => return self.expect(b']'),
@@ -222,8 +243,9 @@ impl<'a> Scan<'a> {
         self.span(start)
     }
 
-    /// Returns the position of the next value.
-    pub(super) fn next_value_start(&mut self) -> usize {
+    /// Returns the position of the next value, in bytes.
+    #[inline]
+    pub fn next_value_start(&mut self) -> usize {
         self.peek();
         self.at
     }

@@ -1,16 +1,24 @@
 //! Decoding and encoding of JSON strings.
+//!
+//! Text is examined in blocks of 16 bytes, and copied in blocks and runs.
 
 use std::borrow::Cow;
+
+use wide::u8x16;
 
 use crate::jsonrpc::NotAString;
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
+/// Number of bytes that are examined at once.
+const BLOCK: usize = 16;
+/// Number of blocks without a special byte after which text is searched in larger steps.
+const CLEAN: usize = 8;
+
 /// Returns the number of bytes before the first quote, backslash or control character.
 #[inline]
-#[must_use]
-pub fn plain(bytes: &[u8]) -> usize {
+pub(super) fn plain(bytes: &[u8]) -> usize {
     // Most strings end within the first word, so only this part is inlined. It uses none of the caller's registers.
     match bytes.split_first_chunk() {
         Some((chunk, after)) => match first_special(*chunk) {
@@ -21,20 +29,36 @@ pub fn plain(bytes: &[u8]) -> usize {
     }
 }
 
+/// Like `plain`, but for the text between escapes, which is mostly longer than a name and shorter than a line.
+#[inline]
+pub(super) fn plain_run(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    for block in 0..4 {
+        let Some((bytes, after)) = rest.split_first_chunk() else {
+            break;
+        };
+        if let Some(at) = first_special_of(bytes) {
+            return block * BLOCK + at;
+        }
+        rest = after;
+    }
+    bytes.len() - rest.len() + after_plain(rest)
+}
+
 /// Like `plain`, but efficient even for long runs of plain bytes.
 #[inline(never)]
 fn after_plain(bytes: &[u8]) -> usize {
     let mut rest = bytes;
-    let mut words = 0;
-    while let Some((chunk, after)) = rest.split_first_chunk() {
-        if let Some(at) = first_special(*chunk) {
+    let mut clean = 0;
+    while let Some((block, after)) = rest.split_first_chunk::<BLOCK>() {
+        if let Some(at) = first_special_of(block) {
             return bytes.len() - rest.len() + at;
         }
         rest = after;
-        words += 1;
-        if words == 8 {
-            // This is long text rather than a name. The compiler turns the loop into a few vector instructions.
-            while let Some((chunk, after)) = rest.split_first_chunk::<32>()
+        clean += 1;
+        if clean == CLEAN {
+            // This is long text rather than a name.
+            while let Some((chunk, after)) = rest.split_first_chunk::<64>()
                 && !chunk
                     .iter()
                     .fold(false, |any, byte| any | is_special(*byte))
@@ -42,6 +66,12 @@ fn after_plain(bytes: &[u8]) -> usize {
                 rest = after;
             }
         }
+    }
+    if let Some((chunk, after)) = rest.split_first_chunk() {
+        if let Some(at) = first_special(*chunk) {
+            return bytes.len() - rest.len() + at;
+        }
+        rest = after;
     }
     let last = rest.iter().position(|byte| is_special(*byte));
     bytes.len() - rest.len() + last.unwrap_or(rest.len())
@@ -51,7 +81,18 @@ fn is_special(byte: u8) -> bool {
     byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
-/// Returns the position of the first special byte.
+/// Returns the position of the first special byte in a block.
+#[inline]
+fn first_special_of(block: &[u8; BLOCK]) -> Option<usize> {
+    let bytes = u8x16::new(*block);
+    let is_control = bytes.min(u8x16::splat(b' ' - 1)).simd_eq(bytes);
+    let is_quote = bytes.simd_eq(u8x16::splat(b'"'));
+    let is_backslash = bytes.simd_eq(u8x16::splat(b'\\'));
+    let marks = (is_control | is_quote | is_backslash).to_bitmask();
+    (marks != 0).then(|| marks.trailing_zeros() as usize)
+}
+
+/// Returns the position of the first special byte in a word.
 #[inline]
 fn first_special(chunk: [u8; 8]) -> Option<usize> {
     let word = u64::from_le_bytes(chunk);
@@ -100,41 +141,84 @@ pub(super) fn without_quotes(json: &str) -> Result<&str, NotAString> {
     inner.ok_or(NotAString)
 }
 
-fn unescape(mut rest: &str) -> Option<String> {
-    let mut text = String::with_capacity(rest.len());
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        text.push_str(rest.get(..at)?);
-        let after = rest.get(at + 1..)?;
-        let kind = after.bytes().next()?;
-        let mut used = 1;
-        text.push(match kind {
-            b'"' | b'\\' | b'/' => char::from(kind),
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                let unit = hex4(after.as_bytes(), 1)?;
-                used = 5;
-                if (0xD800..0xDC00).contains(&unit) {
-                    if after.as_bytes().get(5..7) != Some(b"\\u") {
-                        return None;
-                    }
-                    let low = hex4(after.as_bytes(), 7)?;
-                    let low = low.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
-                    used = 11;
-                    char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + low)?
-                } else {
-                    char::from_u32(unit)?
-                }
-            }
-            _ => return None,
-        });
-        rest = after.get(used..)?;
+/// Decodes the text between the quotes of a JSON string. Returns `None` if it is not valid.
+fn unescape(json: &str) -> Option<String> {
+    let mut text = String::with_capacity(json.len());
+    let end = decode(json, &mut text).ok()?;
+    (end == json.len()).then_some(text)
+}
+
+/// Least space for a string with escapes, whose length is not known yet.
+const DECODED: usize = 64;
+
+/// Decodes a JSON string whose opening quote has been read. Returns the string and the length of its JSON up to the
+/// closing quote, or the position at which the string stops being valid.
+pub(super) fn decode_leading(json: &str) -> Result<(Cow<'_, str>, usize), usize> {
+    let length = plain(json.as_bytes());
+    let (head, rest) = json.split_at_checked(length).ok_or(length)?;
+    if rest.starts_with('"') {
+        return Ok((Cow::Borrowed(head), length));
     }
-    text.push_str(rest);
-    Some(text)
+    let mut text = String::with_capacity(DECODED.max(length.saturating_mul(2)).min(json.len()));
+    text.push_str(head);
+    let more = decode(rest, &mut text).map_err(|at| length + at)?;
+    if rest.as_bytes().get(more) == Some(&b'"') {
+        Ok((Cow::Owned(text), length + more))
+    } else {
+        Err(length + more)
+    }
+}
+
+/// Appends the decoded text up to a quote or the end. Returns the number of bytes read, or the position of a byte that
+/// is not valid.
+fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
+    let mut rest = json;
+    loop {
+        let at = json.len() - rest.len();
+        let length = plain_run(rest.as_bytes());
+        let (head, after) = rest.split_at_checked(length).ok_or(at)?;
+        text.push_str(head);
+        let at = at + length;
+        let kind = match after.as_bytes() {
+            [] | [b'"', ..] => return Ok(at),
+            [b'\\', kind, ..] => kind,
+            _ => return Err(at),
+        };
+        let (character, length) = match kind {
+            b'n' => ("\n", 2),
+            b'"' => ("\"", 2),
+            b'\\' => ("\\", 2),
+            b'/' => ("/", 2),
+            b't' => ("\t", 2),
+            b'r' => ("\r", 2),
+            b'b' => ("\u{8}", 2),
+            b'f' => ("\u{c}", 2),
+            b'u' => {
+                let (character, length) = unicode_escape(after.as_bytes()).ok_or(at)?;
+                text.push(character);
+                ("", length)
+            }
+            _ => return Err(at),
+        };
+        text.push_str(character);
+        rest = after.get(length..).ok_or(at)?;
+    }
+}
+
+/// Reads an escape such as `\u00e9`, or a pair of them. Returns the character and the number of bytes read.
+#[cold]
+fn unicode_escape(escape: &[u8]) -> Option<(char, usize)> {
+    let unit = hex4(escape, 2)?;
+    if !(0xD800..0xDC00).contains(&unit) {
+        return Some((char::from_u32(unit)?, 6));
+    }
+    if escape.get(6..8) != Some(b"\\u") {
+        return None;
+    }
+    let low = hex4(escape, 8)?;
+    let low = low.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
+    let character = char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + low)?;
+    Some((character, 12))
 }
 
 /// Length above which space for a string is reserved exactly, provided that the string makes up most of the output.
@@ -144,7 +228,6 @@ const AFTER: usize = 256;
 
 /// Appends `text` as a JSON string, including the quotes.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
-    const HEX: [u8; 16] = *b"0123456789abcdef";
     let mut rest = text.as_bytes();
     if rest.len() > LARGE.max(out.len()) {
         // Reserves space for some escapes and for the rest of the message, because growing a large buffer temporarily
@@ -155,73 +238,56 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     }
     out.push(b'"');
     loop {
-        let (before, from) = rest.split_at(plain(rest));
-        out.extend_from_slice(before);
-        let Some((&byte, after)) = from.split_first() else {
+        rest = write_plain(out, rest);
+        let Some((&byte, after)) = rest.split_first() else {
             break;
         };
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x0C => out.extend_from_slice(b"\\f"),
-            _ => {
-                out.extend_from_slice(b"\\u00");
-                out.push(HEX[usize::from(byte >> 4)]);
-                out.push(HEX[usize::from(byte & 0xF)]);
-            }
-        }
+        write_escape(out, byte);
         rest = after;
     }
     out.push(b'"');
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn unquoting_undoes_every_escape() {
-        for (json, text) in [
-            (r#""""#, Some("")),
-            (r#""plain""#, Some("plain")),
-            (r#""tools\/call""#, Some("tools/call")),
-            (r#""\"\\\b\f\n\r\t""#, Some("\"\\\u{8}\u{c}\n\r\t")),
-            (r#""\u00e9\ud83d\ude00""#, Some("é😀")),
-            (r#""\ud83d""#, None),
-            (r#""\ud83dx""#, None),
-            (r#""\ud83d\u0041""#, None),
-            (r#""\u12""#, None),
-            (r#""\x""#, None),
-            (r#""\""#, None),
-            ("\"", None),
-            ("5", None),
-            ("null", None),
-        ] {
-            assert_eq!(unquote(json).ok().as_deref(), text, "{json}");
+/// Appends text up to the first special byte. Returns the rest, which is either empty or begins with that byte.
+#[inline]
+fn write_plain<'a>(out: &mut Vec<u8>, mut rest: &'a [u8]) -> &'a [u8] {
+    // A copy of a whole block is a single instruction, whereas one of a few bytes is a call. Two blocks hold most runs.
+    for _ in 0..2 {
+        let Some((block, after)) = rest.split_first_chunk::<BLOCK>() else {
+            break;
+        };
+        let end = out.len();
+        out.extend_from_slice(block);
+        if let Some(at) = first_special_of(block) {
+            out.truncate(end + at);
+            return rest.get(at..).unwrap_or_default();
         }
+        rest = after;
     }
-
-    proptest! {
-        #[test]
-        fn writing_agrees_with_serde(text in any::<String>()) {
-            let mut out = Vec::new();
-            write_string(&mut out, &text);
-            prop_assert_eq!(serde_json::to_vec(&text).unwrap(), out.clone());
-            let json = String::from_utf8(out).unwrap();
-            prop_assert_eq!(unquote(&json).unwrap(), text);
-        }
-
-        #[test]
-        fn plain_bytes_are_counted(plains in 0..100_usize, bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let bytes = [vec![b'a'; plains], bytes].concat();
-            let expected = bytes.iter().position(|b| *b < 0x20 || *b == b'"' || *b == b'\\').unwrap_or(bytes.len());
-            prop_assert_eq!(plain(&bytes), expected);
-        }
-    }
+    let (head, after) = rest.split_at(plain(rest));
+    out.extend_from_slice(head);
+    after
 }
+
+/// Appends the escape for a special byte.
+fn write_escape(out: &mut Vec<u8>, byte: u8) {
+    const HEX: [u8; 16] = *b"0123456789abcdef";
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0C => b'f',
+        _ => {
+            out.extend_from_slice(b"\\u00");
+            out.push(HEX[usize::from(byte >> 4)]);
+            out.push(HEX[usize::from(byte & 0xF)]);
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
+#[cfg(test)]
+mod tests;

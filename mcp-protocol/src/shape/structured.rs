@@ -33,19 +33,15 @@ impl OutputRoot {
         }
     }
 
-    /// Returns the value in the form that `version` allows.
+    /// Returns `true` if `version` allows this value only as the member [`MEMBER`] of an object.
     #[must_use]
-    pub fn shape(self, json: Box<RawValue>, version: ProtocolVersion) -> Box<RawValue> {
+    pub fn wraps(self, json: &RawValue, version: ProtocolVersion) -> bool {
         let may_stay = self == Self::Objects && json.get().starts_with('{');
-        if version.has_structured_values() || may_stay {
-            return json;
-        }
-        // This is valid JSON, because the value is valid and the name needs no escaping.
-        RawValue::from_string(format!("{{\"{MEMBER}\":{json}}}")).unwrap_or(json)
+        !version.has_structured_values() && !may_stay
     }
 }
 
-/// Returns a schema that has an object at its root and describes the values returned by [`OutputRoot::shape`].
+/// Returns a schema that has an object at its root and describes the values that [`OutputRoot::wraps`] tells to wrap.
 pub(super) fn object_schema(schema: Box<RawValue>) -> Box<RawValue> {
     let Ok(mut value) = serde_json::from_str::<Value>(schema.get()) else {
         return schema;

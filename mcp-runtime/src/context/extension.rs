@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::handler::notified_callers::NotifiedCallers;
+
 /// Returns the parameters of a notification, or logs an error if they are not an object.
 pub(super) fn notification_params(
     notification: &str,
@@ -22,11 +24,22 @@ pub(super) fn notification_params(
 }
 
 /// A notification of an extension, for the clients that ask for it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct ExtensionNotification {
     /// The name of the notification.
     pub(crate) method: String,
     /// The key that the notification is about, if its filter member has keys.
     pub(crate) key: Option<String>,
     pub(crate) params: Map<String, Value>,
+    /// The callers to whom it may be sent.
+    pub(crate) audience: NotifiedCallers,
+}
+
+impl ExtensionNotification {
+    /// Returns `true` if a client that has not been sent this notification needs only the later one.
+    pub(crate) fn is_replaced_by(&self, later: &Self) -> bool {
+        self.method == later.method
+            && self.key == later.key
+            && self.audience.is_equivalent(&later.audience)
+    }
 }

@@ -8,18 +8,21 @@ use crate::handler::handler_error::HandlerError;
 /// ```
 /// use mcp_runtime::{Context, FromContext, HandlerError};
 ///
-/// /// The tenant of the request, as sent by the client in `_meta`.
+/// /// The tenant of the request, as its access token names it.
 /// struct Tenant(String);
 ///
 /// impl FromContext for Tenant {
 ///     fn from_context(context: &Context) -> Result<Self, HandlerError> {
-///         match context.meta().get("com.example/tenant").and_then(|name| name.as_str()) {
+///         let claims = context.principal().map(|who| who.claims());
+///         match claims.and_then(|claims| claims.get("tenant")?.as_str()) {
 ///             Some(name) => Ok(Self(name.to_owned())),
-///             None => Err(HandlerError::exposed("the request names no tenant")),
+///             None => Err(HandlerError::exposed("the access token names no tenant")),
 ///         }
 ///     }
 /// }
 /// ```
+///
+/// Implement [`AsyncFromContext`] instead if the value has to be awaited.
 pub trait FromContext: Sized {
     /// Extracts the value for one call.
     ///
@@ -35,6 +38,69 @@ pub trait FromContext: Sized {
     /// If state is missing, returns a message that explains how to provide it.
     fn check(states: &States) -> Result<(), String> {
         let _ = states;
+        Ok(())
+    }
+}
+
+/// A value that is injected into a handler once it is available, for example after a look-up in a database.
+///
+/// Works like [`FromContext`], which costs less if nothing has to be awaited. A type can implement only one of them.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::{AsyncFromContext, Principal};
+///
+/// # struct Database;
+/// # impl Database { async fn tenant(&self, _: &str) -> std::io::Result<Option<String>> { Ok(None) } }
+/// /// The tenant that the caller belongs to.
+/// struct Tenant(String);
+///
+/// impl AsyncFromContext for Tenant {
+///     async fn from_context(ctx: &Context) -> Result<Self> {
+///         let database = State::<Database>::from_context(ctx)?;
+///         let who = Principal::from_context(ctx)?;
+///         match database.tenant(who.subject()).await? {
+///             Some(tenant) => Ok(Self(tenant)),
+///             None => bail!("{} belongs to no tenant", who.subject()),
+///         }
+///     }
+///
+///     fn check(states: &mcp_runtime::States) -> Result<(), String> {
+///         State::<Database>::check(states)
+///     }
+/// }
+/// ```
+///
+/// The future is dropped when the call is cancelled. The values of all such parameters are awaited, one after the other,
+/// before the arguments are decoded. Functions that [list resources](crate::listing) cannot take them.
+pub trait AsyncFromContext: Sized + Send + 'static {
+    /// Extracts the value for one call.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value is not available. The call then fails with this error before the handler runs.
+    fn from_context(context: &Context) -> impl Future<Output = Result<Self, HandlerError>> + Send;
+
+    /// Checks at start-up that calls will find the state they need.
+    ///
+    /// # Errors
+    ///
+    /// If state is missing, returns a message that explains how to provide it.
+    fn check(states: &States) -> Result<(), String> {
+        let _ = states;
+        Ok(())
+    }
+}
+
+/// Injects `None` if the value is not available.
+impl<T: AsyncFromContext> AsyncFromContext for Option<T> {
+    async fn from_context(context: &Context) -> Result<Self, HandlerError> {
+        Ok(T::from_context(context).await.ok())
+    }
+
+    fn check(states: &States) -> Result<(), String> {
+        // A value that is missing is not a mistake here, but one that can be made has to be.
+        let _ = T::check(states);
         Ok(())
     }
 }
@@ -69,5 +135,11 @@ impl FromContext for Caller {
 impl<T: FromContext> FromContext for Option<T> {
     fn from_context(context: &Context) -> Result<Self, HandlerError> {
         Ok(T::from_context(context).ok())
+    }
+
+    fn check(states: &States) -> Result<(), String> {
+        // A value that is missing is not a mistake here, but one that can be made has to be.
+        let _ = T::check(states);
+        Ok(())
     }
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use crate::context::capability::Capability;
 use crate::context::extension::ExtensionNotification;
-use crate::context::notifier::Notifier;
+use crate::context::notifier::{ChangeNotification, Notifier};
 use crate::error::Error;
 use crate::handler::dynamic::{
     DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item, ItemKind,
 };
+use crate::handler::notified_callers::NotifiedCallers;
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::ListKind;
 use crate::types::ClientCapabilities;
 
 /// A handle to a running server, for sending change notifications, editing its lists and stopping it. Cheap to clone.
@@ -47,7 +47,7 @@ impl ServerHandle {
     /// Returns a notifier for announcing changes to clients.
     #[must_use]
     pub fn notify(&self) -> Notifier {
-        Notifier::new(&self.0)
+        Notifier::new(Arc::clone(&self.0))
     }
 
     /// Stops the server. Running and queued calls may finish within [`limits.calls.drain_timeout`](crate::Limits). New
@@ -219,13 +219,6 @@ impl<D: ItemKind> fmt::Debug for ListEdit<D> {
     }
 }
 
-/// A change that clients can be notified of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeNotification {
-    List(ListKind),
-    Resource(String),
-}
-
 /// Changes to one list, applied together or not at all.
 #[derive(Debug)]
 pub(crate) struct Edit {
@@ -245,7 +238,9 @@ pub(crate) enum EditStep {
 
 /// The actions that a handle can perform on its server. Implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
-    fn notify(&self, change: ChangeNotification);
+    /// Notifies these callers of a change.
+    fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers);
+    /// Sends a notification of an extension to those of these callers who ask for it.
     fn notify_extension(&self, _notification: ExtensionNotification) {}
     /// Edits a list. Returns `true` if it changed, in which case clients have already been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
@@ -272,6 +267,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use crate::context::{Caller, Principal};
     use crate::handler::dynamic::Arguments;
 
     /// Records the requested actions.
@@ -285,8 +281,9 @@ mod tests {
     }
 
     impl Control for Recorder {
-        fn notify(&self, change: ChangeNotification) {
-            self.write(format!("{change:?}"));
+        fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
+            let all = matches!(audience, NotifiedCallers::All);
+            self.write(format!("{change:?}{}", if all { "" } else { " for some" }));
         }
 
         fn edit(&self, edit: Edit) -> Result<bool, Error> {
@@ -326,6 +323,13 @@ mod tests {
         server.notify().resources_changed();
         server.notify().resource_updated("x:y");
         server.notify().resource_updated("x:a b");
+        let some = server.notify().for_callers(Caller::is_trusted);
+        some.tools_changed();
+        let alice = Principal::new("alice");
+        server
+            .notify()
+            .for_principal(&alice)
+            .resource_updated("x:y");
         server.shut_down();
         let lines = recorder.0.lock().unwrap().join("\n");
         expect_test::expect![[r#"
@@ -339,6 +343,8 @@ mod tests {
             List(Prompts)
             List(Resources)
             Resource("x:y")
+            List(Tools) for some
+            Resource("x:y") for some
             shut down"#]]
         .assert_eq(&lines);
     }

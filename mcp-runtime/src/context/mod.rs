@@ -8,11 +8,17 @@ mod extension;
 pub(crate) mod form;
 mod from_context;
 mod handle;
+#[cfg(feature = "http")]
+mod http_parts;
 mod notifier;
 pub(crate) mod once;
 mod once_store;
+mod prepared;
 mod principal;
+#[cfg(feature = "http")]
+mod reauthorization;
 mod request;
+mod request_info;
 mod state;
 mod states;
 mod type_name;
@@ -23,14 +29,25 @@ pub use caller::Caller;
 pub use capability::Capability;
 pub(crate) use extension::ExtensionNotification;
 pub use form::{Elicit, FieldKind, FormChoice, FormField};
-pub use from_context::FromContext;
-pub(crate) use handle::{ChangeNotification, Control, Edit, EditStep};
+pub use from_context::{AsyncFromContext, FromContext};
+pub(crate) use handle::{Control, Edit, EditStep};
 pub use handle::{Editor, ListEdit, ServerHandle};
+#[cfg(feature = "http")]
+pub(crate) use http_parts::{ClientAddresses, HttpParts};
+pub(crate) use notifier::ChangeNotification;
 pub use notifier::Notifier;
 pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+pub(crate) use prepared::{AwaitedValues, Prepare};
 pub use principal::Principal;
+#[cfg(feature = "http")]
+pub(crate) use reauthorization::{PendingChallenges, Reauthorization};
 pub use request::{Amount, Context, Progress};
 pub(crate) use request::{CallHandle, ClientIdentity, NotificationSender, RequestContext};
+#[cfg(feature = "http")]
+pub use request_info::RequestExtension;
+pub use request_info::RequestInfo;
+pub(crate) use request_info::{EnvironmentHeaders, RequestSource};
 pub use state::State;
+pub(crate) use states::LazyState;
 pub use states::States;
 pub(crate) use type_name::short_type_name;

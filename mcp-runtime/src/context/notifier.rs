@@ -1,4 +1,4 @@
-//! Notifies clients of changes that only the program knows about.
+//! Change notifications that a program sends, to all clients or to some of them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,33 +6,88 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::context::extension::{ExtensionNotification, notification_params};
-use crate::context::handle::{ChangeNotification, Control};
+use crate::context::{Caller, Control, Principal};
+use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::rules;
 use crate::protocol::encode::ListKind;
 
-/// Notifies clients of changes. Edits made through [`ServerHandle::tools`] and similar methods notify clients
+/// Notifies clients of changes. Edits made through [`ServerHandle::tools`](crate::ServerHandle::tools) and similar methods notify clients
 /// automatically.
 #[derive(Clone)]
-pub struct Notifier(Arc<dyn Control>);
+pub struct Notifier {
+    control: Arc<dyn Control>,
+    audience: NotifiedCallers,
+}
 
 impl Notifier {
-    pub(super) fn new(control: &Arc<dyn Control>) -> Self {
-        Self(Arc::clone(control))
+    /// Creates a notifier for all callers.
+    pub(super) fn new(control: Arc<dyn Control>) -> Self {
+        Self {
+            control,
+            audience: NotifiedCallers::All,
+        }
+    }
+
+    /// Returns a notifier for the clients of one principal: the same issuer, subject and client.
+    ///
+    /// ```
+    /// # use mcp_runtime::Context;
+    /// # fn paid(ctx: &Context) {
+    /// if let Some(who) = ctx.principal() {
+    ///     ctx.server().notify().for_principal(who).resource_updated("invoices:///open");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn for_principal(&self, principal: &Principal) -> Self {
+        Self {
+            control: Arc::clone(&self.control),
+            audience: NotifiedCallers::principal(principal),
+        }
+    }
+
+    /// Returns a notifier for the callers for whom `includes` returns `true`, for example those of one tenant. Replaces
+    /// the callers chosen before.
+    ///
+    /// ```
+    /// # use mcp_runtime::{Notifier, serde_json::json};
+    /// fn for_tenant(notify: &Notifier, tenant: &'static str) -> Notifier {
+    ///     notify.for_callers(move |caller| {
+    ///         let claims = caller.principal().map(|who| who.claims());
+    ///         claims.is_some_and(|claims| claims.get("tenant") == Some(&json!(tenant)))
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// The function may be called several times, on any thread, and must not block; if it panics, the caller is not
+    /// included. Notifications of the same change through one notifier, or its clones, are merged, so keep it. If
+    /// changes for more than 16 different groups wait for one client, the client is notified even if it is in none of
+    /// them. The notification says only that the list changed, or names a URI that the client is subscribed to.
+    #[must_use]
+    pub fn for_callers(&self, includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
+        Self {
+            control: Arc::clone(&self.control),
+            audience: NotifiedCallers::those(includes),
+        }
+    }
+
+    fn send(&self, change: ChangeNotification) {
+        self.control.notify(change, &self.audience);
     }
 
     /// Announces that the list of tools has changed.
     pub fn tools_changed(&self) {
-        self.0.notify(ChangeNotification::List(ListKind::Tools));
+        self.send(ChangeNotification::List(ListKind::Tools));
     }
 
     /// Announces that the list of prompts has changed.
     pub fn prompts_changed(&self) {
-        self.0.notify(ChangeNotification::List(ListKind::Prompts));
+        self.send(ChangeNotification::List(ListKind::Prompts));
     }
 
     /// Announces that the list of resources or resource templates has changed.
     pub fn resources_changed(&self) {
-        self.0.notify(ChangeNotification::List(ListKind::Resources));
+        self.send(ChangeNotification::List(ListKind::Resources));
     }
 
     /// Announces that the resource at this URI has changed. Notifies the clients subscribed to exactly this URI.
@@ -42,7 +97,7 @@ impl Notifier {
     pub fn resource_updated(&self, uri: impl Into<String>) {
         let uri = uri.into();
         match rules::uri(&uri).into_result() {
-            Ok(()) => self.0.notify(ChangeNotification::Resource(uri)),
+            Ok(()) => self.send(ChangeNotification::Resource(uri)),
             Err(problem) => tracing::error!(problem, "changed resource has an invalid URI"),
         }
     }
@@ -72,10 +127,11 @@ impl Notifier {
 
     fn send_extension(&self, method: String, key: Option<String>, params: impl Serialize) {
         if let Some(params) = notification_params(&method, params) {
-            self.0.notify_extension(ExtensionNotification {
+            self.control.notify_extension(ExtensionNotification {
                 method,
                 key,
                 params,
+                audience: self.audience.clone(),
             });
         }
     }
@@ -85,4 +141,11 @@ impl fmt::Debug for Notifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Notifier").finish_non_exhaustive()
     }
+}
+
+/// A change that clients can be notified of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeNotification {
+    List(ListKind),
+    Resource(String),
 }

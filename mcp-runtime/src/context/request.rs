@@ -1,13 +1,14 @@
 //! The context of a single call.
 
-use std::sync::{Arc, OnceLock};
+use std::any::Any;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::cancellation::CancellationToken;
 use crate::context::extension::notification_params;
-use crate::context::{Caller, Principal, QuestionTransport, ServerHandle, States};
+use crate::context::{Caller, Principal, QuestionTransport, RequestInfo, ServerHandle, States};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
 #[cfg(feature = "telemetry")]
@@ -29,11 +30,16 @@ pub(crate) trait CallHandle: Send + Sync {
     fn outbound(&self) -> &dyn NotificationSender;
     /// Returns the interface through which this call can ask questions.
     fn asking(&self) -> &dyn QuestionTransport;
+    /// Returns the values of awaited parameters, if the call has waited for any.
+    fn prepared(&self) -> Option<&Mutex<Vec<Box<dyn Any + Send>>>> {
+        None
+    }
 }
 
 /// The request data behind a handler's context.
 pub(crate) struct RequestContext {
     pub(crate) client: ClientIdentity,
+    pub(crate) info: RequestInfo,
     #[cfg(feature = "telemetry")]
     pub(crate) trace: Option<TraceContext>,
     pub(crate) caller: Caller,
@@ -83,6 +89,10 @@ pub(crate) trait NotificationSender: Send + Sync {
 impl Context {
     pub(crate) fn new(call: Arc<dyn CallHandle>) -> Self {
         Self(call)
+    }
+
+    pub(super) fn call(&self) -> &dyn CallHandle {
+        &*self.0
     }
 
     pub(crate) fn states(&self) -> &States {
@@ -214,6 +224,21 @@ impl Context {
         &self.0.request().caller
     }
 
+    /// Returns the request that started this call: its protocol version and session and, over HTTP, its headers, URL,
+    /// extensions and addresses.
+    ///
+    /// ```
+    /// # use mcp_runtime::{Context, Result};
+    /// # fn language(ctx: &Context) -> Result<&str> {
+    /// let language = ctx.request().header("accept-language")?; // `None` if there is none, and over stdio
+    /// # Ok(language.unwrap_or("en"))
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn request(&self) -> &RequestInfo {
+        &self.0.request().info
+    }
+
     /// Returns the trace context of the request, if the caller sent one. Pass it on to the services that this call
     /// uses, unless the program exports spans itself. See `docs/observability.md`.
     #[cfg(feature = "telemetry")]
@@ -269,8 +294,8 @@ impl Context {
         &self.0.request().server
     }
 
-    /// Returns the shared value of type `T`, if the server has one. A [`State<T>`](crate::State) parameter is usually
-    /// better because it is checked at start-up.
+    /// Returns the shared value of type `T`, if the server has one and has made it. A [`State<T>`](crate::State)
+    /// parameter is usually better because it is checked at start-up and made if necessary.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.states().get()

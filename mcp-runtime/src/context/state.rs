@@ -7,13 +7,32 @@ use std::sync::Arc;
 use crate::context::{Context, FromContext, States, short_type_name};
 use crate::handler::handler_error::HandlerError;
 
-/// A value passed to [`Server::state`](crate::Server::state) and shared by all calls. Cheap to clone; dereferences to
-/// `T`.
-pub struct State<T: ?Sized>(pub Arc<T>);
+/// A value passed to [`Server::state`](crate::Server::state), or made by
+/// [`Server::state_with`](crate::Server::state_with), and shared by all calls. Cheap to clone; dereferences to `T`, so
+/// that a field of a tuple struct is `state.0`.
+pub struct State<T: ?Sized> {
+    // Not a tuple struct, and without methods, because these would hide the fields and methods of `T`.
+    value: Arc<T>,
+}
+
+impl<T: ?Sized> State<T> {
+    /// Returns the shared value itself, as in `State::into_arc(state)`.
+    #[must_use]
+    pub fn into_arc(state: Self) -> Arc<T> {
+        state.value
+    }
+}
+
+/// For calling a handler directly, as a unit test does.
+impl<T: ?Sized> From<Arc<T>> for State<T> {
+    fn from(value: Arc<T>) -> Self {
+        Self { value }
+    }
+}
 
 impl<T: ?Sized> Clone for State<T> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Arc::clone(&self.value).into()
     }
 }
 
@@ -21,13 +40,13 @@ impl<T: ?Sized> Deref for State<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.0
+        &self.value
     }
 }
 
 impl<T: fmt::Debug + ?Sized> fmt::Debug for State<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("State").field(&&*self.0).finish()
+        f.debug_tuple("State").field(&&*self.value).finish()
     }
 }
 
@@ -36,12 +55,12 @@ impl<T: Send + Sync + 'static> FromContext for State<T> {
         context
             .states()
             .get()
-            .map(Self)
+            .map(Self::from)
             .ok_or_else(|| HandlerError::opaque(missing_state_message::<T>()))
     }
 
     fn check(states: &States) -> Result<(), String> {
-        if states.get::<T>().is_some() {
+        if states.contains::<T>() {
             Ok(())
         } else {
             Err(missing_state_message::<T>())
@@ -54,4 +73,27 @@ fn missing_state_message<T>() -> String {
         "no state of type `{0}`; add `.state(…)` with a `{0}` to the server",
         short_type_name::<T>()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Store(String);
+
+    impl Store {
+        fn value(&self) -> usize {
+            self.0.len()
+        }
+    }
+
+    #[test]
+    fn fields_and_methods_of_the_value_are_not_hidden() {
+        let store = State::from(Arc::new(Store("rows".to_owned())));
+        let other = store.clone();
+        assert_eq!((store.0.as_str(), other.value()), ("rows", 4));
+        assert_eq!(format!("{other:?}"), r#"State(Store("rows"))"#);
+        assert_eq!(Arc::strong_count(&State::into_arc(other)), 2);
+    }
 }

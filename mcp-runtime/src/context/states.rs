@@ -1,32 +1,167 @@
-//! A server's shared values, indexed by type.
+//! A server's shared values, indexed by type. Some are made only when they are first needed.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 
-/// The values passed to [`Server::state`](crate::Server::state), one per type.
-#[derive(Clone, Default)]
-pub struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+use tokio::sync::OnceCell;
+
+use crate::context::short_type_name;
+use crate::error::{Causes, Error, ErrorKind};
+use crate::lock::lock;
+
+/// A shared value of any type.
+type SharedValue = Arc<dyn Any + Send + Sync>;
+
+/// The future that makes a value.
+type Making = Pin<Box<dyn Future<Output = Result<SharedValue, BoxError>> + Send>>;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The values passed to [`Server::state`](crate::Server::state) and
+/// [`Server::state_with`](crate::Server::state_with), one per type.
+#[derive(Default)]
+pub struct States {
+    values: HashMap<TypeId, StateValue>,
+    /// The values to be made, in the order in which they were declared.
+    later: Vec<Arc<LazyState>>,
+    /// The values to be made that were looked up by the checks since [`begin_check`](Self::begin_check).
+    looked_up: Mutex<Vec<Arc<LazyState>>>,
+}
+
+#[derive(Clone)]
+enum StateValue {
+    Made(SharedValue),
+    Later(Arc<LazyState>),
+}
 
 impl States {
     pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
-        self.0.insert(TypeId::of::<T>(), value);
+        self.set(TypeId::of::<T>(), StateValue::Made(value));
     }
 
-    /// Returns the value of type `T`, if there is one.
+    /// Inserts a value that `make` makes when it is first needed.
+    pub(crate) fn insert_later<T, E, F>(&mut self, make: impl Fn() -> F + Send + Sync + 'static)
+    where
+        T: Send + Sync + 'static,
+        E: Into<BoxError>,
+        F: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let make = move || -> Making {
+            let making = make();
+            Box::pin(async move {
+                let value = making.await.map_err(Into::into)?;
+                Ok(Arc::new(value) as SharedValue)
+            })
+        };
+        let later = Arc::new(LazyState {
+            type_name: short_type_name::<T>(),
+            make: Box::new(make),
+            value: OnceCell::new(),
+        });
+        self.set(TypeId::of::<T>(), StateValue::Later(Arc::clone(&later)));
+        self.later.push(later);
+    }
+
+    fn set(&mut self, ty: TypeId, value: StateValue) {
+        if let Some(StateValue::Later(former)) = self.values.insert(ty, value) {
+            self.later.retain(|later| !Arc::ptr_eq(later, &former));
+        }
+    }
+
+    /// Returns the value of type `T`, if there is one. A value that is made when it is first needed is `None` until
+    /// then; [`contains`](Self::contains) counts it.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.0
-            .get(&TypeId::of::<T>())
-            .and_then(|value| Arc::clone(value).downcast().ok())
+        let value = match self.values.get(&TypeId::of::<T>())? {
+            StateValue::Made(value) => value,
+            StateValue::Later(later) => later.value.get()?,
+        };
+        Arc::clone(value).downcast().ok()
+    }
+
+    /// Returns `true` if there is a value of type `T`, even if it has not been made yet.
+    ///
+    /// In [`FromContext::check`](crate::FromContext::check), this also declares that the value is needed: it is then
+    /// made before the handler's parameters are.
+    #[must_use]
+    pub fn contains<T: Send + Sync + 'static>(&self) -> bool {
+        let value = self.values.get(&TypeId::of::<T>());
+        if let Some(StateValue::Later(later)) = value {
+            lock(&self.looked_up).push(Arc::clone(later));
+        }
+        value.is_some()
+    }
+
+    /// Starts a check of one handler's parameters.
+    pub(crate) fn begin_check(&self) {
+        lock(&self.looked_up).clear();
+    }
+
+    /// Ends a check. Returns the values that still have to be made.
+    pub(crate) fn end_check(&self) -> Vec<Arc<LazyState>> {
+        std::mem::take(&mut lock(&self.looked_up))
+    }
+
+    /// Returns `true` if no value has to be made any more.
+    pub(crate) fn are_made(&self) -> bool {
+        self.later.iter().all(|later| later.is_made())
+    }
+
+    /// Makes all values that have not been made yet, in the order in which they were declared.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that names the type of the first value that cannot be made.
+    pub(crate) async fn make_all(&self) -> Result<(), Error> {
+        for later in &self.later {
+            later.make().await?;
+        }
+        Ok(())
     }
 }
 
 impl fmt::Debug for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("States")
-            .field("len", &self.0.len())
-            .finish()
+            .field("len", &self.values.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A value that is made when it is first needed.
+pub(crate) struct LazyState {
+    type_name: String,
+    make: Box<dyn Fn() -> Making + Send + Sync>,
+    value: OnceCell<SharedValue>,
+}
+
+impl LazyState {
+    pub(crate) fn is_made(&self) -> bool {
+        self.value.initialized()
+    }
+
+    /// Makes the value unless it has been made. If this fails or is cancelled, the next caller tries again.
+    pub(crate) async fn make(&self) -> Result<(), Error> {
+        let made = self.value.get_or_try_init(|| (self.make)()).await;
+        made.map(drop).map_err(|error| {
+            let message = format!(
+                "cannot make the state of type `{}`: {}",
+                self.type_name,
+                Causes(&*error)
+            );
+            Error::new(ErrorKind::State, message).with_source(error)
+        })
+    }
+}
+
+impl fmt::Debug for LazyState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LazyState")
+            .field("type_name", &self.type_name)
+            .finish_non_exhaustive()
     }
 }

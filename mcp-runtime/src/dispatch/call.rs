@@ -1,9 +1,8 @@
-//! Runs calls and collects their results.
+//! A running call: polls its handler and writes its response.
 //!
 //! This module catches panics in user code and enforces timeouts. Dropping a [`RunningCall`] drops the handler's future
 //! and cancels clones of its context.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -14,32 +13,24 @@ use tokio::time::{Instant, Sleep};
 use crate::context::{Context, current};
 use crate::dispatch::blocking::PermitWaits;
 use crate::dispatch::call_context::CallContext;
-use crate::dispatch::finish::{CallFinisher, CallOutcome};
+use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
 use crate::handler::call::Running;
 use crate::panics;
 
-pub(crate) use crate::dispatch::finish::FinishedCall;
-
 /// The progress of a call that has been started.
-pub(crate) enum CallProgress<R = RunningCall, F = FinishedCall> {
-    /// The call has finished.
-    Done(F),
+#[cfg_attr(
+    not(feature = "http"),
+    expect(dead_code, reason = "only HTTP reports errors in a status as well")
+)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives on the stack of the owner of a call; a box would cost an allocation"
+)]
+pub(crate) enum CallProgress {
+    /// The response has been written.
+    Answered(WrittenResponse),
     /// The call is still running and must be polled.
-    Running(R),
-}
-
-impl CallProgress {
-    /// Polls a running call once; see [`RunningCall::first_poll`].
-    #[cfg(feature = "http")]
-    pub(crate) fn polled_once(self) -> Self {
-        match self {
-            Self::Running(mut running) => match running.first_poll() {
-                Poll::Ready(finished) => Self::Done(finished),
-                Poll::Pending => Self::Running(running),
-            },
-            done @ Self::Done(_) => done,
-        }
-    }
+    Running(RunningCall),
 }
 
 /// A handler's future and the state that is dropped along with it.
@@ -110,8 +101,12 @@ impl RunningCall {
         self
     }
 
-    /// Ends the call by dropping its future and closing its stream, so that both happen before the response is written.
-    fn finish_with(&mut self, mut outcome: CallOutcome) -> Poll<FinishedCall> {
+    /// Ends the call by dropping its future and closing its stream, and then writes the response.
+    fn finish_with(
+        &mut self,
+        mut outcome: CallOutcome,
+        out: &mut Vec<u8>,
+    ) -> Poll<WrittenResponse> {
         if let Err(panic) = self.drop_future()
             && matches!(outcome, CallOutcome::Output(_) | CallOutcome::Input(_))
         {
@@ -119,19 +114,35 @@ impl RunningCall {
         }
         self.scope.close();
         match self.finish.take() {
-            Some(finish) => Poll::Ready(finish.with_outcome(outcome)),
-            // Unreachable in practice, because no caller polls again after the response has been returned.
+            Some(finish) => Poll::Ready(finish.respond(outcome, out)),
+            // Unreachable in practice, because no caller polls again after the response has been written.
             None => Poll::Pending,
+        }
+    }
+
+    /// Polls the call, and appends its response to `out` once it has finished.
+    pub(super) fn poll(
+        &mut self,
+        task: &mut TaskContext<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<WrittenResponse> {
+        match self.poll_handler(task, out) {
+            Poll::Pending if self.future.is_some() => self.poll_clock(task, out),
+            polled => polled,
         }
     }
 
     /// Polls the call for the first time without a waker. The caller must poll again immediately or drop the call.
     /// Calls that finish on the first poll therefore need no timer.
-    pub(crate) fn first_poll(&mut self) -> Poll<FinishedCall> {
-        self.poll_handler(&mut TaskContext::from_waker(Waker::noop()))
+    pub(super) fn first_poll(&mut self, out: &mut Vec<u8>) -> Poll<WrittenResponse> {
+        self.poll_handler(&mut TaskContext::from_waker(Waker::noop()), out)
     }
 
-    fn poll_handler(&mut self, task: &mut TaskContext<'_>) -> Poll<FinishedCall> {
+    fn poll_handler(
+        &mut self,
+        task: &mut TaskContext<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<WrittenResponse> {
         let (Some(future), Some(finish)) = (&mut self.future, &self.finish) else {
             return Poll::Pending;
         };
@@ -140,8 +151,8 @@ impl RunningCall {
         }
         let poll = || self.scope.run_user_code(|| future.as_mut().poll(task));
         match finish.recording.within(poll) {
-            Ok(Poll::Ready(output)) => return self.finish_with(CallOutcome::Output(output)),
-            Err(panic) => return self.finish_with(CallOutcome::Panicked(panic)),
+            Ok(Poll::Ready(output)) => return self.finish_with(CallOutcome::Output(output), out),
+            Err(panic) => return self.finish_with(CallOutcome::Panicked(panic), out),
             Ok(Poll::Pending) => {}
         }
         match self
@@ -150,13 +161,17 @@ impl RunningCall {
             .as_ref()
             .and_then(|context| context.asks.end_round())
         {
-            Some(end) => self.finish_with(CallOutcome::Input(end)),
+            Some(end) => self.finish_with(CallOutcome::Input(end), out),
             None => Poll::Pending,
         }
     }
 
     /// Polls the timeout. Its clock runs only while the handler itself is working.
-    fn poll_clock(&mut self, task: &mut TaskContext<'_>) -> Poll<FinishedCall> {
+    fn poll_clock(
+        &mut self,
+        task: &mut TaskContext<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<WrittenResponse> {
         if self.is_waiting() {
             // Time spent waiting for the client or for a permit does not count towards the handler's timeout.
             if let Some(deadline) = self.deadline.take() {
@@ -176,7 +191,7 @@ impl RunningCall {
         if let Some(context) = &self.scope.0 {
             context.cancel();
         }
-        self.finish_with(CallOutcome::TimedOut(limit))
+        self.finish_with(CallOutcome::TimedOut(limit), out)
     }
 
     /// Returns `true` while the call is waiting for the client or for a permit.
@@ -192,18 +207,6 @@ impl RunningCall {
         match &self.finish {
             Some(finish) => finish.recording.within(drop),
             None => drop(),
-        }
-    }
-}
-
-impl Future for RunningCall {
-    type Output = FinishedCall;
-
-    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<FinishedCall> {
-        match self.poll_handler(task) {
-            Poll::Ready(finished) => Poll::Ready(finished),
-            Poll::Pending if self.future.is_none() => Poll::Pending,
-            Poll::Pending => self.poll_clock(task),
         }
     }
 }

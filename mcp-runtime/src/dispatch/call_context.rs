@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::context::{CallHandle, NotificationSender, QuestionTransport, RequestContext};
+use crate::context::{
+    CallHandle, NotificationSender, QuestionTransport, RequestContext, RequestInfo, RequestSource,
+};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
 use crate::dispatch::request::{Request, RequestSender};
@@ -22,7 +24,7 @@ impl CallContext {
     /// client questions.
     pub(super) fn new(
         dispatcher: &Arc<Dispatcher>,
-        request: &Request<'_>,
+        (request, source): (&Request<'_>, &RequestSource),
         logs: Option<Arc<LogBudget>>,
         sink: &dyn Fn() -> Arc<dyn Sink>,
         asking: Option<(&str, Option<Box<CallMemory>>)>,
@@ -63,6 +65,7 @@ impl CallContext {
                 #[cfg(feature = "telemetry")]
                 trace: crate::telemetry::caller_trace(request.params.get(Member::Meta)),
                 client: request.sender.client(),
+                info: RequestInfo::new(version, dispatcher.request_source(request, source)),
                 caller: request.caller.clone(),
                 version,
                 capabilities,

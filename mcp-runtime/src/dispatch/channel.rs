@@ -93,13 +93,6 @@ impl ChannelMemory {
         self.legacy.as_ref().map(|legacy| legacy.client.version)
     }
 
-    /// Returns `true` if batches are accepted. Only protocol version 2025-03-26 allows them.
-    pub(crate) fn allows_batch(&self) -> bool {
-        self.legacy
-            .as_ref()
-            .is_some_and(|legacy| legacy.client.version.has_batches())
-    }
-
     /// Writes change notifications, one per line, until `out` holds `room` bytes. Returns `true` if none are left.
     pub(crate) fn drain(&self, out: &mut Vec<u8>, room: usize) -> bool {
         let legacy = self.legacy.as_ref().filter(|legacy| legacy.ready);

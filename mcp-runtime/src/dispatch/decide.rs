@@ -21,7 +21,7 @@ use crate::protocol::negotiation::{Claim, ModernMeta, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
 #[cfg(feature = "http")]
 use crate::telemetry::CalledItem;
-use crate::telemetry::{RequestAttributes, RequestTimer};
+use crate::telemetry::{RefusalKind, RequestAttributes, RequestTimer, refused};
 
 /// The action to take for a message.
 #[allow(
@@ -31,18 +31,37 @@ use crate::telemetry::{RequestAttributes, RequestTimer};
 pub(crate) enum Decision<'m> {
     /// Do nothing.
     Silent,
-    /// Send the message that has been written.
-    Answered,
-    /// Send the message that has been written, with this page of a list inserted. All requests for the page share its
-    /// bytes.
-    Around(ListGap, Bytes),
-    /// Reject the request with this id because the caller lacks required scopes; see [`errors::scopes_needed`]. HTTP
-    /// has a dedicated status code for this case, so nothing has been written yet.
-    Forbidden(RequestId, Box<ErrorObject>),
+    /// Send this response.
+    Answered(Reply),
     /// Run user code.
     Call(PreparedCall<'m>),
     /// Cancel the request with this id.
     Cancel(RequestId),
+}
+
+/// The response to a request that runs no user code.
+pub(crate) enum Reply {
+    /// The whole response has been written.
+    Written,
+    /// The response has been written except for this page of a list. All requests for the page share its bytes.
+    Around(ListGap, Bytes),
+    /// The request with this id is rejected because the caller lacks required scopes; see [`errors::scopes_needed`].
+    /// HTTP has a dedicated status code for this case, so nothing has been written yet.
+    Forbidden(RequestId, Box<ErrorObject>),
+}
+
+impl Reply {
+    /// Writes whatever is still missing from the response in `out`.
+    pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
+        match std::mem::replace(self, Self::Written) {
+            Self::Written => {}
+            Self::Around(gap, page) => gap.fill(out, &page),
+            Self::Forbidden(id, error) => {
+                refused(RefusalKind::Forbidden, None);
+                encode::error(out, Some(&id), &error);
+            }
+        }
+    }
 }
 
 /// The result of answering a request.
@@ -82,35 +101,31 @@ impl Dispatcher {
                     None,
                     &ErrorObject::invalid_request("`id` must be an integer or a string"),
                 );
-                return Decision::Answered;
+                return Decision::Answered(Reply::Written);
             }
         };
         if channel.listens.iter().any(|listen| listen.id == *id) {
-            encode::error(
-                out,
-                Some(id),
-                &ErrorObject::invalid_request("a request with this id is still open"),
-            );
-            return Decision::Answered;
+            encode::error(out, Some(id), &errors::id_in_use());
+            return Decision::Answered(Reply::Written);
         }
         let timer = RequestTimer::start();
         let answer = self.answer(method, id, &message.params, channel, out);
         let agreed = || channel.version();
         self.record_request(timer, (method, id, &message.params), agreed, &answer);
         match answer {
-            Ok(RequestOutcome::Written) => Decision::Answered,
+            Ok(RequestOutcome::Written) => Decision::Answered(Reply::Written),
             Ok(RequestOutcome::Listening(listen)) => {
                 channel.listens.push(listen);
-                Decision::Answered
+                Decision::Answered(Reply::Written)
             }
-            Ok(RequestOutcome::Around(gap, page)) => Decision::Around(gap, page),
+            Ok(RequestOutcome::Around(gap, page)) => Decision::Answered(Reply::Around(gap, page)),
             Ok(RequestOutcome::Call(prepared)) => Decision::Call(prepared),
             Err(error) if errors::scopes_needed(&error).is_some() => {
-                Decision::Forbidden(id.clone(), Box::new(error))
+                Decision::Answered(Reply::Forbidden(id.clone(), Box::new(error)))
             }
             Err(error) => {
                 encode::error(out, Some(id), &error);
-                Decision::Answered
+                Decision::Answered(Reply::Written)
             }
         }
     }

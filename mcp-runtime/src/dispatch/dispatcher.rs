@@ -6,20 +6,22 @@ use crate::cancellation::CancellationToken;
 #[cfg(any(feature = "cli", feature = "http", feature = "testing"))]
 use crate::context::Caller;
 use crate::context::{
-    Capability, ChangeNotification, Control, Edit, ExtensionNotification, OnceStore, ServerHandle,
-    States,
+    Capability, ChangeNotification, Control, Edit, EnvironmentHeaders, ExtensionNotification,
+    OnceStore, RequestSource, ServerHandle, States,
 };
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notifications::Notifications;
 #[cfg(feature = "http")]
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::rates::RateLimits;
+use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
 use crate::error::Error;
 use crate::extension::Extensions;
 #[cfg(feature = "auth")]
 use crate::handler::access::Access;
 use crate::handler::middleware::Next;
+use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::sanitize::Sanitizer;
 use crate::limits::Limits;
 use crate::lock::lock;
@@ -45,11 +47,17 @@ pub(crate) struct Dispatcher {
 }
 
 /// Server settings, as configured through the builder.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting, independent of the others"
+)]
 pub(crate) struct Settings {
     pub(crate) identity: Identity,
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) states: Arc<States>,
+    /// Environment variables that stand in for headers, if there are any.
+    pub(crate) environment_headers: Option<Arc<EnvironmentHeaders>>,
     pub(crate) seal: Seal,
     /// Store for `once` results, in addition to the call's own journal.
     pub(crate) once_store: Option<Arc<dyn OnceStore>>,
@@ -58,6 +66,8 @@ pub(crate) struct Settings {
     /// `true` if clients that use protocol version 2025-06-18 or earlier receive error -32602 for invalid arguments
     /// rather than a tool result.
     pub(crate) argument_errors: bool,
+    /// `true` if models may read the messages of all errors.
+    pub(crate) expose_errors: bool,
     /// `true` if results are validated against output schemas.
     pub(crate) check_outputs: bool,
     /// Cache hints for `server/discover` and the four lists.
@@ -121,6 +131,26 @@ impl Dispatcher {
     pub(crate) fn usable_tool(&self, name: &str, caller: &Caller) -> Option<Arc<Callable>> {
         let snapshot = self.registry.snapshot();
         snapshot.seen_by(caller).usable_tool(name).cloned()
+    }
+
+    /// Returns the source of the data that a request's message does not contain. The environment stands in for headers
+    /// only if the caller is the user who started this process.
+    pub(super) fn request_source(
+        &self,
+        request: &Request<'_>,
+        source: &RequestSource,
+    ) -> RequestSource {
+        match (source, &self.settings.environment_headers) {
+            (RequestSource::Message, Some(headers)) if request.caller.is_trusted() => {
+                RequestSource::Environment(Arc::clone(headers))
+            }
+            (source, _) => source.clone(),
+        }
+    }
+
+    /// Makes the states that have not been made yet.
+    pub(crate) async fn make_states(&self) -> Result<(), Error> {
+        self.settings.states.make_all().await
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -242,8 +272,8 @@ impl ServerShared {
 }
 
 impl Control for ServerShared {
-    fn notify(&self, change: ChangeNotification) {
-        self.notifications.post(&change);
+    fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
+        self.notifications.post(&change, audience);
     }
 
     fn notify_extension(&self, notification: ExtensionNotification) {

@@ -28,6 +28,13 @@ impl CallFinisher {
             HandlerErrorRepr::Arguments(faults) => return self.write_faults(&faults, out),
             HandlerErrorRepr::Busy(error) if self.target.tool().is_some() => error.message,
             HandlerErrorRepr::Protocol(error) | HandlerErrorRepr::Busy(error) => return Err(error),
+            HandlerErrorRepr::Reauthorize(error) => {
+                #[cfg(feature = "http")]
+                if let Some(request) = &self.http_request {
+                    request.demand_authorization(&error);
+                }
+                return Err(error);
+            }
             HandlerErrorRepr::Unwritable(cause) => {
                 return Err(self.log_internal_error("a result cannot be written as JSON", &cause));
             }
@@ -43,13 +50,22 @@ impl CallFinisher {
             },
             HandlerErrorRepr::Shown(text) => text,
             HandlerErrorRepr::Opaque(cause) => {
-                let reference = self.log("a handler failed", &Causes(&*cause));
+                let causes = Causes(&*cause);
+                let reference = self.log("a handler failed", &causes);
+                if self.dispatcher.settings.expose_errors {
+                    return self.write_message(causes.to_string(), out);
+                }
                 if self.target.tool().is_none() {
                     return Err(internal_error(&reference));
                 }
                 format!("internal error (reference {reference})")
             }
         };
+        self.write_message(text, out)
+    }
+
+    /// Writes a message for the model: the result of a tool, or the error of anything else.
+    fn write_message(&self, text: String, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match self.target.tool() {
             Some(_) => self.write_tool_error(text, out),
             None => Err(ErrorObject::internal(text)),

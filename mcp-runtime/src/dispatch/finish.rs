@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::Caller;
+#[cfg(feature = "http")]
+use crate::context::HttpParts;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::call::run_user_code;
 use crate::dispatch::located::with_location;
@@ -31,6 +33,9 @@ pub(super) struct CallFinisher {
     pub(super) target: CallTarget,
     pub(super) recording: RequestRecording,
     pub(super) caller: Caller,
+    /// The HTTP request, whose response can carry a challenge.
+    #[cfg(feature = "http")]
+    pub(super) http_request: Option<Arc<HttpParts>>,
     /// Maximum size of the response in bytes.
     pub(super) max_output: usize,
 }
@@ -44,56 +49,49 @@ pub(super) enum CallOutcome {
     Input(RoundEnd),
 }
 
-/// A finished call whose response is ready to be written.
-pub(crate) struct FinishedCall {
-    finish: CallFinisher,
-    outcome: CallOutcome,
+/// A response that has been written.
+#[derive(Default)]
+#[cfg_attr(
+    not(feature = "http"),
+    expect(dead_code, reason = "only HTTP reports errors in a status as well")
+)]
+pub(crate) struct WrittenResponse {
+    /// The error that the response reports, so that a transport can also report it in other ways.
+    pub(crate) error: Option<Box<ErrorObject>>,
 }
 
 impl CallFinisher {
-    pub(super) fn with_outcome(self, outcome: CallOutcome) -> FinishedCall {
-        FinishedCall {
-            finish: self,
-            outcome,
-        }
-    }
-}
-
-impl FinishedCall {
-    /// Appends the response as a single message. If the response is an error, also returns that error so that a
-    /// transport can report it in other ways.
-    pub(crate) fn encode(self, out: &mut Vec<u8>) -> Option<ErrorObject> {
+    /// Ends the call by appending its response as a single message.
+    pub(super) fn respond(mut self, outcome: CallOutcome, out: &mut Vec<u8>) -> WrittenResponse {
         let start = out.len();
-        let Self {
-            mut finish,
-            outcome,
-        } = self;
         let mut ended = outcome.ended();
         let is_question = matches!(outcome, CallOutcome::Input(_));
-        let write = || run_user_code(None, || finish.write_clean(outcome, out));
-        let mut error = match finish.recording.within(write) {
+        let write = || run_user_code(None, || self.write_clean(outcome, out));
+        let mut error = match self.recording.within(write) {
             Ok(written) => written.err(),
             Err(panic) => {
                 ended = RecordedOutcome::Panicked;
-                Some(finish.panic_error(&panic))
+                Some(self.panic_error(&panic))
             }
         };
         if let Some(error) = &mut error {
             out.truncate(start);
-            finish.recording.within(|| finish.translate(error));
-            encode::error(out, Some(&finish.id), error);
+            self.recording.within(|| self.translate(error));
+            encode::error(out, Some(&self.id), error);
             ended = ended.with_error(error.code);
         }
         let size = out.len().saturating_sub(start);
         // `max_output` applies only to results; `limits.calls.max_result_bytes` applies to results and errors. Neither
         // applies to questions.
-        if size > finish.max_output && !is_question {
-            ended = finish
+        if size > self.max_output && !is_question {
+            ended = self
                 .replace_if_too_large(size, &mut error, out, start)
                 .unwrap_or(ended);
         }
-        finish.recording.end(ended);
-        error
+        self.recording.end(ended);
+        WrittenResponse {
+            error: error.map(Box::new),
+        }
     }
 }
 

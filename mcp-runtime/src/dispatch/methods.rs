@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::context::Capability;
+use crate::context::{Capability, RequestSource};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::origin::RequestOrigin;
@@ -93,6 +93,7 @@ impl Dispatcher {
             channel: origin.channel,
             target,
             arguments,
+            source: RequestSource::Message,
         }))
     }
 

@@ -1,17 +1,21 @@
 //! Decides how to handle each message, runs calls, and produces change notifications, all without doing any I/O.
 //!
 //! [`Dispatcher::decide`] never runs user code: it answers a request immediately if it can, and otherwise returns a
-//! [`PreparedCall`]. The driver of a channel starts calls, polls them, and writes their responses. User code runs only
-//! inside [`PreparedCall::start`] and when a [`RunningCall`] is polled. Both catch panics in user code.
+//! [`PreparedCall`]. The owner of a call, which is a channel, a session or a response, runs it with the functions in
+//! `engine` and keeps it in a [`CallTable`]. User code runs only inside [`PreparedCall::run`] and
+//! [`RunningCall::poll_response`], which append the response to the owner's buffer and catch all panics.
 
 mod admission;
 mod ask;
+mod batch;
 mod blocking;
 mod call;
 mod call_context;
+mod call_table;
 mod channel;
 mod decide;
 mod dispatcher;
+mod engine;
 mod extension;
 mod failure;
 mod finish;
@@ -36,18 +40,22 @@ mod target;
 mod wrapped;
 
 pub(crate) use admission::Admission;
-pub(crate) use call::{CallProgress, FinishedCall, RunningCall};
+pub(crate) use batch::read_batch;
+pub(crate) use call::{CallProgress, RunningCall};
+pub(crate) use call_table::{CallTable, RemovedCall};
 pub(crate) use channel::ChannelMemory;
 pub(crate) use decide::Decision;
 #[cfg(feature = "http")]
-pub(crate) use decide::RequestOutcome;
+pub(crate) use decide::{Reply, RequestOutcome};
 pub(crate) use dispatcher::{CacheHints, Dispatcher, ServerShared, Settings};
+pub(crate) use finish::WrittenResponse;
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
 #[cfg(feature = "http")]
 pub(crate) use listen::ListenRequest;
 #[cfg(feature = "http")]
 pub(crate) use notifications::ListVersion;
+#[cfg(feature = "http")]
 pub(crate) use notifications::Wake;
 #[cfg(feature = "http")]
 pub(crate) use origin::{ChannelId, RequestOrigin};

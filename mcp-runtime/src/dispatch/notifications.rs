@@ -24,6 +24,8 @@ use crate::protocol::encode::{self, ExtensionFilter, ListKind, ListenFilter};
 /// thread.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
+/// Maximum number of notifications of extensions that wait for one listener. The oldest is dropped for another one.
+const MAX_EXTENSION_NOTIFICATIONS: usize = 1_000;
 /// Approximate size of a notification in bytes.
 const NOTICE: usize = 192;
 
@@ -88,13 +90,13 @@ impl Notifications {
         lock(&self.versions)
     }
 
-    /// Notifies all listeners that are subscribed to this change.
-    pub(crate) fn post(&self, change: &ChangeNotification) {
+    /// Notifies the callers in `audience` who are subscribed to this change.
+    pub(crate) fn post(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
         match change {
-            ChangeNotification::List(list) => self.post_list(*list, &NotifiedCallers::All),
+            ChangeNotification::List(list) => self.post_list(*list, audience),
             ChangeNotification::Resource(uri) => {
                 for mailbox in self.listeners() {
-                    mailbox.post_resource(uri);
+                    mailbox.post_resource(uri, audience);
                 }
             }
         }
@@ -150,9 +152,36 @@ struct MailboxState {
 struct PendingNotifications {
     /// For each list, the callers that have yet to be notified of a change.
     lists: [NotifiedCallers; 3],
-    uris: Vec<Box<str>>,
-    /// The latest notification of each kind and key.
+    /// The resources that changed, and the callers that have yet to be notified.
+    uris: Vec<(Box<str>, NotifiedCallers)>,
+    /// The latest notification of each kind, key and audience, at most [`MAX_EXTENSION_NOTIFICATIONS`] of them.
     extensions: Vec<Arc<ExtensionNotification>>,
+}
+
+impl PendingNotifications {
+    /// Adds a changed resource. Returns `true` if more callers have to be notified than before.
+    fn add_resource(&mut self, uri: &str, audience: &NotifiedCallers) -> bool {
+        let mut uris = self.uris.iter_mut();
+        if let Some((_, told)) = uris.find(|(known, _)| **known == *uri) {
+            return told.add(audience);
+        }
+        self.uris.push((uri.into(), audience.clone()));
+        true
+    }
+
+    /// Adds a notification of an extension. Returns `true` unless it replaces an earlier one.
+    fn add_extension(&mut self, notification: &Arc<ExtensionNotification>) -> bool {
+        let mut known = self.extensions.iter_mut();
+        if let Some(known) = known.find(|known| known.is_replaced_by(notification)) {
+            *known = Arc::clone(notification);
+            return false;
+        }
+        if self.extensions.len() >= MAX_EXTENSION_NOTIFICATIONS {
+            self.extensions.remove(0);
+        }
+        self.extensions.push(Arc::clone(notification));
+        true
+    }
 }
 
 impl Mailbox {
@@ -173,15 +202,10 @@ impl Mailbox {
         }
     }
 
-    fn post_resource(&self, uri: &str) {
+    fn post_resource(&self, uri: &str, audience: &NotifiedCallers) {
         let news = {
             let MailboxState { filter, pending } = &mut *self.state();
-            let is_followed = filter.uris.iter().any(|followed| **followed == *uri);
-            let news = is_followed && !pending.uris.iter().any(|known| **known == *uri);
-            if news {
-                pending.uris.push(uri.into());
-            }
-            news
+            filter.follows(uri) && pending.add_resource(uri, audience)
         };
         if news {
             (self.wake)();
@@ -203,13 +227,10 @@ impl Mailbox {
             if !filter.extensions.iter().any(is_followed) {
                 return;
             }
-            let mut known = pending.extensions.iter_mut();
-            if let Some(known) = known.find(|known| known.method == *method && known.key == *key) {
-                // The client has already been woken for the earlier notification.
-                *known = Arc::clone(notification);
+            // If it replaces an earlier notification, the client has been woken for that one.
+            if !pending.add_extension(notification) {
                 return;
             }
-            pending.extensions.push(Arc::clone(notification));
         }
         (self.wake)();
     }
@@ -239,7 +260,7 @@ impl Mailbox {
     pub(super) fn replace_subscriptions(&self, uris: &[Box<str>]) {
         let MailboxState { filter, pending } = &mut *self.state();
         filter.uris = uris.to_vec();
-        pending.uris.retain(|uri| uris.contains(uri));
+        pending.uris.retain(|(uri, _)| uris.contains(uri));
     }
 
     /// Returns the number of resources and keys that the listener is subscribed to.
@@ -257,13 +278,13 @@ impl Mailbox {
     pub(super) fn unsubscribe(&self, uri: &str) {
         let MailboxState { filter, pending } = &mut *self.state();
         filter.uris.retain(|followed| **followed != *uri);
-        pending.uris.retain(|followed| **followed != *uri);
+        pending.uris.retain(|(changed, _)| **changed != *uri);
     }
 
     /// Writes the pending notifications, one per line, until `out` holds `room` bytes. Returns `true` if none are left.
     ///
     /// `subscription` is the id of the listen request, or `None` for a legacy session. The caller is not notified of
-    /// lists that changed only for other callers.
+    /// changes for other callers only.
     pub(crate) fn drain(
         &self,
         out: &mut Vec<u8>,
@@ -271,7 +292,11 @@ impl Mailbox {
         subscription: Option<&RequestId>,
         caller: &Caller,
     ) -> bool {
-        let mut lists = std::mem::take(&mut self.state().pending.lists);
+        let PendingNotifications {
+            mut lists,
+            mut uris,
+            mut extensions,
+        } = std::mem::take(&mut self.state().pending);
         // The lock is not held here, because determining whether the caller is included may run user code.
         for (list, audience) in LISTS.into_iter().zip(&mut lists) {
             if !audience.includes(caller) {
@@ -283,39 +308,48 @@ impl Mailbox {
                 out.push(b'\n');
             }
         }
-        let pending = &mut self.state().pending;
-        for (told, left) in pending.lists.iter_mut().zip(&lists) {
-            told.add(left);
-        }
-        let mut told = 0;
-        for uri in &pending.uris {
+        uris.retain(|(uri, audience)| {
+            if !audience.includes(caller) {
+                return false;
+            }
             if out.len() >= room {
-                break;
+                return true;
             }
             out.reserve(NOTICE.saturating_add(uri.len()));
             encode::resource_updated(out, uri, subscription);
             out.push(b'\n');
-            told += 1;
-        }
-        pending.uris.drain(..told);
-        let mut told = 0;
-        for notification in &pending.extensions {
-            if out.len() >= room {
-                break;
+            false
+        });
+        extensions.retain(|notification| {
+            if !notification.audience.includes(caller) {
+                return false;
             }
-            encode::extension_notification(
-                out,
-                &notification.method,
-                &notification.params,
-                subscription,
-            );
+            if out.len() >= room {
+                return true;
+            }
+            let ExtensionNotification { method, params, .. } = &**notification;
+            encode::extension_notification(out, method, params, subscription);
             out.push(b'\n');
-            told += 1;
+            false
+        });
+        let MailboxState { filter, pending } = &mut *self.state();
+        for (told, left) in pending.lists.iter_mut().zip(&lists) {
+            told.add(left);
         }
-        pending.extensions.drain(..told);
-        pending.uris.is_empty()
-            && pending.extensions.is_empty()
-            && lists.iter().all(NotifiedCallers::is_empty)
+        let is_over = uris.is_empty()
+            && extensions.is_empty()
+            && lists.iter().all(NotifiedCallers::is_empty);
+        // The earlier changes come first again.
+        let later = std::mem::replace(&mut pending.uris, uris);
+        pending.uris.retain(|(uri, _)| filter.follows(uri));
+        for (uri, audience) in later {
+            pending.add_resource(&uri, &audience);
+        }
+        let later = std::mem::replace(&mut pending.extensions, extensions);
+        for notification in later {
+            pending.add_extension(&notification);
+        }
+        is_over && pending.uris.is_empty() && pending.extensions.is_empty()
     }
 
     fn state(&self) -> MutexGuard<'_, MailboxState> {

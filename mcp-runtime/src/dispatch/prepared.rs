@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-use crate::context::Context;
+#[cfg(feature = "http")]
+use crate::context::HttpParts;
+use crate::context::{Context, RequestSource};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::blocking::{PermitWaits, run_blocking};
 use crate::dispatch::call::{CallProgress, CallScope, RunningCall, run_user_code};
@@ -36,13 +38,22 @@ pub(crate) struct PreparedCall<'m> {
     pub(super) target: CallTarget,
     /// A JSON object.
     pub(super) arguments: Cow<'m, str>,
+    pub(super) source: RequestSource,
 }
 
 impl PreparedCall<'_> {
-    /// Returns the id of the request.
+    /// Attaches the HTTP request that contains the message, and the session that it belongs to, if any.
     #[cfg(feature = "http")]
-    pub(crate) fn id(&self) -> &crate::jsonrpc::RequestId {
-        &self.request.id
+    pub(crate) fn with_http_request(
+        mut self,
+        parts: &Arc<HttpParts>,
+        session: Option<Arc<str>>,
+    ) -> Self {
+        self.source = RequestSource::Http {
+            parts: Arc::clone(parts),
+            session,
+        };
+        self
     }
 
     /// Returns the record of first-poll durations. If first polls have been slow, the task that serves a connection
@@ -51,11 +62,12 @@ impl PreparedCall<'_> {
         self.target.pace()
     }
 
-    /// Starts the call: decodes its arguments and, if the handler is synchronous, runs it to completion.
+    /// Starts the call: decodes its arguments and, if the handler is synchronous, runs it to completion and appends its
+    /// response to `out`.
     ///
     /// `sink` creates the stream for messages sent before the response. It is called only if the call may send such
     /// messages.
-    pub(crate) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>) -> CallProgress {
+    pub(super) fn start(self, sink: &dyn Fn() -> Arc<dyn Sink>, out: &mut Vec<u8>) -> CallProgress {
         let Self {
             dispatcher,
             request,
@@ -63,6 +75,7 @@ impl PreparedCall<'_> {
             channel,
             target,
             arguments,
+            source,
         } = self;
         let limits = dispatcher.limits();
         let guards = target.guards();
@@ -80,6 +93,8 @@ impl PreparedCall<'_> {
             target,
             recording,
             caller: request.caller.clone(),
+            #[cfg(feature = "http")]
+            http_request: source.http_parts().cloned(),
             max_output: max_output.map_or(limits.calls.max_result_bytes, |max| {
                 max.min(limits.calls.max_result_bytes)
             }),
@@ -92,7 +107,8 @@ impl PreparedCall<'_> {
         let resumed = match admitted {
             Ok(resumed) => resumed,
             Err(error) => {
-                return CallProgress::Done(finish.with_outcome(CallOutcome::Output(Err(error))));
+                let outcome = CallOutcome::Output(Err(error));
+                return CallProgress::Answered(finish.respond(outcome, out));
             }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
@@ -102,12 +118,13 @@ impl PreparedCall<'_> {
         let context = || {
             let made = made.get_or_init(|| {
                 let asking = bound.map(|bound| (bound, resumed.take()));
-                let made = CallContext::new(&dispatcher, &request, logs.clone(), sink, asking);
+                let made =
+                    CallContext::new(&dispatcher, (&request, &source), logs.clone(), sink, asking);
                 Arc::new(made)
             });
             Context::new(Arc::<CallContext>::clone(made))
         };
-        if !around.is_handler() || is_queued {
+        if !around.is_handler() || is_queued || finish.target.awaited().is_some() {
             let innermost = WrappedHandler {
                 dispatcher: Arc::clone(&dispatcher),
                 target: finish.target.clone(),
@@ -145,7 +162,7 @@ impl PreparedCall<'_> {
             Err(panic) => CallOutcome::Panicked(panic),
         };
         scope.close();
-        CallProgress::Done(finish.with_outcome(outcome))
+        CallProgress::Answered(finish.respond(outcome, out))
     }
 }
 

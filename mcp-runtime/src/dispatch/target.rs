@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::context::Context;
+use crate::context::{AwaitedValues, Context};
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionResult;
+use crate::handler::handler_error::HandlerError;
 use crate::handler::refusal::CallRefusal;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
@@ -71,6 +72,12 @@ impl CallTarget {
             Self::Method(method) => Some(&method.callable),
             Self::List(_) => None,
         }
+    }
+
+    /// Returns the values that the call waits for before its handler starts, unless there are none.
+    pub(super) fn awaited(&self) -> Option<&AwaitedValues> {
+        let awaited = self.callable().map(|callable| &callable.awaited);
+        awaited.filter(|awaited| awaited.are_missing())
     }
 
     pub(super) fn guards(&self) -> Option<&HandlerLimits> {
@@ -168,8 +175,14 @@ impl CallTarget {
             Self::Completion(completion) => completion.start(arguments, context),
             Self::Method(method) => method.callable.start(arguments, context),
             Self::List(list) => {
-                let members = Arc::clone(&list.page).start(context());
-                let output = async move { members.await.map(CallOutput::List) };
+                let (page, context) = (Arc::clone(&list.page), context());
+                let output = async move {
+                    if !context.states().are_made() {
+                        let made = context.states().make_all().await;
+                        made.map_err(HandlerError::opaque)?;
+                    }
+                    page.start(context).await.map(CallOutput::List)
+                };
                 Ok(HandlerProgress::Running(Box::pin(output)))
             }
         }

@@ -48,6 +48,10 @@ impl InnermostStep for WrappedHandler {
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
         Box::pin(async move {
             let permit = self.acquire_permit().await?;
+            let context = match self.target.awaited() {
+                Some(awaited) => awaited.prepare(context).await?,
+                None => context,
+            };
             let started = self.target.start(&arguments, &|| context.clone())?;
             let (dispatcher, waits) = (Arc::clone(&self.dispatcher), self.waits.clone());
             match started {

@@ -10,6 +10,7 @@ use crate::handler::completion::{Candidates, IntoCompletionResult};
 use crate::handler::decode::Decoder;
 use crate::handler::extension_result::ExtensionResult;
 use crate::handler::handler_error::HandlerError;
+use crate::handler::json_text::{JsonResult, JsonText};
 use crate::handler::output::IntoToolResult;
 use crate::handler::prompt::IntoPromptResult;
 use crate::handler::refusal::CallRefusal;
@@ -168,11 +169,28 @@ macro_rules! kind {
 
 /// Converts the return values of tools.
 pub mod tool {
-    use super::{CallOutput, IntoToolResult, Output};
+    use super::{CallOutput, IntoToolResult, JsonResult, JsonText, Output};
 
     /// Converts the function's return value.
     pub fn reply<R: IntoToolResult>(value: R) -> Output {
         value.into_tool_result().map(CallOutput::Tool)
+    }
+
+    /// Converts the function's return value, with its JSON as text.
+    pub fn reply_as_json<R: JsonResult>(value: R) -> Output {
+        reply(value)
+    }
+
+    /// Converts the function's return value, with a Markdown table as text.
+    pub fn reply_as_table<R: JsonResult>(value: R) -> Output {
+        value
+            .into_result_with(JsonText::Table)
+            .map(CallOutput::Tool)
+    }
+
+    /// Converts the function's return value, without text.
+    pub fn reply_without_text<R: JsonResult>(value: R) -> Output {
+        value.into_result_with(JsonText::None).map(CallOutput::Tool)
     }
 }
 

@@ -1,15 +1,17 @@
 //! Errors from handlers. They contain text for the model, a cause that is only logged, or a protocol error.
 
-use std::any::{Any, TypeId};
-use std::collections::HashSet;
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_schema::explain::Fault;
 
 use crate::context::AskError;
+use crate::handler::exposed::text_for_model;
+use crate::handler::rules;
 use crate::jsonrpc::ErrorObject;
+use crate::protocol::errors;
 
 /// The result of a handler. The `?` operator converts any error into [`HandlerError`].
 pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
@@ -19,13 +21,15 @@ pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
 /// | created by | the client sees |
 /// |---|---|
 /// | [`bail!`](crate::bail), [`HandlerError::exposed`], [`ResultExt::expose`], a `String` or `&'static str` | the text: in a tool result with `isError`, or, for prompts and resources, as the message of a JSON-RPC error |
-/// | `?` on an error type annotated with [`#[expose]`](macro@crate::expose) | the error's text, in the same way |
+/// | `?` on an error type annotated with [`#[expose]`](macro@crate::expose), or on an error that such an error caused | its text, in the same way |
 /// | `?` on an [`AskError`] | the reason why the client did not answer, or error -32021 if the client does not support the question (2026-07-28) |
 /// | `?` on any other error | "internal error" and an id; the cause is logged under the same id |
+/// | [`HandlerError::invalid_token`], [`HandlerError::insufficient_scope`] | a challenge to authorize again |
 /// | [`HandlerError::protocol`] | the given JSON-RPC error |
 ///
-/// Errors that a handler returns in an `anyhow::Result` are therefore hidden from the model. To expose an error, use
-/// `.expose()?` or this crate's `bail!`.
+/// Errors that a handler returns in an `anyhow::Result` are therefore hidden from the model, including those of
+/// `anyhow::bail!`; the log says so once. To expose an error, use `.expose()?` or this crate's `bail!`. A server whose
+/// model may read every error calls [`Server::expose_errors`](crate::Server::expose_errors).
 ///
 /// This type deliberately does not implement [`std::error::Error`], so that `?` can convert every error type into it.
 pub struct HandlerError(pub(crate) HandlerErrorRepr);
@@ -41,6 +45,8 @@ pub(crate) enum HandlerErrorRepr {
     Busy(ErrorObject),
     /// All errors in the arguments.
     Arguments(Vec<Fault>),
+    /// The caller has to authorize again. Holds the error for the client.
+    Reauthorize(ErrorObject),
     /// The resource does not exist. Holds an optional message; the error code depends on the protocol version.
     ResourceNotFound(Option<String>),
 }
@@ -54,6 +60,15 @@ impl HandlerError {
     /// Creates an error whose cause is only logged.
     pub fn opaque(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self(HandlerErrorRepr::Opaque(cause.into()))
+    }
+
+    /// Returns the cause of an error that is only logged, for example so that middleware can decide to retry.
+    #[must_use]
+    pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {
+        match &self.0 {
+            HandlerErrorRepr::Opaque(cause) => Some(&**cause),
+            _ => None,
+        }
     }
 
     /// Creates an error about the request itself. It is sent as a JSON-RPC error.
@@ -75,6 +90,51 @@ impl HandlerError {
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
         Self(HandlerErrorRepr::Protocol(error))
+    }
+
+    /// Creates the error for an access token that is no longer accepted, usually one for another service that this
+    /// server holds for the caller.
+    ///
+    /// The client should let its user authorize again. Over HTTP, the response has status 401 and a challenge with
+    /// `error="invalid_token"`, like that to a request with an invalid token. If the response has already begun as an
+    /// event stream, the stream ends with the error, and the next request with the same credentials is answered with
+    /// the challenge, once. On other transports, the client receives an error with code 401.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # async fn fetch(token: &str) -> (u16, String) { (200, token.to_owned()) }
+    /// # async fn issues(token: &str) -> Result<String> {
+    /// match fetch(token).await {
+    ///     (401, _) => Err(HandlerError::invalid_token()),
+    ///     (403, _) => Err(HandlerError::insufficient_scope(["issues:read"])),
+    ///     (_, body) => Ok(body),
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// Source: RFC 6750, section 3.1.
+    #[must_use]
+    pub fn invalid_token() -> Self {
+        Self(HandlerErrorRepr::Reauthorize(errors::invalid_token()))
+    }
+
+    /// Creates the error for scopes that the caller has to be granted before the call can succeed. Name all of them,
+    /// including those that the caller already has. Scopes that no token can hold are left out.
+    ///
+    /// Works like [`invalid_token`](Self::invalid_token), but with status 403 and a challenge with
+    /// `error="insufficient_scope"`. If the scopes are known in advance, use `scopes(…)` on the definition.
+    pub fn insufficient_scope(scopes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        let mut needed = Vec::new();
+        for scope in scopes {
+            match rules::scope(scope.as_ref()).into_result() {
+                Ok(()) => needed.push(scope),
+                Err(problem) => tracing::error!(problem, "a handler demands an invalid scope"),
+            }
+        }
+        let needed: Vec<&str> = needed.iter().map(AsRef::as_ref).collect();
+        Self(HandlerErrorRepr::Reauthorize(errors::insufficient_scope(
+            &needed,
+        )))
     }
 
     /// Creates the error that a resource or template returns if there is no resource at the URI. Returning `None` has
@@ -108,6 +168,9 @@ impl fmt::Debug for HandlerError {
                 f.debug_tuple("Unwritable").field(error).finish()
             }
             HandlerErrorRepr::Protocol(error) => f.debug_tuple("Protocol").field(error).finish(),
+            HandlerErrorRepr::Reauthorize(error) => {
+                f.debug_tuple("Reauthorize").field(error).finish()
+            }
             HandlerErrorRepr::Busy(error) => f.debug_tuple("Busy").field(error).finish(),
             HandlerErrorRepr::Arguments(faults) => {
                 f.debug_tuple("Arguments").field(faults).finish()
@@ -126,10 +189,6 @@ where
 {
     fn from(error: E) -> Self {
         let any: &dyn Any = &error;
-        if is_shown(any.type_id()) {
-            let error: Box<dyn StdError + Send + Sync> = error.into();
-            return Self::exposed(format_args!("{error:#}"));
-        }
         if let Some(text) = any.downcast_ref::<String>() {
             return Self::exposed(text);
         }
@@ -142,43 +201,27 @@ where
                 None => Self::exposed(error),
             };
         }
+        let error: Box<dyn StdError + Send + Sync> = error.into();
+        if let Some(text) = text_for_model(&*error) {
+            return Self::exposed(text);
+        }
+        hint_at_hidden_messages(std::any::type_name::<E>());
         Self::opaque(error)
     }
 }
 
-/// A marker for an error type annotated with `#[expose]`. Created only by the macro.
-#[derive(Debug)]
-pub struct ShownError(TypeId);
-
-impl ShownError {
-    /// Returns the marker for the type `E`.
-    #[must_use]
-    pub const fn of<E: MayBeShown>() -> Self {
-        Self(TypeId::of::<E>())
+/// Says once that messages of libraries whose errors carry text written by the author are hidden, too.
+fn hint_at_hidden_messages(error_type: &str) {
+    static HINTED: AtomicBool = AtomicBool::new(false);
+    let is_report = ["anyhow::", "eyre::"]
+        .iter()
+        .any(|name| error_type.starts_with(name));
+    if is_report && !HINTED.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            "a handler failed with `{error_type}`, whose message the model cannot read, even if `anyhow::bail!` or the like \
+             wrote it: use `mcp_runtime::bail!` or `.expose()?`, or `Server::expose_errors` for the whole server"
+        );
     }
-}
-
-inventory::collect!(ShownError);
-
-/// A type that can be annotated with `#[expose]`; every error type qualifies. This trait exists only to improve the
-/// compiler's message for other types.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be `#[expose]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
-    label = "not an error type",
-    note = "implement `Display` and `std::error::Error` for it, for example with `#[derive(Debug, thiserror::Error)]`"
-)]
-pub trait MayBeShown: 'static {}
-
-#[diagnostic::do_not_recommend]
-impl<E: StdError + Send + Sync + 'static> MayBeShown for E {}
-
-fn is_shown(ty: TypeId) -> bool {
-    static SHOWN: LazyLock<HashSet<TypeId>> = LazyLock::new(|| {
-        inventory::iter::<ShownError>()
-            .map(|shown| shown.0)
-            .collect()
-    });
-    SHOWN.contains(&ty)
 }
 
 /// A type that can be the error in a handler's `Result`.

@@ -6,18 +6,22 @@
 pub(crate) mod access;
 pub(crate) mod call;
 pub(crate) mod completion;
+pub(crate) mod data_field;
 pub(crate) mod decode;
 pub(crate) mod definition;
 pub(crate) mod dynamic;
 pub(crate) mod exact;
+pub(crate) mod exposed;
 pub(crate) mod extension_result;
 pub mod form;
 pub(crate) mod handler_error;
+pub(crate) mod json_text;
 pub(crate) mod listing;
 pub(crate) mod middleware;
 pub(crate) mod notified_callers;
 pub(crate) mod output;
 pub(crate) mod parameter;
+mod parameter_kind;
 pub(crate) mod probe;
 pub(crate) mod prompt;
 pub(crate) mod refusal;
@@ -27,3 +31,4 @@ pub(crate) mod safe_path;
 pub(crate) mod sanitize;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;
+pub(crate) mod values;

@@ -1,18 +1,46 @@
-//! The callers to notify when a list changes: all callers whose view of the list differs after the change.
+//! The callers to notify of a change: those whose view of a list differs after an edit, or those that the program
+//! chooses.
 
 use std::sync::Arc;
 
 use super::access::Access;
-use crate::context::Caller;
+use crate::context::{Caller, Principal};
 
-/// The callers whose view of a list differs after an edit.
+/// The callers to notify of a change.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum NotifiedCallers {
     #[default]
     None,
     /// Callers who satisfy at least one of these rules. The list has at most [`MAX`](Self::MAX) rules.
-    WithAccess(Vec<Arc<Access>>),
+    Some(Vec<CallerRule>),
     All,
+}
+
+/// A rule that some callers satisfy.
+#[derive(Clone, Debug)]
+pub(crate) enum CallerRule {
+    /// The caller may use a definition with these access rules.
+    Access(Arc<Access>),
+    /// The caller is the principal with this key.
+    Principal(Arc<str>),
+}
+
+impl CallerRule {
+    /// Returns `true` if both rules are known to include the same callers.
+    fn is_equivalent(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Access(one), Self::Access(other)) => one.is_equivalent(other),
+            (Self::Principal(one), Self::Principal(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    fn includes(&self, caller: &Caller) -> bool {
+        match self {
+            Self::Access(access) => access.is_usable_by(caller),
+            Self::Principal(key) => caller.principal().is_some_and(|who| *who.key() == **key),
+        }
+    }
 }
 
 impl NotifiedCallers {
@@ -20,10 +48,24 @@ impl NotifiedCallers {
     /// is missed.
     const MAX: usize = 16;
 
+    /// Includes only this principal.
+    pub(crate) fn principal(principal: &Principal) -> Self {
+        Self::Some(vec![CallerRule::Principal(principal.key().into())])
+    }
+
+    /// Includes the callers for whom the function returns `true`.
+    pub(crate) fn those(includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
+        let mut access = Access::default();
+        access.show_if(includes);
+        Self::Some(vec![CallerRule::Access(Arc::new(access))])
+    }
+
     /// Adds the callers who have access to a changed definition.
     pub(crate) fn add_callers_with_access(&mut self, access: &Access) {
         if access.is_restricted() {
-            self.add(&Self::WithAccess(vec![Arc::new(access.clone())]));
+            self.add(&Self::Some(vec![CallerRule::Access(Arc::new(
+                access.clone(),
+            ))]));
         } else {
             *self = Self::All;
         }
@@ -34,11 +76,11 @@ impl NotifiedCallers {
         match (&mut *self, other) {
             (Self::All, _) | (_, Self::None) => return false,
             (Self::None, _) | (_, Self::All) => *self = other.clone(),
-            (Self::WithAccess(known), Self::WithAccess(others)) => {
+            (Self::Some(known), Self::Some(others)) => {
                 let before = known.len();
-                for access in others {
-                    if !known.iter().any(|known| known.is_equivalent(access)) {
-                        known.push(Arc::clone(access));
+                for rule in others {
+                    if !known.iter().any(|known| known.is_equivalent(rule)) {
+                        known.push(rule.clone());
                     }
                 }
                 if known.len() == before {
@@ -56,8 +98,20 @@ impl NotifiedCallers {
     pub(crate) fn includes(&self, caller: &Caller) -> bool {
         match self {
             Self::None => false,
-            Self::WithAccess(rules) => rules.iter().any(|access| access.is_usable_by(caller)),
+            Self::Some(rules) => rules.iter().any(|rule| rule.includes(caller)),
             Self::All => true,
+        }
+    }
+
+    /// Returns `true` if both are known to include the same callers.
+    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::None, Self::None) | (Self::All, Self::All) => true,
+            (Self::Some(rules), Self::Some(others)) => {
+                let mut pairs = rules.iter().zip(others);
+                rules.len() == others.len() && pairs.all(|(rule, other)| rule.is_equivalent(other))
+            }
+            _ => false,
         }
     }
 
@@ -70,7 +124,6 @@ impl NotifiedCallers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::Principal;
 
     fn caller(scope: &str) -> Caller {
         Principal::new("alice").with_scopes([scope]).into()
@@ -92,6 +145,21 @@ mod tests {
         audience.add_callers_with_access(&Access::default());
         assert!(audience.includes(&Caller::anonymous()));
         assert!(!audience.add(&users("c")) && !NotifiedCallers::None.includes(&Caller::trusted()));
+    }
+
+    #[test]
+    fn a_principal_is_included_by_identity_and_others_by_what_the_program_decides() {
+        let alice = Principal::new("alice").with_issuer("a");
+        let mut audience = NotifiedCallers::principal(&alice);
+        assert!(audience.includes(&alice.clone().with_scopes(["x"]).into()));
+        assert!(!audience.includes(&Principal::new("alice").with_issuer("b").into()));
+        assert!(!audience.includes(&Caller::anonymous()) && !audience.includes(&Caller::trusted()));
+        assert!(!audience.add(&NotifiedCallers::principal(&alice)));
+        let those = NotifiedCallers::those(Caller::is_trusted);
+        assert!(audience.add(&those) && !audience.add(&those));
+        assert!(audience.includes(&Caller::trusted()) && !audience.includes(&Caller::anonymous()));
+        let undecided = NotifiedCallers::those(|_| panic!("nobody knows"));
+        assert!(!undecided.includes(&Caller::trusted()));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | `()` | nothing | – |
 //! | content, or a `Vec`, array or tuple of it | one block per item | – |
 //! | [`Json<T>`] | its JSON | its JSON, with the schema of `T` |
+//! | content and [`Json<T>`], a pair | the content | as `Json<T>` |
 //! | `Option<T>` | as `T`; for `None`: "no result", or `null` if `T` is structured | as `T`, or `null` |
 //! | `Result<T, E>` | as `T`, or the error | as `T` |
 //! | [`CallToolResult`] | its content | its structured content |
@@ -36,7 +37,7 @@ pub struct Json<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
-    note = "return text, a number, `bool`, `()`, content blocks, `Option` or `Result` of these, or `Json<T>`",
+    note = "return text, a number, `bool`, `()`, content blocks, a tuple of these, `Json<T>`, `(text, Json<T>)`, `Option` or `Result` of these, or `CallToolResult`",
     note = "for `Json<T>`, put `#[data]` on the type `T` (or derive `serde::Serialize` and `schemars::JsonSchema`)"
 )]
 pub trait IntoToolResult {
@@ -195,9 +196,7 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     const CONFORMS: bool = true;
 
     fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
-        let json = to_raw_value(&self.0)
-            .map_err(|error| HandlerError(HandlerErrorRepr::Unwritable(error)))?;
-        Ok(structured(json))
+        Ok(structured(self.into_raw()?))
     }
 
     fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
@@ -205,7 +204,31 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 }
 
-fn structured(value: Box<RawValue>) -> CallToolResult {
+/// Structured output with text of its own, such as a summary or a table.
+#[diagnostic::do_not_recommend]
+impl<C: Into<ContentBlock>, T: Serialize + JsonSchema> IntoToolResult for (C, Json<T>) {
+    const STRUCTURED: bool = true;
+    const CONFORMS: bool = true;
+
+    fn into_tool_result(self) -> Result<CallToolResult, HandlerError> {
+        let mut result = CallToolResult::new(vec![self.0.into()]);
+        result.structured_content = Some(self.1.into_raw()?);
+        Ok(result)
+    }
+
+    fn output_schema(generator: &mut SchemaGenerator) -> Option<Schema> {
+        <Json<T>>::output_schema(generator)
+    }
+}
+
+impl<T: Serialize> Json<T> {
+    pub(super) fn into_raw(self) -> Result<Box<RawValue>, HandlerError> {
+        to_raw_value(&self.0).map_err(|error| HandlerError(HandlerErrorRepr::Unwritable(error)))
+    }
+}
+
+/// Returns a result whose text is its JSON.
+pub(super) fn structured(value: Box<RawValue>) -> CallToolResult {
     let mut result = CallToolResult::text(value.get());
     result.structured_content = Some(value);
     result

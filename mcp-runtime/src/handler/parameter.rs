@@ -14,39 +14,31 @@ use mcp_schema::constraint::Constraints;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use crate::context::{Context, FromContext, States};
+use crate::context::{AsyncFromContext, Context, FromContext, Prepare, States};
 use crate::handler::exact::is_exact;
 use crate::handler::handler_error::HandlerError;
-use crate::handler::probe::{No, Yes};
-
-/// Marks a parameter whose value is sent by the client.
-#[derive(Debug)]
-pub enum Argument {}
-
-/// Marks a parameter whose value is taken from the [`Context`].
-#[derive(Debug)]
-pub enum Injected {}
-
-/// Marks a parameter whose type is of neither kind. This exists only for the compiler's error message.
-#[derive(Debug)]
-pub enum Neither {}
+use crate::handler::parameter_kind::{Argument, Awaited, Injected, KindOf, Neither};
 
 /// A type that can be a parameter of an annotated function.
 ///
 /// Implemented for every `Deserialize` + `JsonSchema` type (an argument, part of the input schema) and for every
-/// [`FromContext`] type (injected, invisible to the client). Do not implement it yourself.
+/// [`FromContext`] or [`AsyncFromContext`] type (injected, invisible to the client). Do not implement it yourself.
 ///
 /// The compiler infers `Kind` through [`KindOf`]. If a type implements only one of the two traits required of an
 /// argument, the compiler's error therefore names the missing trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter here: an argument needs `Deserialize` + `JsonSchema`, an injected value needs `FromContext`",
     label = "neither an argument nor injectable",
-    note = "argument: put `#[data]` on the type `{Self}` (or derive `serde::Deserialize` and `schemars::JsonSchema`); a type with `#[data(output)]` is for results only: remove `(output)`",
+    note = "argument of a type of your own: put `#[data]` on it (or derive `serde::Deserialize` and `schemars::JsonSchema`); a type with `#[data(output)]` is for results only: remove `(output)`",
+    note = "argument of another crate's type: enable the feature `chrono`, `decimal`, `jiff`, `url` or `uuid` of `mcp-runtime`, or wrap it: `#[data] #[serde(transparent)] struct Name(#[schemars(with = \"String\")] {Self});`",
     note = "shared state: take `State<…>` of a type that is `Send` and `Sync`; anything else: implement `FromContext`"
 )]
 pub trait Parameter<Kind>: Sized {
     /// `true` if the value is taken from the context.
     const INJECTED: bool = false;
+
+    /// Makes a value that has to be awaited.
+    const PREPARE: Option<Prepare> = None;
 
     /// Returns the schema of an argument, or `None` for an injected value.
     fn parameter_schema(_: &mut SchemaGenerator) -> Option<Schema> {
@@ -99,6 +91,25 @@ impl<T: FromContext> Parameter<Injected> for T {
     }
 }
 
+impl<T: AsyncFromContext> Parameter<Awaited> for T {
+    const INJECTED: bool = true;
+    const PREPARE: Option<Prepare> = Some(|context| {
+        Box::pin(async move {
+            let value = T::from_context(&context).await?;
+            Ok(Box::new(value) as _)
+        })
+    });
+
+    fn check_parameter(states: &States) -> Result<(), String> {
+        T::check(states)
+    }
+
+    fn inject(context: &Context) -> Result<Self, HandlerError> {
+        let value = context.take_prepared();
+        value.ok_or_else(|| HandlerError::framework_bug("a parameter was not awaited"))
+    }
+}
+
 // Implemented for containers whose contents are of neither kind, so that the compiler's error names the contents.
 impl<T: Parameter<Neither>> Parameter<Neither> for Vec<T> {}
 impl<T: Parameter<Neither>> Parameter<Neither> for Option<T> {}
@@ -106,49 +117,6 @@ impl<T: Parameter<Neither>> Parameter<Neither> for Box<T> {}
 impl<T: Parameter<Neither>, const N: usize> Parameter<Neither> for [T; N] {}
 impl<K, T: Parameter<Neither>, S> Parameter<Neither> for HashMap<K, T, S> {}
 impl<K, T: Parameter<Neither>> Parameter<Neither> for BTreeMap<K, T> {}
-
-/// Maps the traits that a type implements (`FromContext`, `Deserialize`, `JsonSchema`) to the kind of its parameters
-/// ([`Parameter`]).
-///
-/// A type that implements only one of the two traits required of an argument counts as an argument, so that the
-/// compiler names the missing trait.
-#[diagnostic::on_unimplemented(
-    message = "the type of this parameter is ambiguous: with `FromContext` it is injected, with `Deserialize` and `JsonSchema` it is an argument",
-    label = "argument or injected value?",
-    note = "wrap it in a newtype that implements the traits of only one of them"
-)]
-pub trait KindOf {
-    /// [`Argument`], [`Injected`] or [`Neither`].
-    type Kind;
-}
-
-impl KindOf for (No, Yes, Yes) {
-    type Kind = Argument;
-}
-
-impl KindOf for (No, Yes, No) {
-    type Kind = Argument;
-}
-
-impl KindOf for (No, No, Yes) {
-    type Kind = Argument;
-}
-
-impl KindOf for (Yes, No, No) {
-    type Kind = Injected;
-}
-
-impl KindOf for (Yes, No, Yes) {
-    type Kind = Injected;
-}
-
-impl KindOf for (Yes, Yes, No) {
-    type Kind = Injected;
-}
-
-impl KindOf for (No, No, No) {
-    type Kind = Neither;
-}
 
 /// Everything the runtime knows about one parameter, as static data.
 #[derive(Debug)]
@@ -192,6 +160,8 @@ pub struct ParameterType {
     pub refuses: fn(&str) -> Option<serde_json::Error>,
     /// Reads an argument into its slot, which is an `Option<T>`. Returns the number of bytes read.
     pub read: fn(&mut dyn Any, &str) -> serde_json::Result<usize>,
+    /// Makes an injected value that has to be awaited.
+    pub prepare: Option<Prepare>,
     /// Puts an injected value into its slot, which is an `Option<T>`.
     pub inject: fn(&mut dyn Any, &Context) -> Result<(), HandlerError>,
 }
@@ -210,25 +180,27 @@ pub enum DefaultValue {
     },
 }
 
-/// The traits that a type implements: [`Yes`] or [`No`] for each of `FromContext`, `Deserialize` and `JsonSchema`.
+/// The traits that a type implements: [`Yes`] or [`No`] for each of `FromContext`, `AsyncFromContext`, `Deserialize` and
+/// `JsonSchema`.
 #[derive(Debug)]
-pub struct ImplementedTraits<C, D, J>(PhantomData<TypeTriple<C, D, J>>);
+pub struct ImplementedTraits<C, A, D, J>(PhantomData<TraitAnswers<C, A, D, J>>);
 
-/// This is a function type because the three types have no values.
-type TypeTriple<C, D, J> = fn() -> (C, D, J);
+/// This is a function type because the four types have no values.
+type TraitAnswers<C, A, D, J> = fn() -> (C, A, D, J);
 
-/// Returns the traits that a type implements, given its three functions from
+/// Returns the traits that a type implements, given its four functions from
 /// [`Probe`](crate::handler::probe::Probe).
 #[must_use]
-pub const fn source<C, D, J>(
+pub const fn source<C, A, D, J>(
     _: fn() -> C,
+    _: fn() -> A,
     _: fn() -> D,
     _: fn() -> J,
-) -> ImplementedTraits<C, D, J> {
+) -> ImplementedTraits<C, A, D, J> {
     ImplementedTraits(PhantomData)
 }
 
-impl<C, D, J> ImplementedTraits<C, D, J> {
+impl<C, A, D, J> ImplementedTraits<C, A, D, J> {
     /// Describes a parameter of the type `T`.
     ///
     /// This is the only place that requires `T: Parameter`. At this point, the compiler knows the kind.
@@ -236,10 +208,10 @@ impl<C, D, J> ImplementedTraits<C, D, J> {
     #[expect(clippy::unused_self, reason = "its type is what is known")]
     pub const fn parameter<T>(self, name: &'static str, doc: &'static str) -> ParameterMeta
     where
-        (C, D, J): KindOf,
-        T: Parameter<<(C, D, J) as KindOf>::Kind> + 'static,
+        (C, A, D, J): KindOf,
+        T: Parameter<<(C, A, D, J) as KindOf>::Kind> + 'static,
     {
-        ParameterMeta::of::<T, <(C, D, J) as KindOf>::Kind>(name, doc)
+        ParameterMeta::of::<T, <(C, A, D, J) as KindOf>::Kind>(name, doc)
     }
 }
 
@@ -336,6 +308,7 @@ impl ParameterType {
                 }
                 Ok(length)
             },
+            prepare: T::PREPARE,
             inject: |slot, context| {
                 let value = T::inject(context)?;
                 if let Some(slot) = slot.downcast_mut::<Option<T>>() {

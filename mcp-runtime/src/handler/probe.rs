@@ -1,12 +1,13 @@
 //! Compile-time queries about a parameter's type: which traits it implements and which constraints apply to it.
 
 use std::marker::PhantomData;
+use std::time::{Duration, SystemTime};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::context::FromContext;
-use crate::handler::rules::ApplicableConstraints;
+use crate::context::{AsyncFromContext, FromContext};
+use crate::handler::rules::{ApplicableConstraints, RuleVerdict};
 
 /// A type that represents the answer "yes".
 #[derive(Debug)]
@@ -31,8 +32,16 @@ pub trait ProbeFallback {
     /// start-up.
     const CONSTRAINTS: ApplicableConstraints = ApplicableConstraints::ALL;
 
+    /// The reason why a model cannot write values of `T`, if there is one.
+    const SUITABILITY: RuleVerdict = RuleVerdict::HOLDS;
+
     /// `T` does not implement `FromContext`.
     fn from_context() -> No {
+        unreachable!("only its return type is used")
+    }
+
+    /// `T` does not implement `AsyncFromContext`.
+    fn async_from_context() -> No {
         unreachable!("only its return type is used")
     }
 
@@ -52,6 +61,13 @@ impl<T> ProbeFallback for Probe<T> {}
 impl<T: FromContext> Probe<T> {
     /// `T` implements `FromContext`.
     pub fn from_context() -> Yes {
+        unreachable!("only its return type is used")
+    }
+}
+
+impl<T: AsyncFromContext> Probe<T> {
+    /// `T` implements `AsyncFromContext`.
+    pub fn async_from_context() -> Yes {
         unreachable!("only its return type is used")
     }
 }
@@ -117,3 +133,21 @@ constraints!(char => ApplicableConstraints {
     length: false,
     ..<Probe<String>>::CONSTRAINTS
 });
+
+/// Defines the reason why a type, an `Option` and a list of it are unsuitable as parameters.
+macro_rules! unsuitable {
+    ($type:ty: $reason:literal) => {
+        unsuitable!(each $reason: $type, Option<$type>, Vec<$type>, Option<Vec<$type>>);
+    };
+    (each $reason:literal: $($type:ty),*) => {$(
+        impl Probe<$type> {
+            /// The reason why a model cannot write values of this type.
+            pub const SUITABILITY: RuleVerdict = RuleVerdict::wrong(&[$reason]);
+        }
+    )*};
+}
+
+unsuitable!(Duration: "a model would have to write this `Duration` as an object of seconds and nanoseconds; take \
+    `mcp_runtime::values::HumanDuration` (feature `duration`) for `90s` or `1h 30m`, or `jiff::SignedDuration` (feature `jiff`)");
+unsuitable!(SystemTime: "a model would have to write this `SystemTime` as an object of seconds and nanoseconds; take \
+    `jiff::Timestamp` (feature `jiff`) or `chrono::DateTime<chrono::Utc>` (feature `chrono`)");

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use mcp_schema::template::encode;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A relative path that is chosen by a client but cannot point outside its directory.
@@ -25,7 +26,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 ///
 /// #[resource_template("files:///{+path}")]
 /// fn file(root: State<Root>, path: SafePath) -> Result<Option<String>> {
-///     Ok(std::fs::read_to_string(path.join_to(&root.0.0)?).ok())
+///     Ok(std::fs::read_to_string(path.join_to(&root.0)?).ok())
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -190,7 +191,22 @@ impl fmt::Display for SafePath {
 
 impl<'de> Deserialize<'de> for SafePath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+        /// Fails while the string is being read, so that the error has its position.
+        struct PathVisitor;
+
+        impl Visitor<'_> for PathVisitor {
+            type Value = SafePath;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a relative path")
+            }
+
+            fn visit_str<E: Error>(self, path: &str) -> Result<SafePath, E> {
+                SafePath::new(path).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(PathVisitor)
     }
 }
 

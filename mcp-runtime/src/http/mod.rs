@@ -13,11 +13,13 @@
 mod access;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
+pub(crate) mod health;
 mod heartbeat;
 mod legacy;
 mod listener;
 mod modern;
 mod options;
+mod proxies;
 mod request;
 mod response;
 mod service;
@@ -32,6 +34,7 @@ pub(crate) use listener::serve::serve;
 #[cfg(feature = "cli")]
 pub(crate) use listener::serve::serve_process;
 pub use options::HttpOptions;
+pub use proxies::TrustedProxies;
 pub use response::body::HttpBody;
 pub use service::http_service::HttpService;
 pub use stores::event_store::{EventStore, StreamEntry};

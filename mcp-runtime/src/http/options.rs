@@ -2,11 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[cfg(feature = "auth")]
 use crate::auth::ProtectedResource;
+use crate::http::health::HealthPaths;
+use crate::http::health::paths::absolute;
+use crate::http::proxies::TrustedProxies;
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::http_sessions::HttpSessions;
+
+/// Path at which 2024-11-05 clients can open streams, in addition to the endpoint's path.
+pub(in crate::http) const SSE_PATH: &str = "/sse";
 
 /// Settings for the HTTP endpoint: its path, the allowed hosts and origins, session storage, and authentication.
 ///
@@ -16,11 +23,14 @@ use crate::http::stores::http_sessions::HttpSessions;
 #[must_use]
 pub struct HttpOptions {
     pub(in crate::http) path: String,
+    pub(in crate::http) health: HealthPaths,
+    pub(in crate::http) shutdown_delay: Duration,
     pub(in crate::http) hosts: Vec<String>,
     pub(in crate::http) origins: Vec<String>,
     pub(in crate::http) legacy_sse: bool,
     pub(in crate::http) sessions: HttpSessions,
     pub(in crate::http) events: Option<Arc<dyn EventStore>>,
+    pub(in crate::http) proxies: Option<TrustedProxies>,
     #[cfg(feature = "auth")]
     pub(in crate::http) protected: Option<ProtectedResource>,
 }
@@ -29,11 +39,14 @@ impl Default for HttpOptions {
     fn default() -> Self {
         Self {
             path: "/mcp".to_owned(),
+            health: HealthPaths::default(),
+            shutdown_delay: Duration::ZERO,
             hosts: Vec::new(),
             origins: Vec::new(),
             legacy_sse: false,
             sessions: HttpSessions::Memory,
             events: None,
+            proxies: None,
             #[cfg(feature = "auth")]
             protected: None,
         }
@@ -56,11 +69,16 @@ impl HttpOptions {
     }
 
     /// Returns the problems with these settings, each described in one sentence.
-    #[cfg(feature = "auth")]
     pub(crate) fn faults(&self) -> Vec<String> {
-        self.protected
-            .as_ref()
-            .map_or_else(Vec::new, ProtectedResource::faults)
+        let mut endpoints = vec![&*self.path];
+        if self.legacy_sse {
+            endpoints.push(SSE_PATH);
+        }
+        let faults = self.health.fault(&endpoints).into_iter();
+        let faults = faults.chain(self.proxies.iter().flat_map(TrustedProxies::faults));
+        #[cfg(feature = "auth")]
+        let faults = faults.chain(self.protected.iter().flat_map(ProtectedResource::faults));
+        faults.collect()
     }
 
     /// Returns the path of the endpoint.
@@ -75,10 +93,50 @@ impl HttpOptions {
     /// protocol version 2024-11-05 to send their messages to the path set here or, if an axum router nests the service
     /// (feature `axum`), to the path that they originally requested.
     pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.path = path.into();
-        if !self.path.starts_with('/') {
-            self.path.insert(0, '/');
-        }
+        self.path = absolute(path);
+        self
+    }
+
+    /// Sets whether liveness and readiness are told to orchestrators. By default, the listener of
+    /// [`Server::serve_http`](crate::Server::serve_http) and `--http` does so, and a service that is mounted in another
+    /// program does not. With `true`, or with a path of your own, the `axum::Router` made from the service has these
+    /// routes too.
+    ///
+    /// | Path | 200 | 503 |
+    /// |---|---|---|
+    /// | `/livez` ([`live_path`](Self::live_path)) | while the process answers | |
+    /// | `/readyz` ([`ready_path`](Self::ready_path)) | while requests should be sent here | after a signal to stop ([`shutdown_delay`](Self::shutdown_delay)), and while a [check](crate::Server::ready_check) fails |
+    ///
+    /// `GET` and `HEAD` are answered, without a body. The host check, the origin check and authentication do not apply,
+    /// because orchestrators address a machine and have no token.
+    pub fn health(mut self, served: bool) -> Self {
+        self.health.served = Some(served);
+        self
+    }
+
+    /// Sets the path at which the process tells that it lives. Defaults to `/livez`. Turns [`health`](Self::health) on.
+    pub fn live_path(mut self, path: impl Into<String>) -> Self {
+        self.health.live = absolute(path);
+        self.health(true)
+    }
+
+    /// Sets the path at which the server tells that requests may be sent to it. Defaults to `/readyz`. Turns
+    /// [`health`](Self::health) on.
+    pub fn ready_path(mut self, path: impl Into<String>) -> Self {
+        self.health.ready = absolute(path);
+        self.health(true)
+    }
+
+    /// Sets the time for which `--http` serves as before after the first signal to stop, while `/readyz` is 503 already.
+    /// Defaults to zero: the server stops accepting connections at once.
+    ///
+    /// A load balancer sends requests until it has noticed that the server is going to stop. With a delay that is longer
+    /// than the period of its probe, none of them is refused. A second signal ends the process as always.
+    ///
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) does not wait. A program that calls it can fail a
+    /// [check](crate::Server::ready_check) some time before.
+    pub fn shutdown_delay(mut self, delay: Duration) -> Self {
+        self.shutdown_delay = delay;
         self
     }
 
@@ -126,6 +184,15 @@ impl HttpOptions {
         self
     }
 
+    /// Sets the proxies in front of the server whose reports about clients are believed. By default, there are none.
+    ///
+    /// This determines [`RequestInfo::client_ip`](crate::request::RequestInfo::client_ip) and
+    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The headers of all other peers are ignored.
+    pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
+        self.proxies = Some(proxies);
+        self
+    }
+
     /// Requires an access token for every request. By default, the server accepts every request that passes the host
     /// and origin checks.
     ///
@@ -151,11 +218,14 @@ impl fmt::Debug for HttpOptions {
         debug.field("authenticate", &self.protected);
         debug
             .field("path", &self.path)
+            .field("health", &self.health)
+            .field("shutdown_delay", &self.shutdown_delay)
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)
             .field("legacy_sse", &self.legacy_sse)
             .field("sessions", &self.sessions)
             .field("event_store", &self.events.is_some())
+            .field("trusted_proxies", &self.proxies)
             .finish()
     }
 }

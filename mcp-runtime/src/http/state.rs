@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use hyper::Response;
+use hyper::{Method, Response};
 
 use crate::cancellation::CancellationToken;
+use crate::context::PendingChallenges;
 use crate::dispatch::Dispatcher;
 use crate::http::access::authentication::Authentication;
+use crate::http::health::{Probe, Readiness, ReadyCheck, answer_probe};
 use crate::http::heartbeat::Heartbeat;
 use crate::http::options::HttpOptions;
 use crate::http::response::answer;
@@ -21,8 +23,13 @@ pub(super) struct ServiceState {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
     pub(super) authentication: Authentication,
+    /// Challenges for callers whose handlers failed in event streams.
+    pub(super) pending_challenges: Arc<PendingChallenges>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) shutdown: CancellationToken,
+    /// Cancelled when the process was asked to stop, which may be some time before `shutdown`.
+    pub(super) stop_announced: CancellationToken,
+    readiness: Readiness,
     pub(super) heartbeat: Arc<Heartbeat>,
     /// Permits for event streams that wait for events.
     pub(super) stream_permits: Arc<StreamPermits>,
@@ -32,10 +39,15 @@ impl ServiceState {
     pub(super) fn new(
         dispatcher: Arc<Dispatcher>,
         mut options: HttpOptions,
+        ready_checks: Vec<ReadyCheck>,
         shutdown: CancellationToken,
     ) -> Self {
+        let ready_limit = dispatcher.limits().http.ready_check_timeout;
         Self {
+            readiness: Readiness::new(ready_checks, ready_limit),
+            stop_announced: CancellationToken::default(),
             authentication: Authentication::new(&mut options),
+            pending_challenges: Arc::default(),
             sessions: Sessions::new(&dispatcher, &options),
             stream_permits: StreamPermits::new(dispatcher.limits()),
             dispatcher,
@@ -47,6 +59,21 @@ impl ServiceState {
 
     pub(super) fn limits(&self) -> &Limits {
         self.dispatcher.limits()
+    }
+
+    /// Answers a question about the health of this process.
+    pub(super) async fn answer_probe(&self, probe: Probe, method: &Method) -> Response<HttpBody> {
+        let is_good = async {
+            match probe {
+                Probe::Live => true,
+                Probe::Ready => !self.is_stopping() && self.readiness.is_ready().await,
+            }
+        };
+        answer_probe(method, is_good).await
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stop_announced.is_cancelled() || self.shutdown.is_cancelled()
     }
 
     /// Returns a response that sends events as they occur.

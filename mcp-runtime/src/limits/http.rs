@@ -37,6 +37,8 @@ pub struct HttpLimits {
     /// Maximum length of an access token, in bytes. Default 16 KiB. A longer one is refused with 401 without being
     /// examined.
     pub max_token_bytes: usize,
+    /// Time that each [`ready_check`](crate::Server::ready_check) may take. Default 2 s. After that, the check has failed.
+    pub ready_check_timeout: Duration,
     /// Time that authentication of a request may take. Default 10 s. After that, the client receives 503.
     pub authentication_timeout: Duration,
 }
@@ -55,6 +57,7 @@ impl Default for HttpLimits {
             idle_timeout: Duration::from_mins(1),
             max_connections: 10_000,
             max_token_bytes: 16 << 10,
+            ready_check_timeout: Duration::from_secs(2),
             authentication_timeout: Duration::from_secs(10),
         }
     }
@@ -76,9 +79,13 @@ impl HttpLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
+    pub(super) fn zeros(&self) -> [(&'static str, bool); 3] {
         [
             ("http.max_token_bytes", self.max_token_bytes == 0),
+            (
+                "http.ready_check_timeout",
+                self.ready_check_timeout.is_zero(),
+            ),
             (
                 "http.authentication_timeout",
                 self.authentication_timeout.is_zero(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::context::Context;
+use crate::context::{AwaitedValues, Context};
 use crate::handler::access::Access;
 use crate::handler::call::CallOutput;
 use crate::handler::completion::Candidates;
@@ -44,6 +44,8 @@ pub(crate) struct Callable {
     /// The cache hint for resource contents.
     pub(crate) cache: CacheHint,
     pub(crate) pace: Arc<FirstPollPace>,
+    /// The values that calls wait for before the handler starts.
+    pub(crate) awaited: AwaitedValues,
 }
 
 /// The definition as it appears in lists, and the data specific to its kind.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use mcp_schema::check::Validator;
 use mcp_schema::generate::output_schema;
-use mcp_schema::query::{allows, rejected_by_model_apis};
+use mcp_schema::model_rules::{Severity, breaches};
+use mcp_schema::query::allows;
 use mcp_schema::template::{ExplodedList, UriTemplate};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::context::{AwaitedValues, LazyState};
 use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
@@ -33,6 +35,8 @@ pub(super) struct ServerAdditions {
     pub(super) scopes: Vec<String>,
     /// The reserved keys that may be used in `_meta`.
     pub(super) meta_keys: Vec<String>,
+    /// The states that the definition's parameters need and that are made later.
+    pub(super) states: Vec<Arc<LazyState>>,
 }
 
 /// A function that finds the completer named by a parameter.
@@ -80,7 +84,7 @@ pub(super) fn callable(
     let details = match (definition.kind, pattern) {
         (Kind::Tool, _) => {
             if is_generated {
-                warn_of_hard_schemas(definition, &decoder);
+                warn_of_rejected_schemas(definition, &decoder);
             }
             tool(definition, &decoder, meta, &mut problems)
         }
@@ -117,6 +121,10 @@ pub(super) fn callable(
         cache: cache_hint(options.ttl, options.cache, &access),
         access,
         pace: Arc::default(),
+        awaited: AwaitedValues::new(
+            given.states,
+            definition.parameters.iter().filter_map(|it| it.ty.prepare),
+        ),
     })
 }
 
@@ -130,15 +138,18 @@ fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<sch
     Some(schema)
 }
 
-/// Warns about arguments whose generated schemas are not accepted by model APIs.
-fn warn_of_hard_schemas(definition: &Definition, decoder: &Decoder) {
-    for (argument, what) in rejected_by_model_apis(decoder.schema()) {
-        tracing::warn!(
-            tool = definition.name,
-            at = %definition.location,
-            argument,
-            "several model APIs reject the schema of {what}; use a struct or a tagged enum"
-        );
+/// Warns about arguments whose generated schemas model APIs reject.
+fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
+    for breach in breaches(None, decoder.schema()) {
+        if breach.rule.severity == Severity::Refused {
+            tracing::warn!(
+                tool = definition.name,
+                at = %definition.location,
+                "{} ({})",
+                breach.text,
+                breach.rule.says
+            );
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use mcp_schema::check::Validator;
 use mcp_schema::template::UriTemplate;
 use serde_json::Value;
 
+use crate::context::AwaitedValues;
 use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{
     DynamicHandler, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item,
@@ -222,6 +223,7 @@ impl Draft {
             cache: cache_hint(handler.ttl, handler.cache, &handler.access),
             access: handler.access,
             pace: Arc::default(),
+            awaited: AwaitedValues::default(),
         })
     }
 }

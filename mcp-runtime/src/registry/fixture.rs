@@ -6,11 +6,13 @@ use std::task::{Context as Task, Poll};
 use crate::context::{
     AskError, CallHandle, CallId, CallQuestion, Caller, Capability, ChangeNotification,
     ClientIdentity, Context, Control, Edit, EditStep, NotificationSender, OnceStore, Progress,
-    QuestionKey, QuestionTransport, RequestContext, ServerHandle, States,
+    QuestionKey, QuestionTransport, RequestContext, RequestInfo, RequestSource, ServerHandle,
+    States,
 };
 use crate::error::Error;
 use crate::handler::dynamic::{Arguments, DynamicPrompt, DynamicResource, Item, ItemKind};
 use crate::handler::handler_error::HandlerError;
+use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::resource::IntoResourceResult;
 use crate::protocol::ProtocolVersion;
 use crate::registry::{Details, ListPage, Registry, Snapshot, Sources};
@@ -31,7 +33,7 @@ impl NotificationSender for Nobody {
 }
 
 impl Control for Nobody {
-    fn notify(&self, _: ChangeNotification) {}
+    fn notify(&self, _: ChangeNotification, _: &NotifiedCallers) {}
     fn edit(&self, _: Edit) -> Result<bool, Error> {
         Ok(false)
     }
@@ -93,6 +95,7 @@ pub(crate) fn context() -> Context {
     Context::new(Arc::new(Unasked(RequestContext {
         version: MODERN,
         client: ClientIdentity::Known(None),
+        info: RequestInfo::new(ProtocolVersion::LATEST, RequestSource::Message),
         caller: Caller::trusted(),
         #[cfg(feature = "telemetry")]
         trace: None,

@@ -64,6 +64,7 @@ impl ListingTemplate {
             }
             other @ (HandlerErrorRepr::Protocol(_)
             | HandlerErrorRepr::Busy(_)
+            | HandlerErrorRepr::Reauthorize(_)
             | HandlerErrorRepr::Arguments(_)
             | HandlerErrorRepr::Unwritable(_)) => other,
         })

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Capability, Control, OnceStore, ServerHandle, States};
+use crate::context::{Capability, Control, EnvironmentHeaders, OnceStore, ServerHandle, States};
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
@@ -15,6 +15,7 @@ use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{MethodReceiver, Registry, Sources};
+use crate::server::environment::ServerEnvironment;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::telemetry::Hooks;
@@ -41,11 +42,17 @@ use crate::types::{CacheScope, Icon, Implementation};
 /// }
 /// ```
 #[must_use = "a server does nothing unless it is run"]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting, independent of the others"
+)]
 pub struct Server {
-    identity: Implementation,
+    pub(super) identity: Implementation,
     instructions: Option<String>,
     limits: Limits,
-    states: States,
+    pub(super) states: States,
+    pub(super) environment: ServerEnvironment,
+    environment_headers: EnvironmentHeaders,
     receivers: Vec<MethodReceiver>,
     selected: Option<Vec<Selected>>,
     tags: Vec<String>,
@@ -55,6 +62,7 @@ pub struct Server {
     page_size: usize,
     logging: bool,
     argument_errors: bool,
+    expose_errors: bool,
     check_outputs: bool,
     cache: CacheHints,
     pub(super) admission: Admission,
@@ -67,6 +75,8 @@ pub struct Server {
     hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
+    #[cfg(feature = "http")]
+    pub(super) ready_checks: Vec<crate::http::health::ReadyCheck>,
     shared: Arc<ServerShared>,
 }
 
@@ -114,6 +124,8 @@ impl Server {
             instructions: None,
             limits: Limits::default(),
             states: States::default(),
+            environment: ServerEnvironment::default(),
+            environment_headers: EnvironmentHeaders::default(),
             receivers: Vec::new(),
             selected: None,
             tags: Vec::new(),
@@ -123,6 +135,7 @@ impl Server {
             page_size: 1_000,
             logging: true,
             argument_errors: false,
+            expose_errors: false,
             check_outputs: true,
             cache: CacheHints::default(),
             admission: Admission::default(),
@@ -134,6 +147,8 @@ impl Server {
             hooks: Hooks::default(),
             #[cfg(feature = "http")]
             http: crate::http::HttpOptions::new(),
+            #[cfg(feature = "http")]
+            ready_checks: Vec::new(),
             shared: Arc::default(),
         }
     }
@@ -184,6 +199,60 @@ impl Server {
     /// Shares a value that is already in an [`Arc`]. Otherwise works like [`state`](Self::state).
     pub fn shared_state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.states.insert(value);
+        self
+    }
+
+    /// Lets an environment variable stand in for an HTTP header over standard input and output, where requests have no
+    /// headers, and for other callers who are [trusted](crate::Caller). Handlers then read both in the same way, with
+    /// [`RequestInfo::header`](crate::request::RequestInfo::header) or
+    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). Over HTTP, the variable is never used.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// let server = new_server!().header_from_env("x-tenant", "EXPENSES_TENANT");
+    /// ```
+    ///
+    /// The variable is read now. If it is not set or is empty, the header is absent.
+    pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
+        match std::env::var(variable) {
+            Ok(value) if !value.trim().is_empty() => {
+                self.environment_headers.set(header.into(), value);
+            }
+            Ok(_) | Err(std::env::VarError::NotPresent) => {}
+            Err(std::env::VarError::NotUnicode(_)) => self.faults.push(format!(
+                "the environment variable `{variable}` is not UTF-8"
+            )),
+        }
+        self
+    }
+
+    /// Shares a value that `make` makes when it is first needed, such as a pool of database connections, with every
+    /// handler that takes [`State<T>`](crate::State).
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # struct Pool;
+    /// # impl Pool { async fn connect(_: &str) -> std::io::Result<Self> { Ok(Self) } }
+    /// let server = new_server!().state_with(async || {
+    ///     let url = std::env::var("DATABASE_URL").map_err(|_| "`DATABASE_URL` is not set")?;
+    ///     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(Pool::connect(&url).await?)
+    /// });
+    /// # drop(server);
+    /// ```
+    ///
+    /// A server that runs makes the value before it accepts requests, after definitions and settings have been checked;
+    /// if that fails, it does not start. Commands such as `check`, `tools` and `install`, and clients in the same
+    /// process, make it with the first call whose handler takes it; so does a
+    /// [mounted service](Self::into_http_service). If that fails, the call fails, and the next call tries again.
+    ///
+    /// Otherwise works like [`state`](Self::state).
+    pub fn state_with<T, E, F>(mut self, make: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        T: Send + Sync + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+        F: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        self.states.insert_later(make);
         self
     }
 
@@ -263,6 +332,16 @@ impl Server {
     /// version 2025-06-18 or earlier. Defaults to `false`, so that the model can read the error message and try again.
     pub fn invalid_arguments_as_errors(mut self, as_errors: bool) -> Self {
         self.argument_errors = as_errors;
+        self
+    }
+
+    /// Sets whether models may read the messages of all errors that handlers return, with their causes. Defaults to
+    /// `false`: models read only messages that are [exposed](crate::HandlerError).
+    ///
+    /// Use it for servers that run for one user on the user's machine, where nothing in an error is a secret. Errors are
+    /// logged in either case. Messages of panics are never sent.
+    pub fn expose_errors(mut self, expose: bool) -> Self {
+        self.expose_errors = expose;
         self
     }
 
@@ -395,9 +474,17 @@ impl Server {
         &self.identity
     }
 
+    /// Returns the dispatcher, for tests of the layers above it.
+    #[cfg(test)]
+    pub(crate) fn into_dispatcher(self) -> Result<Arc<Dispatcher>, Error> {
+        self.start().map(|(dispatcher, _)| dispatcher)
+    }
+
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
+        self.environment.log();
         let mut faults = self.faults;
+        faults.extend(self.environment.faults);
         faults.extend(self.limits.faults());
         if !faults.is_empty() {
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
@@ -429,10 +516,13 @@ impl Server {
             instructions: self.instructions,
             limits: self.limits,
             states,
+            environment_headers: (!self.environment_headers.is_empty())
+                .then(|| Arc::new(self.environment_headers)),
             seal,
             once_store: self.once_store,
             logging: self.logging,
             argument_errors: self.argument_errors,
+            expose_errors: self.expose_errors,
             check_outputs: self.check_outputs,
             cache: self.cache,
             rate: wrapping.rate,

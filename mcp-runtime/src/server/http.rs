@@ -3,18 +3,56 @@
 use std::future::{Future, ready};
 use std::io;
 use std::net::SocketAddr;
+#[cfg(feature = "cli")]
+use std::pin::pin;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, ToSocketAddrs};
 
 use crate::error::{Error, ErrorKind};
+use crate::http::health::ReadyCheck;
 use crate::http::{self, HttpListener, HttpOptions, HttpService};
 use crate::server::Server;
+#[cfg(feature = "cli")]
+use crate::server::command_line::HttpAddress;
+#[cfg(feature = "cli")]
+use crate::server::service_manager::{self, ProcessState};
 
 impl Server {
     /// Sets the HTTP options, such as path, hosts and origins. Replaces any options set before.
     pub fn http(mut self, options: HttpOptions) -> Self {
         self.http = options;
+        self
+    }
+
+    /// Adds a check of something that this server depends on, such as its database. While the check fails, `/readyz`
+    /// ([`HttpOptions::health`]) is 503, and requests are served as before. Can be called more than once; all checks have
+    /// to pass.
+    ///
+    /// A check runs when readiness is asked for, at most once a second, and at most one at a time. An error, a panic, or
+    /// taking longer than [`limits.http.ready_check_timeout`](crate::Limits) is a failure. The log tells the name and the
+    /// error, once until the check passes again; the client is not told.
+    ///
+    /// ```
+    /// # struct Pool;
+    /// # impl Pool { async fn ping(&self) -> Result<(), std::io::Error> { Ok(()) } }
+    /// # let pool = std::sync::Arc::new(Pool);
+    /// # use mcp_runtime::prelude::*;
+    /// let server = new_server!().ready_check("database", move || {
+    ///     let pool = pool.clone();
+    ///     async move { pool.ping().await }
+    /// });
+    /// ```
+    pub fn ready_check<F, E>(
+        mut self,
+        name: impl Into<String>,
+        check: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        self.ready_checks.push(ReadyCheck::new(name, check));
         self
     }
 
@@ -30,7 +68,8 @@ impl Server {
     /// # Errors
     ///
     /// Fails if definitions or settings are invalid (all mistakes are reported); if the address can be reached from
-    /// other machines and no allowed hosts are configured ([`HttpOptions::allow_host`]); if definitions require scopes
+    /// other machines and no allowed hosts are configured ([`HttpOptions::allow_host`]); if a value cannot be made
+    /// ([`state_with`](Self::state_with)); if definitions require scopes
     /// but HTTP requests are not authenticated ([`trust_anonymous`](Self::trust_anonymous)); or if the address cannot
     /// be used.
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), Error> {
@@ -71,7 +110,9 @@ impl Server {
         H: Future<Output = io::Result<S>> + Send + 'static,
     {
         self.check_address(&listener)?;
-        http::serve(listener, handshake, self.into_listening_service()?).await
+        let service = self.into_listening_service()?;
+        service.make_states().await?;
+        http::serve(listener, handshake, service).await
     }
 
     /// Turns the server into a `tower` service that can be mounted in a program that already serves HTTP. With feature
@@ -86,12 +127,9 @@ impl Server {
     /// Fails if definitions or settings are invalid; all mistakes are reported.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
         let options = self.http.clone();
-        #[cfg(feature = "auth")]
-        {
-            let faults = options.faults();
-            if !faults.is_empty() {
-                return Err(Error::new(ErrorKind::Configuration, faults.join("; ")));
-            }
+        let faults = options.faults();
+        if !faults.is_empty() {
+            return Err(Error::new(ErrorKind::Configuration, faults.join("; ")));
         }
         #[cfg(feature = "sealing")]
         if options.seals_sessions() && !self.has_sealing_keys() {
@@ -100,22 +138,31 @@ impl Server {
                  or after a restart"
             );
         }
+        let ready_checks = self.ready_checks.clone();
         let (dispatcher, shared) = self.start()?;
         let shutdown = shared.shutdown().clone();
-        Ok(HttpService::new(dispatcher, options, shutdown))
+        Ok(HttpService::new(
+            dispatcher,
+            options,
+            ready_checks,
+            shutdown,
+        ))
     }
 
     /// Serves over HTTP until the process receives a shutdown signal. The returned flag is `true` if handlers are still
     /// blocking threads.
     #[cfg(feature = "cli")]
-    pub(super) async fn run_http(self, address: &str) -> (Result<(), Error>, bool) {
+    pub(super) async fn run_http(self, address: &HttpAddress) -> (Result<(), Error>, bool) {
         use std::io::Write as _;
 
         let listen = async || {
+            let address = address.resolve()?;
             let listener = listen(address).await?;
             self.check_address(&listener)?;
             let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
-            Ok::<_, Error>((listener, url, self.into_listening_service()?))
+            let service = self.into_listening_service()?;
+            service.make_states().await?;
+            Ok::<_, Error>((listener, url, service))
         };
         let (listener, url, service) = match listen().await {
             Ok(started) => started,
@@ -123,7 +170,23 @@ impl Server {
         };
         // Standard error may be closed; the server runs regardless.
         let _ = writeln!(io::stderr(), "{url}");
-        http::serve_process(listener, service).await
+        let stop_announced = service.clone();
+        let mut serving = pin!(http::serve_process(listener, service));
+        // Polled after `serving`, which handles signals from its first poll on.
+        let manager_told = async {
+            service_manager::notify(ProcessState::Ready);
+            stop_announced.stop_announced().await;
+        };
+        let served = tokio::select! {
+            biased;
+            served = &mut serving => Some(served),
+            () = manager_told => None,
+        };
+        service_manager::notify(ProcessState::Stopping);
+        match served {
+            Some(served) => served,
+            None => serving.await,
+        }
     }
 
     /// Turns the server into a service for its own listener. Fails if definitions require scopes but HTTP requests are

@@ -4,12 +4,16 @@ mod access;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;
+mod environment;
 mod extension;
 #[cfg(feature = "http")]
 mod http;
 mod log;
 mod middleware;
 mod run;
+#[cfg(all(feature = "cli", feature = "http"))]
+mod service_manager;
+mod settings;
 mod stderr;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;

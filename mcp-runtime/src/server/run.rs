@@ -1,5 +1,6 @@
 //! Runs a server through its command line, over stdio, or over any other transport.
 
+use std::pin::pin;
 #[cfg(any(feature = "cli", feature = "testing"))]
 use std::sync::Arc;
 
@@ -12,15 +13,16 @@ use crate::server::Server;
 #[cfg(feature = "cli")]
 use crate::server::command_line::Invocation;
 use crate::server::stderr::LogLines;
-use crate::transport::{self, Stdio, Transport};
+use crate::transport::{self, ParentProcess, Stdio, Transport};
 
 impl Server {
     /// Runs the server as specified by the process's command line. Without arguments, it serves standard input and
-    /// output until the client closes them or a signal asks the server to stop.
+    /// output until the client closes them, a signal asks the server to stop, or (on Unix) the process that started it has
+    /// ended.
     ///
     /// | Argument | Meaning |
     /// |---|---|
-    /// | `--http [ADDRESS]` | serve HTTP instead, on this address (default 127.0.0.1:8000); the URL is printed to standard error |
+    /// | `--http [ADDRESS]` | serve HTTP instead, on this address; the URL is printed to standard error. Without an address, the environment variables `HOST` (default 127.0.0.1) and `PORT` (default 8000) make it up |
     /// | `--allow-host HOST` | also accept requests to this host name ([`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host)) |
     /// | `--allow-origin ORIGIN` | also accept requests from web pages of this origin ([`HttpOptions::allow_origin`](crate::http::HttpOptions::allow_origin)) |
     /// | `--legacy-sse` | also serve the HTTP+SSE transport of 2024-11-05 ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) |
@@ -51,11 +53,11 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), or if
-    /// standard input or output cannot be used.
+    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
+    /// cannot be made ([`state_with`](Self::state_with)), or if standard input or output cannot be used.
     pub async fn run(self) -> Result<(), Error> {
         #[cfg(feature = "cli")]
-        let invocation = super::command_line::read(self.identity());
+        let invocation = super::command_line::read(&self.identity, &self.environment.help());
         let lines = LogLines::start(std::io::stderr())?;
         lines.install_subscriber();
         lines.log_panics();
@@ -107,7 +109,9 @@ impl Server {
     /// Same as [`run`](Self::run).
     #[cfg(feature = "cli")]
     pub async fn command_line(self) -> Result<Option<Self>, Error> {
-        let Some(matches) = super::command_line::read_command(self.identity()) else {
+        let Some(matches) =
+            super::command_line::read_command(&self.identity, &self.environment.help())
+        else {
             return Ok(Some(self));
         };
         let lines = LogLines::start(std::io::stderr())?;
@@ -125,18 +129,32 @@ impl Server {
         }
     }
 
-    /// Serves standard input and output until they are closed or a signal asks the server to stop. The returned flag is
-    /// `true` if handlers are still blocking threads.
+    /// Serves standard input and output until they are closed, a signal asks the server to stop, or the process that
+    /// started this one ends. The returned flag is `true` if handlers are still blocking threads.
     async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
-        let started = self
-            .start()
-            .and_then(|(dispatcher, shared)| Ok((dispatcher, shared, Stdio::open()?)));
-        let (dispatcher, shared, stdio) = match started {
+        let parent = ParentProcess::current();
+        let start = async || {
+            let (dispatcher, shared) = self.start()?;
+            dispatcher.make_states().await?;
+            Ok::<_, Error>((dispatcher, shared, Stdio::open()?))
+        };
+        let (dispatcher, shared, stdio) = match start().await {
             Ok(started) => started,
             Err(error) => return (Err(error), false),
         };
-        let (shutdown, hung_up) = (shared.shutdown().clone(), stdio.hung_up());
-        transport::serve_process(stdio, dispatcher, shutdown, hung_up).await
+        let (shutdown, input_closed) = (shared.shutdown().clone(), stdio.hung_up());
+        let hung_up = Box::new(move || input_closed() || parent.is_gone());
+        let serving = transport::serve_process(stdio, dispatcher, shutdown.clone(), hung_up);
+        let mut serving = pin!(serving);
+        tokio::select! {
+            biased;
+            served = &mut serving => return served,
+            () = parent.gone() => {
+                tracing::warn!("the process that started this server has ended; stopping");
+                shutdown.cancel();
+            }
+        }
+        serving.await
     }
 
     /// Runs the server over `transport` until the transport yields no more connections or
@@ -144,10 +162,11 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), or if the
-    /// transport fails as a whole.
+    /// Fails before reading any input if definitions or settings are invalid (all mistakes are reported), if a value
+    /// cannot be made ([`state_with`](Self::state_with)), or if the transport fails as a whole.
     pub async fn serve(self, transport: impl Transport) -> Result<(), Error> {
         let (dispatcher, shared) = self.start()?;
+        dispatcher.make_states().await?;
         transport::serve(transport, dispatcher, shared.shutdown().clone()).await
     }
 

@@ -3,11 +3,9 @@
 //! A [`Transport`] yields [`Connection`]s. Each is a channel of newline-delimited messages, driven by `duplex`; the
 //! dispatcher interprets the messages. Specification: basic/transports, "stdio" and "Custom transports".
 
-mod dispatched;
 mod duplex;
 mod listeners;
 mod memory;
-mod peer;
 mod process;
 mod serve;
 mod signals;
@@ -30,7 +28,10 @@ pub(crate) use process::{ProcessGuard, is_stuck};
 #[cfg(feature = "http")]
 pub(crate) use serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
 pub(crate) use serve::{serve, serve_process};
+#[cfg(all(feature = "cli", feature = "http"))]
+pub(crate) use signals::StopSequence;
 pub use signals::shutdown_signal;
+pub(crate) use stdio::ParentProcess;
 pub use stdio::Stdio;
 #[cfg(feature = "http")]
 pub(crate) use watchdog::{Beat, Watchdog, Watched};

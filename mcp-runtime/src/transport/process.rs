@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use crate::cancellation::CancellationToken;
 use crate::limits::Limits;
-use crate::transport::signals;
+use crate::transport::signals::{SignalListener, StopSequence};
 use crate::transport::watchdog::{LastResort, Watchdog};
 
 /// Time that the process may take to end, in addition to `limits.calls.drain_timeout`. This is longer than the time
@@ -21,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// too long because handlers block all of the runtime's workers. Has no further effect once dropped.
 pub(crate) struct ProcessGuard {
     pub(super) watchdog: Watchdog,
-    _signals: signals::SignalListener,
+    _signals: SignalListener,
 }
 
 impl ProcessGuard {
@@ -33,13 +32,13 @@ impl ProcessGuard {
     /// Fails if listening for signals fails or if a thread cannot be started.
     pub(crate) fn take_control(
         limits: &Limits,
-        shutdown: &CancellationToken,
+        stop: StopSequence,
         hung_up: Box<dyn Fn() -> bool + Send + Sync>,
     ) -> io::Result<Self> {
         let within = limits.calls.drain_timeout.checked_add(OVERTIME);
         let last = LastResort { within, hung_up };
         let watchdog = Watchdog::start(Handle::current(), Some(last))?;
-        let signals = signals::SignalListener::start(shutdown, watchdog.waking())?;
+        let signals = SignalListener::start(stop, watchdog.waking())?;
         Ok(Self {
             watchdog,
             _signals: signals,

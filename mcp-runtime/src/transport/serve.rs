@@ -9,9 +9,10 @@ use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
 use crate::cancellation::CancellationToken;
+use crate::dispatch::Dispatcher;
 use crate::error::Error;
-use crate::transport::peer::Peer;
 use crate::transport::process::{ProcessGuard, is_stuck};
+use crate::transport::signals::StopSequence;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Transport, duplex};
 
@@ -26,18 +27,18 @@ pub(crate) const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 /// # Errors
 ///
 /// Fails if no further client can be accepted or if the only connection from a transport fails.
-pub(crate) async fn serve<P: Peer, T: Transport>(
+pub(crate) async fn serve<T: Transport>(
     transport: T,
-    dispatcher: Arc<P>,
+    dispatcher: Arc<Dispatcher>,
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
     let watchdog = Watchdog::start(Handle::current(), None)?;
     serve_watched(transport, dispatcher, shutdown, &watchdog).await
 }
 
-async fn serve_watched<P: Peer, T: Transport>(
+async fn serve_watched<T: Transport>(
     mut transport: T,
-    dispatcher: Arc<P>,
+    dispatcher: Arc<Dispatcher>,
     shutdown: CancellationToken,
     watchdog: &Watchdog,
 ) -> Result<(), Error> {
@@ -59,8 +60,8 @@ async fn serve_watched<P: Peer, T: Transport>(
                 }
                 Some(Ok(connection)) => {
                     accepted = accepted.saturating_add(1);
-                    let (peer, waking) = (Arc::clone(&dispatcher), Arc::clone(watchdog.waking()));
-                    let serving = duplex::serve(peer, connection, waking, shutdown.clone());
+                    let (dispatcher, waking) = (Arc::clone(&dispatcher), Arc::clone(watchdog.waking()));
+                    let serving = duplex::serve(dispatcher, connection, waking, shutdown.clone());
                     connections.spawn(serving.in_current_span());
                 }
                 Some(Err(error)) if is_temporary_accept_error(&error) => {
@@ -90,13 +91,14 @@ async fn serve_watched<P: Peer, T: Transport>(
 /// ends the process.
 ///
 /// The second result is `true` if handlers are still blocking threads. Dropping the runtime would wait for them.
-pub(crate) async fn serve_process<P: Peer, T: Transport>(
+pub(crate) async fn serve_process<T: Transport>(
     transport: T,
-    dispatcher: Arc<P>,
+    dispatcher: Arc<Dispatcher>,
     shutdown: CancellationToken,
     hung_up: Box<dyn Fn() -> bool + Send + Sync>,
 ) -> (Result<(), Error>, bool) {
-    let process = match ProcessGuard::take_control(dispatcher.limits(), &shutdown, hung_up) {
+    let stop = StopSequence::immediate(shutdown.clone());
+    let process = match ProcessGuard::take_control(dispatcher.limits(), stop, hung_up) {
         Ok(process) => process,
         Err(error) => return (Err(error.into()), false),
     };
@@ -154,9 +156,11 @@ mod tests {
 
     use super::*;
     use crate::limits::Limits;
-    use crate::transport::duplex::tests::fake::Fake;
+    use crate::transport::duplex::tests::server::{ECHO, TestServer, is_echo};
 
-    const ECHO: &[u8] = b"{\"id\":1,\"method\":\"echo\"}\n";
+    fn dispatcher() -> Arc<Dispatcher> {
+        TestServer::new(Limits::default()).dispatcher
+    }
 
     async fn line(stream: impl tokio::io::AsyncRead + Unpin) -> String {
         let mut line = String::new();
@@ -168,10 +172,9 @@ mod tests {
     #[tokio::test]
     async fn a_client_in_memory_is_served_until_it_goes() {
         let (transport, mut client) = crate::transport::memory();
-        let fake = Fake::new(Limits::default());
-        let server = tokio::spawn(serve(transport, fake, CancellationToken::default()));
-        client.write_all(ECHO).await.unwrap();
-        assert_eq!(line(&mut client).await, "{\"id\":1,\"result\":\"echo\"}\n");
+        let server = tokio::spawn(serve(transport, dispatcher(), CancellationToken::default()));
+        client.write_all(ECHO.as_bytes()).await.unwrap();
+        assert!(is_echo(&line(&mut client).await));
         drop(client);
         server.await.unwrap().unwrap();
     }
@@ -181,23 +184,22 @@ mod tests {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::default();
-        let fake = Fake::new(Limits::default());
-        let server = tokio::spawn(serve(listener, fake, shutdown.clone()));
+        let server = tokio::spawn(serve(listener, dispatcher(), shutdown.clone()));
         let mut clients = Vec::new();
         for _ in 0..3 {
             let mut client = TcpStream::connect(address).await.unwrap();
-            client.write_all(ECHO).await.unwrap();
+            client.write_all(ECHO.as_bytes()).await.unwrap();
             clients.push(client);
         }
         for client in &mut clients {
-            assert_eq!(line(client).await, "{\"id\":1,\"result\":\"echo\"}\n");
+            assert!(is_echo(&line(client).await));
         }
         drop(clients.pop());
         shutdown.cancel();
         for mut client in clients {
             let mut rest = String::new();
             client.read_to_string(&mut rest).await.unwrap();
-            assert_eq!(rest, "{\"end\":true}\n");
+            assert_eq!(rest, "");
         }
         server.await.unwrap().unwrap();
     }
@@ -221,9 +223,8 @@ mod tests {
     async fn nobody_is_accepted_while_there_are_as_many_clients_as_there_may_be() {
         let (sender, receiver) = mpsc::channel(8);
         let asked = Arc::new(AtomicBool::new(false));
-        let fake = Fake::new(Limits::default());
         let transport = Two(receiver, Arc::clone(&asked));
-        let server = tokio::spawn(serve(transport, fake, CancellationToken::default()));
+        let server = tokio::spawn(serve(transport, dispatcher(), CancellationToken::default()));
         // An error from a single client does not end the server.
         sender
             .send(Err(io::ErrorKind::ConnectionAborted.into()))
@@ -233,7 +234,7 @@ mod tests {
         for _ in 0..3 {
             let (server, mut client) = tokio::io::duplex(1_024);
             sender.send(Ok(server)).await.unwrap();
-            client.write_all(ECHO).await.unwrap();
+            client.write_all(ECHO.as_bytes()).await.unwrap();
             clients.push(client);
         }
         line(&mut clients[0]).await;
@@ -255,8 +256,7 @@ mod tests {
             .await
             .unwrap();
         let transport = Two(receiver, Arc::default());
-        let fake = Fake::new(Limits::default());
-        let error = serve(transport, fake, CancellationToken::default())
+        let error = serve(transport, dispatcher(), CancellationToken::default())
             .await
             .unwrap_err();
         assert_eq!(error.kind(), crate::ErrorKind::Io);

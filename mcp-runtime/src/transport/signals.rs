@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::Builder;
 
@@ -36,7 +37,28 @@ pub async fn shutdown_signal() {
     }
 }
 
-/// Cancels `shutdown` on the first stop signal and ends the process on the second.
+/// The steps that the first stop signal starts.
+pub(crate) struct StopSequence {
+    /// Cancelled at the signal.
+    pub(crate) announced: CancellationToken,
+    /// Time from the signal until the shutdown begins.
+    pub(crate) delay: Duration,
+    /// Cancelled when the shutdown begins.
+    pub(crate) shutdown: CancellationToken,
+}
+
+impl StopSequence {
+    /// Creates a sequence in which the shutdown begins at the signal.
+    pub(crate) fn immediate(shutdown: CancellationToken) -> Self {
+        Self {
+            announced: CancellationToken::default(),
+            delay: Duration::ZERO,
+            shutdown,
+        }
+    }
+}
+
+/// Starts the stop sequence on the first stop signal and ends the process on the second.
 ///
 /// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C. A thread with a separate runtime listens for signals, because
 /// handlers may block all workers of the main runtime. The thread ends when this is dropped.
@@ -49,11 +71,8 @@ impl SignalListener {
     /// # Errors
     ///
     /// Fails if listening for signals fails or if a thread cannot be started.
-    pub(super) fn start(
-        shutdown: &CancellationToken,
-        waking: &Arc<WatchdogWaker>,
-    ) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_io().build()?;
+    pub(super) fn start(stop: StopSequence, waking: &Arc<WatchdogWaker>) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
         let signals = {
             let _inside = runtime.enter();
             Signals::new()
@@ -67,12 +86,12 @@ impl SignalListener {
             }
         };
         let over = CancellationToken::default();
-        let (until, shutdown, waking) = (over.clone(), shutdown.clone(), Arc::clone(waking));
+        let (until, waking) = (over.clone(), Arc::clone(waking));
         thread::Builder::new()
             .name("mcp-signals".into())
             .spawn(move || {
                 let telling = async {
-                    shutdown.cancelled().await;
+                    stop.shutdown.cancelled().await;
                     waking.end();
                     std::future::pending::<()>().await;
                 };
@@ -80,7 +99,7 @@ impl SignalListener {
                     tokio::select! {
                         () = until.cancelled() => {}
                         () = telling => {}
-                        error = handle_signals(signals, &shutdown) => {
+                        error = handle_signals(signals, &stop) => {
                             tracing::error!(%error, "can no longer listen for signals");
                         }
                     }
@@ -91,12 +110,24 @@ impl SignalListener {
 }
 
 /// Handles the signals. Returns only if it can no longer listen for them.
-async fn handle_signals(mut signals: Signals, shutdown: &CancellationToken) -> io::Error {
+async fn handle_signals(mut signals: Signals, stop: &StopSequence) -> io::Error {
     match signals.next().await {
-        Ok(_) => shutdown.cancel(),
+        Ok(_) => stop.announced.cancel(),
         Err(error) => return error,
     }
-    match signals.next().await {
+    let shutting_down = async {
+        if !stop.delay.is_zero() {
+            tokio::time::sleep(stop.delay).await;
+        }
+        stop.shutdown.cancel();
+        std::future::pending().await
+    };
+    let second = tokio::select! {
+        biased;
+        never = shutting_down => never,
+        second = signals.next() => second,
+    };
+    match second {
         // The exit code that a shell reports for a process ended by a signal.
         Ok(number) => std::process::exit(128_i32.saturating_add(number)),
         Err(error) => error,

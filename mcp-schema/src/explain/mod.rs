@@ -96,6 +96,7 @@ pub fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
         let expected = match name {
             // The summary includes the types of the items or members.
             "array" | "object" => kind(schema),
+            "string" if schema.get("format").is_some() => kind(schema),
             name => name.to_owned(),
         };
         let _ = write!(text, "; expected {expected}");

@@ -39,6 +39,10 @@ fn kind_within(schema: &Value, depth: usize) -> String {
             "array" => list(schema, depth),
             "object" => object_kind(schema, depth),
             "boolean" => "true|false".to_owned(),
+            "string" => match schema["format"].as_str() {
+                Some(format) => format.to_owned(),
+                None => "string".to_owned(),
+            },
             name => match (minimum(schema), maximum(schema)) {
                 (Some(minimum), Some(maximum)) => format!("{name} {minimum} to {maximum}"),
                 (Some(minimum), None) => format!("{name} from {minimum}"),
@@ -176,6 +180,7 @@ mod tests {
                 "[string, true|false]",
             ),
             (json!({"$ref": "#/$defs/Node"}), "Node"),
+            (json!({"type": "string", "format": "date"}), "date"),
         ] {
             assert_eq!(kind(&schema), expected);
         }

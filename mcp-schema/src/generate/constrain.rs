@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::constraint::{Bound, Constraints, PATTERN, RangeKeyword, SizeUnit, compile};
+use crate::format::describe_unlisted;
 use crate::query::allows;
 
 /// Merges the constraints from `#[arg(…)]` into a schema. Adds a message to `problems` for each constraint that does
@@ -77,6 +78,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
         }
         object.insert(name.to_owned(), value.into());
     }
+    describe_unlisted(object);
     if let Some(example) = constraints.example {
         match serde_json::from_str::<Value>(example) {
             Ok(example) => {

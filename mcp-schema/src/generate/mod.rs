@@ -2,11 +2,15 @@
 //!
 //! The schemas that `schemars` derives are correct, but several model APIs reject parts of them. Input schemas are
 //! therefore simplified without changing the values that they allow: subschemas are inlined where possible, `null` is
-//! removed from optional values, number formats become bounds, and documented variants become an `enum` with their
-//! documentation in the description. Output schemas keep `null` because results contain it.
+//! removed from optional values, number formats become bounds, documented variants become an `enum` with their
+//! documentation in the description, enums with data become an `anyOf`, and formats that the APIs do not list are
+//! described in words. Output schemas keep `null` because results contain it.
+//!
+//! [`model_rules`](crate::model_rules) has the rules that the schemas follow.
 //!
 //! [`check`](crate::check) enforces the schemas.
 
+mod choices;
 mod constrain;
 mod normalise;
 #[cfg(test)]

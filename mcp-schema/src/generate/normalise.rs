@@ -1,8 +1,9 @@
 //! Simplifies a schema without changing the values that it allows.
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Value};
+
+use super::choices::{const_to_enum, one_of_to_any_of, variants_to_enum};
+use crate::format::{add_to_description, describe_unlisted};
 
 /// The meaning of `null` at a position in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,14 @@ pub(super) fn normalise(schema: &mut Value, null: NullMeaning) {
         object.remove("default");
     }
     formats_to_bounds(object);
+    numbers_as_text(object);
+    describe_unlisted(object);
+    if null != NullMeaning::Kept && object.shift_remove("uniqueItems") == Some(Value::Bool(true)) {
+        add_to_description(object, "without duplicates");
+    }
     variants_to_enum(object);
+    const_to_enum(object);
+    one_of_to_any_of(object);
     let value = if null == NullMeaning::Kept {
         NullMeaning::Kept
     } else {
@@ -146,6 +154,30 @@ fn is_null(schema: &Value) -> bool {
         || schema.get("const").is_some_and(Value::is_null)
 }
 
+/// The pattern that schemars gives to decimal numbers that can also be written as JSON numbers.
+const DECIMAL_INPUT: &str = r"^-?\d+(\.\d+)?([eE]\d+)?$";
+
+/// The pattern of decimal numbers as text.
+const DECIMAL_TEXT: &str = r"^-?\d+(\.\d+)?$";
+
+/// Maximum length of a decimal number as text: `rust_decimal` holds every number of this length without rounding it, or
+/// refuses it.
+const DECIMAL_LENGTH: usize = 29;
+
+/// Makes text of decimal numbers, which `rust_decimal` and `bigdecimal` accept as text and as JSON numbers. A JSON number
+/// is not exact everywhere, its pattern would not be enforced, and several model APIs reject two types.
+fn numbers_as_text(object: &mut Map<String, Value>) {
+    if object
+        .get("pattern")
+        .is_some_and(|pattern| pattern == DECIMAL_INPUT)
+    {
+        object.insert("type".to_owned(), "string".into());
+        object.insert("pattern".to_owned(), DECIMAL_TEXT.into());
+        object.insert("maxLength".to_owned(), DECIMAL_LENGTH.into());
+        add_to_description(object, "decimal number as a string, such as `\"12.50\"`");
+    }
+}
+
 /// Replaces number formats with bounds: model APIs understand bounds, but not `uint8` or `int64`. 64-bit formats are
 /// removed without adding bounds, because JSON numbers are not reliably exact to 64 bits anyway.
 fn formats_to_bounds(object: &mut Map<String, Value>) {
@@ -165,73 +197,5 @@ fn formats_to_bounds(object: &mut Map<String, Value>) {
     if let Some((minimum, maximum)) = bounds {
         object.entry("minimum").or_insert_with(|| minimum.into());
         object.entry("maximum").or_insert_with(|| maximum.into());
-    }
-}
-
-/// Turns a `oneOf` of constants, as generated for documented variants, into an `enum`, and moves the variants'
-/// documentation to the description.
-fn variants_to_enum(object: &mut Map<String, Value>) {
-    let Some(Value::Array(branches)) = object.get("oneOf") else {
-        return;
-    };
-    let mut values = Vec::new();
-    let mut meanings = String::new();
-    let mut kind: Option<&str> = None;
-    for branch in branches {
-        let Some(branch) = branch.as_object() else {
-            return;
-        };
-        let known = [
-            "const",
-            "enum",
-            "type",
-            "description",
-            "title",
-            "deprecated",
-        ];
-        if !branch
-            .keys()
-            .all(|keyword| known.contains(&keyword.as_str()))
-        {
-            return;
-        }
-        let found = match (branch.get("const"), branch.get("enum")) {
-            (Some(value), None) => std::slice::from_ref(value),
-            (None, Some(Value::Array(values))) => values,
-            _ => return,
-        };
-        for value in found {
-            let this = match value {
-                Value::String(_) => "string",
-                Value::Number(number) if number.is_f64() => "number",
-                Value::Number(_) => "integer",
-                Value::Bool(_) => "boolean",
-                _ => return,
-            };
-            if kind.is_some_and(|kind| kind != this) {
-                return;
-            }
-            kind = Some(this);
-            if let Some(text) = branch.get("description").and_then(Value::as_str) {
-                let name = value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned);
-                let _ = write!(meanings, "\n- `{name}`: {}", text.replace('\n', " "));
-            }
-            values.push(value.clone());
-        }
-    }
-    let Some(kind) = kind.map(str::to_owned) else {
-        return;
-    };
-    object.shift_remove("oneOf");
-    object.entry("type").or_insert_with(|| kind.into());
-    object.insert("enum".to_owned(), Value::Array(values));
-    if !meanings.is_empty() {
-        let text = match object.get("description").and_then(Value::as_str) {
-            Some(text) => format!("{text}\n{meanings}"),
-            None => meanings.trim_start().to_owned(),
-        };
-        object.insert("description".to_owned(), text.into());
     }
 }

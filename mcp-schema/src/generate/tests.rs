@@ -5,6 +5,8 @@
     reason = "each case is next to the type it tests"
 )]
 
+mod choices;
+
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
@@ -13,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::constraint::{Bound, Constraints};
-use crate::query::{candidates, rejected_by_model_apis};
+use crate::model_rules::breaches;
+use crate::query::candidates;
 
 /// Returns a property of the type `T`.
 fn of<T: JsonSchema>(description: &'static str) -> Property<'static> {
@@ -180,7 +183,7 @@ fn structs_stand_in_place() {
     check(
         of::<Tagged>(""),
         &expect![[
-            r#"{"oneOf":[{"type":"object","properties":{"kind":{"type":"string","const":"Circle"},"radius":{"type":"number"}},"required":["kind","radius"]},{"type":"object","properties":{"kind":{"type":"string","const":"Square"},"side":{"type":"number"}},"required":["kind"]}]}"#
+            r#"{"anyOf":[{"type":"object","properties":{"kind":{"type":"string","enum":["Circle"]},"radius":{"type":"number"}},"required":["kind","radius"]},{"type":"object","properties":{"kind":{"type":"string","enum":["Square"]},"side":{"type":"number"}},"required":["kind"]}]}"#
         ]],
     );
 }
@@ -295,23 +298,59 @@ fn enums_and_booleans_offer_their_values() {
 }
 
 #[test]
-fn what_model_apis_refuse_is_found_wherever_it_stands() {
-    let schema = serde_json::json!({
-        "type": "object",
-        "properties": {
-            "plain": {"type": "string"},
-            "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"anyOf": [{}, {}]}]},
-            "list": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
-            "tagged": {"oneOf": [{"type": "object", "properties": {"a/b": {"anyOf": []}}}]},
-        },
-    });
-    assert_eq!(
-        rejected_by_model_apis(&schema),
-        [
-            ("/pair".to_owned(), "a tuple"),
-            ("/pair/1".to_owned(), "an untagged choice"),
-            ("/list/*".to_owned(), "an untagged choice"),
-            ("/tagged/0/a~1b".to_owned(), "an untagged choice"),
-        ]
+fn formats_that_model_apis_do_not_list_are_described() {
+    check(
+        of::<std::net::IpAddr>("Peer"),
+        &expect![[r#"{"type":"string","description":"Peer (IPv4 or IPv6 address)"}"#]],
     );
+    check(
+        of::<std::net::Ipv4Addr>("Peer"),
+        &expect![[r#"{"type":"string","format":"ipv4","description":"Peer"}"#]],
+    );
+    let uri = &Constraints {
+        format: Some("uri"),
+        ..Constraints::NONE
+    };
+    check(
+        Property {
+            constraints: uri,
+            ..of::<String>("Where")
+        },
+        &expect![[
+            r#"{"type":"string","description":"Where (absolute URI, such as `https://example.com/a`)"}"#
+        ]],
+    );
+    check(
+        of::<std::collections::BTreeSet<String>>("Tags"),
+        &expect![[
+            r#"{"type":"array","items":{"type":"string"},"description":"Tags (without duplicates)"}"#
+        ]],
+    );
+    let schema = output_schema(|generator| {
+        Some(generator.subschema_for::<std::collections::BTreeSet<String>>())
+    });
+    assert_eq!(schema.unwrap()["uniqueItems"], true);
+}
+
+#[test]
+fn generated_schemas_break_few_rules() {
+    fn found(property: Property<'_>) -> Vec<String> {
+        let schema: Value = serde_json::from_str(&schema_of(property)).unwrap();
+        let root = serde_json::json!({"type": "object", "properties": {"a": schema}, "additionalProperties": false});
+        breaches(None, &root)
+            .into_iter()
+            .map(|breach| breach.text)
+            .collect()
+    }
+    assert_eq!(found(of::<Closed>("")), ["/a/any has no type"]);
+    assert_eq!(
+        found(of::<std::time::Duration>("")).last().unwrap(),
+        "/a is a time in seconds and nanoseconds"
+    );
+    assert_eq!(
+        found(of::<std::time::SystemTime>("")).last().unwrap(),
+        "/a is a time in seconds and nanoseconds"
+    );
+    assert_eq!(found(of::<Vec<u8>>("")), ["/a is a list of bytes"]);
+    assert_eq!(found(of::<Vec<u16>>("")), [""; 0]);
 }

@@ -1,6 +1,6 @@
 """Drives examples and the fixture `everything` with the official Python client, over each transport, once per revision that it can negotiate there.
 
-Usage: drive.py DIRECTORY_OF_THE_PROGRAMS. Prints one line per check and `N passed, N failed` at the end.
+Usage: drive.py DIRECTORY_OF_THE_PROGRAMS [--stdio]. With `--stdio`, only the fixture over standard input and output. Prints one line per check and `N passed, N failed` at the end.
 """
 
 import sys
@@ -27,6 +27,7 @@ from session import Inbox, Session
 warnings.simplefilter("ignore")
 
 PROGRAMS = Path(sys.argv[1])
+ONLY_STDIO = "--stdio" in sys.argv[2:]
 
 
 async def drive(transport, revision, mode, example, checks, relay=None, environment=None, **options):
@@ -82,7 +83,7 @@ async def deployments(transport, revision, mode):
 async def visit(transport, revision, mode):
     """All that is done over one transport in one revision."""
     await drive(transport, revision, mode, "everything", named(everything.CHECKS))
-    if transport == "sse":  # which only `everything` switches on
+    if transport == "sse" or ONLY_STDIO:  # only `everything` switches on the former
         return
     with TemporaryDirectory() as folder:
         database = {"NOTES_DB": f"{folder}/notes.db"}
@@ -116,7 +117,7 @@ async def behind_tokens():
 
 
 async def main():
-    for transport in ("stdio", "http", "sse"):
+    for transport in ("stdio",) if ONLY_STDIO else ("stdio", "http", "sse"):
         ways = [(revision, "legacy") for revision in HANDSHAKE_PROTOCOL_VERSIONS]
         if transport == "sse":
             ways.append((HANDSHAKE_PROTOCOL_VERSIONS[-1], "auto"))
@@ -125,7 +126,8 @@ async def main():
             ways += [(revision, mode) for revision in MODERN_PROTOCOL_VERSIONS for mode in (revision, "auto")]
         for revision, mode in ways:
             await visit(transport, revision, mode)
-    await behind_tokens()
+    if not ONLY_STDIO:
+        await behind_tokens()
 
 
 anyio.run(main)

@@ -1,9 +1,12 @@
 //! A server for tests that mistreat a server in a separate process: `subject --http 127.0.0.1:0`.
+//!
+//! `SHUTDOWN_DELAY` in the environment is its delay before a shutdown, in milliseconds.
 
 use std::io::Write as _;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
 use mcp_runtime::types::LoggingLevel;
 
@@ -39,6 +42,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let server = new_server!().limits(limits);
+    let delay = std::env::var("SHUTDOWN_DELAY").map_or(Ok(0), |delay| delay.parse())?;
+    let options = HttpOptions::new().shutdown_delay(Duration::from_millis(delay));
+    let server = new_server!().limits(limits).http(options);
     Ok(runtime.block_on(async { tokio::spawn(server.run()).await })??)
 }

@@ -59,13 +59,13 @@ async fn columns(rows: &State<Rows>) -> Result<Vec<Resource>> {
     Ok(Vec::new())
 }
 
-fn server() -> (Server, State<Rows>) {
-    let rows = State(std::sync::Arc::new(Rows::default()));
+fn server() -> (Server, std::sync::Arc<Rows>) {
+    let rows = std::sync::Arc::new(Rows::default());
     rows.ids.lock().unwrap().extend([1, 2, 3]);
     let server = Server::new("surface", "1")
         .tags(["surface"])
         .page_size(2)
-        .shared_state(std::sync::Arc::clone(&rows.0));
+        .shared_state(std::sync::Arc::clone(&rows));
     (server, rows)
 }
 

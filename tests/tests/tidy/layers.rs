@@ -24,6 +24,8 @@ struct Imports {
     files: BTreeMap<Module, String>,
     /// The names that a module passes on, and the path of each.
     passed_on: BTreeMap<Module, BTreeMap<String, Vec<String>>>,
+    /// The names that a module imports for itself, and the path of each.
+    imported: BTreeMap<Module, BTreeMap<String, Vec<String>>>,
     /// The modules used in each module.
     used: BTreeMap<Module, BTreeSet<Module>>,
 }
@@ -37,7 +39,14 @@ impl Imports {
             .collect();
         let mut imports = Self {
             files,
-            passed_on: sources.iter().map(passed_on).collect(),
+            passed_on: sources
+                .iter()
+                .map(|source| names_of(source, true))
+                .collect(),
+            imported: sources
+                .iter()
+                .map(|source| names_of(source, false))
+                .collect(),
             used: BTreeMap::new(),
         };
         for source in &sources {
@@ -76,7 +85,12 @@ impl Imports {
                 path[0] = first.replace('_', "-");
                 path
             }
-            _ => {
+            first => {
+                let imported = self.imported.get(own).and_then(|names| names.get(first));
+                if let Some(path_of_name) = imported.filter(|path| followed < 8 && path.len() > 1) {
+                    let path: Vec<_> = path_of_name.iter().chain(&path[1..]).cloned().collect();
+                    return self.resolve(own, &path, followed + 1);
+                }
                 let child: Module = own.iter().chain(path).cloned().collect();
                 self.files.get(child.get(..=own.len())?)?;
                 child
@@ -163,15 +177,14 @@ fn module(path: &str) -> Module {
     parts
 }
 
-/// The names that a file passes on, and their paths.
-fn passed_on(source: &Source) -> (Module, BTreeMap<String, Vec<String>>) {
+/// The names that a file passes on, or imports for itself, and their paths.
+fn names_of(source: &Source, passed_on: bool) -> (Module, BTreeMap<String, Vec<String>>) {
     let mut names = BTreeMap::new();
     for item in source.items() {
-        match item {
-            syn::Item::Use(item) if !matches!(item.vis, syn::Visibility::Inherited) => {
-                leaves(&item.tree, Vec::new(), &mut names);
-            }
-            _ => {}
+        if let syn::Item::Use(item) = item
+            && passed_on != matches!(item.vis, syn::Visibility::Inherited)
+        {
+            leaves(&item.tree, Vec::new(), &mut names);
         }
     }
     (module(&source.path), names)

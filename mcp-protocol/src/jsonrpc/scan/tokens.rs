@@ -1,11 +1,11 @@
 //! Reads strings, numbers and literals.
 
 use super::{Scan, Span};
-use crate::jsonrpc::text::{hex4, plain};
+use crate::jsonrpc::text::{hex4, plain, plain_run};
 
 impl Scan<'_> {
     /// Reads a string, including its quotes, that starts exactly at the current position.
-    pub(crate) fn string(&mut self) -> Option<Span> {
+    pub(in crate::jsonrpc) fn string(&mut self) -> Option<Span> {
         let start = self.at;
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
         let Some((b'"', inside)) = rest.split_first() else {
@@ -22,56 +22,35 @@ impl Scan<'_> {
     /// Reads a string that starts exactly at the current position and whose first `length` bytes have already been
     /// checked.
     #[cold]
-    fn escaped_string(&mut self, mut length: usize) -> Option<Span> {
+    fn escaped_string(&mut self, length: usize) -> Option<Span> {
         let start = self.at;
         self.escaped += 1;
-        self.at += 1;
+        let bytes = self.text.as_bytes();
+        let mut at = start + 1 + length;
         loop {
-            self.at += length;
-            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-            match rest.first() {
+            match bytes.get(at) {
                 Some(b'"') => {
-                    self.at += 1;
+                    self.at = at + 1;
                     return self.span(start);
                 }
-                Some(b'\\') => self.escape()?,
-                _ => return self.syntax(),
-            }
-            length = plain(self.text.as_bytes().get(self.at..).unwrap_or_default());
-        }
-    }
-
-    fn escape(&mut self) -> Option<()> {
-        let bytes = self.text.as_bytes();
-        match bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.at += 2;
-                Some(())
-            }
-            Some(b'u') => {
-                let rest = bytes.get(self.at..).unwrap_or_default();
-                match hex4(rest, 2) {
-                    Some(0xD800..=0xDBFF) => {
-                        let pair = rest.get(6..8) == Some(b"\\u")
-                            && matches!(hex4(rest, 8), Some(0xDC00..=0xDFFF));
-                        if !pair {
-                            return self.syntax();
-                        }
-                        self.at += 12;
-                        Some(())
-                    }
-                    None | Some(0xDC00..=0xDFFF) => self.syntax(),
-                    Some(_) => {
-                        self.at += 6;
-                        Some(())
-                    }
+                Some(b'\\') => {
+                    let Some(length) = escape_length(bytes, at) else {
+                        self.at = at;
+                        return self.syntax();
+                    };
+                    at += length;
+                }
+                _ => {
+                    self.at = at;
+                    return self.syntax();
                 }
             }
-            _ => self.syntax(),
+            at += plain_run(bytes.get(at..).unwrap_or_default());
         }
     }
 
     /// Reads a number. It must fit into an `f64`, so that all later readers see the same value.
+    #[inline]
     pub(super) fn number(&mut self) -> Option<()> {
         let start = self.at;
         self.take_any(b"-");
@@ -134,5 +113,28 @@ impl Scan<'_> {
         }
         self.at += word.len();
         Some(())
+    }
+}
+
+/// Returns the length of the escape at this position, or `None` if it is invalid.
+#[inline]
+fn escape_length(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at + 1)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
+        b'u' => unicode_escape_length(bytes.get(at..)?),
+        _ => None,
+    }
+}
+
+#[cold]
+fn unicode_escape_length(escape: &[u8]) -> Option<usize> {
+    match hex4(escape, 2)? {
+        0xD800..=0xDBFF => {
+            let is_pair = escape.get(6..8) == Some(b"\\u")
+                && matches!(hex4(escape, 8), Some(0xDC00..=0xDFFF));
+            is_pair.then_some(12)
+        }
+        0xDC00..=0xDFFF => None,
+        _ => Some(6),
     }
 }

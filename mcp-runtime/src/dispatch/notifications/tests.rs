@@ -43,12 +43,18 @@ fn many_changes_between_two_readings_are_one_notification() {
         },
     );
     for _ in 0..1_000 {
-        notifications.post(&ChangeNotification::List(ListKind::Tools));
+        notifications.post(
+            &ChangeNotification::List(ListKind::Tools),
+            &NotifiedCallers::All,
+        );
     }
     assert_eq!(woken.load(Ordering::Relaxed), 1);
     assert_eq!(told(&mailbox).len(), 1);
     assert_eq!(told(&mailbox).len(), 0);
-    notifications.post(&ChangeNotification::List(ListKind::Tools));
+    notifications.post(
+        &ChangeNotification::List(ListKind::Tools),
+        &NotifiedCallers::All,
+    );
     assert_eq!(told(&mailbox).len(), 1);
 }
 
@@ -56,8 +62,14 @@ fn many_changes_between_two_readings_are_one_notification() {
 fn nobody_hears_of_what_they_did_not_ask_for() {
     let notifications = Notifications::default();
     let (mailbox, woken) = listening(&notifications, uris(&["a://a"]));
-    notifications.post(&ChangeNotification::List(ListKind::Tools));
-    notifications.post(&ChangeNotification::Resource("a://b".to_owned()));
+    notifications.post(
+        &ChangeNotification::List(ListKind::Tools),
+        &NotifiedCallers::All,
+    );
+    notifications.post(
+        &ChangeNotification::Resource("a://b".to_owned()),
+        &NotifiedCallers::All,
+    );
     assert_eq!(woken.load(Ordering::Relaxed), 0);
     assert!(told(&mailbox).is_empty());
 }
@@ -67,7 +79,10 @@ fn what_does_not_fit_is_told_later() {
     let notifications = Notifications::default();
     let (mailbox, _) = listening(&notifications, uris(&["a://a", "a://b", "a://c"]));
     for uri in ["a://a", "a://b", "a://c"] {
-        notifications.post(&ChangeNotification::Resource(uri.to_owned()));
+        notifications.post(
+            &ChangeNotification::Resource(uri.to_owned()),
+            &NotifiedCallers::All,
+        );
     }
     let mut out = Vec::new();
     assert!(!mailbox.drain(&mut out, 1, None, &Caller::anonymous()));
@@ -81,7 +96,10 @@ fn following_is_bounded_and_can_be_ended() {
     assert!(mailbox.subscribe("a://a", 1));
     assert!(mailbox.subscribe("a://a", 1));
     assert!(!mailbox.subscribe("a://b", 1));
-    notifications.post(&ChangeNotification::Resource("a://a".to_owned()));
+    notifications.post(
+        &ChangeNotification::Resource("a://a".to_owned()),
+        &NotifiedCallers::All,
+    );
     mailbox.unsubscribe("a://a");
     assert!(told(&mailbox).is_empty());
     assert!(mailbox.subscribe("a://b", 1));
@@ -102,14 +120,20 @@ fn a_resource_that_changes_often_is_told_of_once_and_held_once() {
     let (mailbox, woken) = listening(&notifications, uris(&["a://a", "a://b"]));
     for _ in 0..1_000 {
         for uri in ["a://a", "a://b"] {
-            notifications.post(&ChangeNotification::Resource(uri.to_owned()));
+            notifications.post(
+                &ChangeNotification::Resource(uri.to_owned()),
+                &NotifiedCallers::All,
+            );
         }
     }
     assert_eq!(mailbox.state().pending.uris.len(), 2);
     assert_eq!(woken.load(Ordering::Relaxed), 2);
     assert_eq!(told(&mailbox).len(), 2);
     assert_eq!(told(&mailbox).len(), 0);
-    notifications.post(&ChangeNotification::Resource("a://b".to_owned()));
+    notifications.post(
+        &ChangeNotification::Resource("a://b".to_owned()),
+        &NotifiedCallers::All,
+    );
     assert!(told(&mailbox)[0].contains("a://b"));
 }
 
@@ -135,8 +159,38 @@ fn a_list_is_told_of_to_those_for_whom_it_changed() {
     notifications.post_list(ListKind::Tools, &staff);
     assert!(drain("staff") && !drain("staff"));
     notifications.post_list(ListKind::Tools, &staff);
-    notifications.post(&ChangeNotification::List(ListKind::Tools));
+    notifications.post(
+        &ChangeNotification::List(ListKind::Tools),
+        &NotifiedCallers::All,
+    );
     assert!(drain("guest"));
+}
+
+#[test]
+fn a_resource_is_told_of_to_those_whom_the_program_chose() {
+    let notifications = Notifications::default();
+    let (mailbox, _) = listening(&notifications, uris(&["a://a", "a://b"]));
+    let alice = Principal::new("alice");
+    let change = |uri: &str| ChangeNotification::Resource(uri.to_owned());
+    let drain = |subject: &str, room| {
+        let mut out = Vec::new();
+        let caller = Principal::new(subject).into();
+        let is_over = mailbox.drain(&mut out, room, None, &caller);
+        (String::from_utf8(out).unwrap().lines().count(), is_over)
+    };
+    let audience = NotifiedCallers::principal(&alice);
+    notifications.post(&change("a://a"), &audience);
+    assert_eq!(drain("bob", usize::MAX), (0, true));
+    assert_eq!(
+        drain("alice", usize::MAX),
+        (0, true),
+        "nothing is left of it"
+    );
+    notifications.post(&change("a://a"), &audience);
+    notifications.post(&change("a://b"), &audience);
+    assert_eq!(drain("alice", 1), (1, false));
+    notifications.post(&change("a://b"), &NotifiedCallers::All);
+    assert_eq!(drain("bob", usize::MAX), (1, true));
 }
 
 #[cfg(feature = "http")]
@@ -151,11 +205,20 @@ fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
         uris: Vec::new(),
     };
     let again = |seen| told(&notifications.listen_again(all(), Arc::new(|| {}), seen));
-    notifications.post(&ChangeNotification::List(ListKind::Tools));
+    notifications.post(
+        &ChangeNotification::List(ListKind::Tools),
+        &NotifiedCallers::All,
+    );
     let seen = notifications.list_version();
     assert!(again(seen).is_empty(), "it changed before");
-    notifications.post(&ChangeNotification::List(ListKind::Prompts));
-    notifications.post(&ChangeNotification::List(ListKind::Resources));
+    notifications.post(
+        &ChangeNotification::List(ListKind::Prompts),
+        &NotifiedCallers::All,
+    );
+    notifications.post(
+        &ChangeNotification::List(ListKind::Resources),
+        &NotifiedCallers::All,
+    );
     for _ in 0..2 {
         let told = again(seen);
         assert_eq!(told.len(), 1);

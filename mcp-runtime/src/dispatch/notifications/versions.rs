@@ -54,7 +54,7 @@ impl ListHistory {
     fn note(&mut self, count: u32, audience: &NotifiedCallers) {
         match audience {
             NotifiedCallers::None => {}
-            NotifiedCallers::WithAccess(_) => self.some.push_back((count, audience.clone())),
+            NotifiedCallers::Some(_) => self.some.push_back((count, audience.clone())),
             NotifiedCallers::All => {
                 self.everybody = count;
                 self.some.clear();

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use crate::jsonrpc::{plain_bytes, unquote, write_string};
+use crate::jsonrpc::{Scan, write_string};
 
 /// Maximum nesting depth. Messages are never nested this deeply.
 const DEPTH: u32 = 256;
@@ -17,9 +17,9 @@ const VERBATIM: u8 = b'?';
 
 /// Appends the canonical form of JSON that has already been parsed.
 pub(super) fn canonical(json: &str, out: &mut Vec<u8>) {
-    let mut reader = JsonReader(json);
-    let node = reader.node(DEPTH);
-    match node.filter(|_| reader.peek().is_none()) {
+    let mut scan = Scan::new(json);
+    let node = read_node(&mut scan, DEPTH);
+    match node.filter(|_| scan.peek().is_none()) {
         Some(node) => node.write(out),
         None => verbatim(json, out),
     }
@@ -98,96 +98,38 @@ fn write_number(number: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// The text that has not been read yet.
-struct JsonReader<'a>(&'a str);
-
-impl<'a> JsonReader<'a> {
-    fn peek(&mut self) -> Option<u8> {
-        self.0 = self.0.trim_start_matches([' ', '\t', '\n', '\r']);
-        self.0.bytes().next()
-    }
-
-    /// If the next byte is `byte`, skips it and returns `true`.
-    fn take(&mut self, byte: u8) -> bool {
-        let comes = self.peek() == Some(byte);
-        if comes {
-            self.0 = self.0.get(1..).unwrap_or_default();
+/// Reads the next value, which may have as many levels as `depth`.
+fn read_node<'a>(scan: &mut Scan<'a>, depth: u32) -> Option<JsonNode<'a>> {
+    let depth = depth.checked_sub(1)?;
+    Some(match scan.peek()? {
+        b'{' => {
+            let mut members = Vec::new();
+            scan.members(|scan, name| {
+                members.push((name, read_node(scan, depth)?));
+                Some(())
+            })?;
+            JsonNode::Object(members)
         }
-        comes
-    }
-
-    fn node(&mut self, depth: u32) -> Option<JsonNode<'a>> {
-        let depth = depth.checked_sub(1)?;
-        match self.peek()? {
-            b'{' => {
-                let members = self.several(b'{', b'}', |reader| {
-                    let name = reader.string()?;
-                    reader.take(b':').then_some(())?;
-                    Some((name, reader.node(depth)?))
-                });
-                members.map(JsonNode::Object)
-            }
-            b'[' => {
-                let items = self.several(b'[', b']', |reader| reader.node(depth));
-                items.map(JsonNode::Array)
-            }
-            b'"' => self.string().map(JsonNode::String),
-            b'-' | b'0'..=b'9' => Some(JsonNode::Number(self.scalar())),
-            _ => Some(JsonNode::Word(self.scalar())),
+        b'[' => {
+            let mut items = Vec::new();
+            scan.items(|scan| {
+                items.push(read_node(scan, depth)?);
+                Some(())
+            })?;
+            JsonNode::Array(items)
         }
-    }
-
-    fn several<T>(
-        &mut self,
-        open: u8,
-        close: u8,
-        mut one: impl FnMut(&mut Self) -> Option<T>,
-    ) -> Option<Vec<T>> {
-        let mut all = Vec::new();
-        self.take(open);
-        if self.take(close) {
-            return Some(all);
+        b'"' => JsonNode::String(scan.next_string()?),
+        b'-' | b'0'..=b'9' => {
+            // Also numbers beyond the range of floating point have a canonical form.
+            let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+            let rest = scan.rest();
+            let end = rest.bytes().position(|byte| !is_part(byte));
+            let number = rest.get(..end.unwrap_or(rest.len()))?;
+            scan.advance(number.len());
+            JsonNode::Number(number)
         }
-        loop {
-            all.push(one(self)?);
-            if !self.take(b',') {
-                return self.take(close).then_some(all);
-            }
-        }
-    }
-
-    fn string(&mut self) -> Option<Cow<'a, str>> {
-        self.peek();
-        let end = string_end(self.0)?;
-        let (string, rest) = self.0.split_at_checked(end)?;
-        self.0 = rest;
-        unquote(string).ok()
-    }
-
-    fn scalar(&mut self) -> &'a str {
-        let ends = |byte: u8| matches!(byte, b',' | b']' | b'}' | b':' | b'"') || byte <= b' ';
-        let end = self.0.bytes().position(ends).unwrap_or(self.0.len());
-        let (scalar, rest) = self.0.split_at_checked(end).unwrap_or((self.0, ""));
-        self.0 = rest;
-        scalar
-    }
-}
-
-/// Returns the length of the JSON string at the start of the text, including its quotes.
-fn string_end(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = usize::from(bytes.first() == Some(&b'"'));
-    if at == 0 {
-        return None;
-    }
-    loop {
-        at += plain_bytes(bytes.get(at..)?);
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => return None,
-        }
-    }
+        _ => JsonNode::Word(scan.next_value()?),
+    })
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::header::HEADER;
-use super::scan::{Borrowable, number_length, read_value, scan, string_length};
-use crate::jsonrpc::Decimal;
+use super::numbers::numbers;
+use crate::jsonrpc::{Decimal, Scan, unquote as unquote_text};
 
 /// Maximum nesting depth to examine.
 const DEPTH: u32 = 32;
@@ -36,7 +36,7 @@ pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
     if holds_header(schema, DEPTH) {
         return None;
     }
-    let Borrowable(text) = serde_json::from_str(json).ok()?;
+    let text = unquote_text(json).ok()?;
     let inner = text.trim_ascii();
     let is_meant = !inner.starts_with('"') && inner != "null";
     (is_meant && serde_json::from_str::<&RawValue>(inner).is_ok()).then(|| inner.to_owned())
@@ -97,15 +97,15 @@ fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> 
     let mut changed = false;
     let mut separator = '{';
     // The text is known to be valid JSON.
-    let _ = scan(json, |name, rest, _| {
-        let (member, length) = read_value(rest)?;
+    Scan::new(json).members(|scan, name| {
+        let member = scan.next_value()?;
         let _ = write!(out, "{separator}{}:", Value::from(&*name));
         separator = ',';
         match properties.and_then(|all| all.get(&*name)).or(others) {
             Some(schema) => changed |= unquote(member, schema, depth, out),
             None => out.push_str(member),
         }
-        Ok(Some(length))
+        Some(())
     });
     out.push_str(if separator == '{' { "{}" } else { "}" });
     changed
@@ -126,28 +126,16 @@ fn holds_header(schema: &Value, depth: u32) -> bool {
 /// Rewrites numbers such as `1.0` and `1e3` as `1` and `1000` throughout the value. Returns `None` if there are no such
 /// numbers.
 pub(super) fn without_fractions(json: &str) -> Option<String> {
-    let bytes = json.as_bytes();
     let mut out = String::new();
-    let (mut at, mut written) = (0, 0);
-    while let Some(byte) = bytes.get(at) {
-        let rest = json.get(at..)?;
-        let length = match byte {
-            b'"' => string_length(rest),
-            b'-' | b'0'..=b'9' => {
-                let length = number_length(rest);
-                let number = rest.get(..length)?;
-                if number.contains(['.', 'e', 'E'])
-                    && let Some(whole) = Decimal::read(number).and_then(|number| number.integer())
-                {
-                    out.push_str(json.get(written..at)?);
-                    out.push_str(&whole);
-                    written = at.saturating_add(length);
-                }
-                length
-            }
-            _ => 1,
-        };
-        at = at.saturating_add(length);
+    let mut written = 0;
+    for (at, number) in numbers(json) {
+        if number.contains(['.', 'e', 'E'])
+            && let Some(whole) = Decimal::read(number).and_then(|number| number.integer())
+        {
+            out.push_str(json.get(written..at)?);
+            out.push_str(&whole);
+            written = at.saturating_add(number.len());
+        }
     }
     (written > 0).then(|| {
         out.push_str(json.get(written..).unwrap_or(""));

@@ -3,8 +3,9 @@
 use mcp_schema::explain::Fault;
 use serde_json::{Map, Value};
 
+use super::entries::entries;
 use super::forgive::without_fractions;
-use super::scan::{entries, number_length, string_length};
+use super::numbers::numbers;
 use super::{pointer_to, serde_message};
 use crate::jsonrpc::Decimal;
 
@@ -44,24 +45,8 @@ pub(crate) fn to_map(arguments: &str) -> Result<Map<String, Value>, Vec<Fault>> 
 
 /// Returns the first whole number in the text that a [`Value`] cannot represent exactly.
 fn inexact(json: &str) -> Option<&str> {
-    let mut at = 0_usize;
-    while let Some(byte) = json.as_bytes().get(at) {
-        let rest = json.get(at..)?;
-        let length = match byte {
-            b'"' => string_length(rest),
-            b'-' | b'0'..=b'9' => {
-                let length = number_length(rest);
-                let number = rest.get(..length)?;
-                if !is_exact(number) {
-                    return Some(number);
-                }
-                length
-            }
-            _ => 1,
-        };
-        at = at.saturating_add(length);
-    }
-    None
+    let mut all = numbers(json).map(|(_, number)| number);
+    all.find(|number| !is_exact(number))
 }
 
 fn is_exact(number: &str) -> bool {

@@ -7,11 +7,13 @@
 //!
 //! `mcp_schema` creates schemas and checks values against them.
 
+mod entries;
 mod forgive;
 mod header;
 mod map;
+mod numbers;
+mod pointer;
 mod root;
-mod scan;
 mod slow;
 mod start_up;
 mod strings;
@@ -29,13 +31,12 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::handler::refusal::CallRefusal;
-use crate::jsonrpc::leading_string;
+use crate::jsonrpc::Scan;
+pub(crate) use entries::entries;
+#[cfg(feature = "http")]
+pub(crate) use entries::member;
 pub(crate) use header::{HeaderArgument, find_headers};
 pub(crate) use map::to_map;
-pub(crate) use scan::entries;
-#[cfg(feature = "http")]
-pub(crate) use scan::member;
-use scan::{scan, value_length};
 pub(crate) use strings::strings;
 use types::UnenforcedSchema;
 
@@ -167,46 +168,32 @@ impl Decoder {
     fn decode_fast(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> bool {
         let mut given = 0_u64;
         let mut expected = 0_usize;
-        let scanned = scan(arguments, |name, rest, _| {
+        let scanned = Scan::new(arguments).members(|scan, name| {
             let Some(position) = self.position(&name, expected) else {
                 if self.closed && !self.is_flattened(&name) {
-                    return Ok(None);
+                    return None;
                 }
-                return value_length(rest).map(Some);
+                return scan.next_value().map(drop);
             };
             expected = position.saturating_add(1);
             let bit = 1_u64
                 .checked_shl(u32::try_from(position).unwrap_or(u32::MAX))
                 .unwrap_or(0);
-            let Some(wire) = self
-                .wire
-                .get(position)
-                .filter(|_| bit != 0 && given & bit == 0)
-            else {
-                return Ok(None);
-            };
-            given |= bit;
-            let (Some(parameter), Some(slot)) =
-                (self.parameters.get(wire.index), slots.get_mut(wire.index))
-            else {
-                return Ok(None);
-            };
-            let length = match read_string(&mut **slot, rest) {
-                Some(length) => length,
-                None => match (parameter.ty.read)(&mut **slot, rest) {
-                    Ok(length) => length,
-                    Err(_) => return Ok(None),
-                },
-            };
-            if wire.constraints.is_some() || wire.types.is_some() {
-                let raw = rest.get(..length).unwrap_or("");
-                if !self.fits(wire, raw) {
-                    return Ok(None);
-                }
+            if bit == 0 || given & bit != 0 {
+                return None;
             }
-            Ok(Some(length))
+            given |= bit;
+            let wire = self.wire.get(position)?;
+            let (parameter, slot) = (self.parameters.get(wire.index)?, slots.get_mut(wire.index)?);
+            let start = scan.next_value_start();
+            if !read_string(&mut **slot, scan)? {
+                let length = (parameter.ty.read)(&mut **slot, scan.rest()).ok()?;
+                scan.advance(length);
+            }
+            let has_rules = wire.constraints.is_some() || wire.types.is_some();
+            (!has_rules || self.fits(wire, scan.text_since(start))).then_some(())
         });
-        if !matches!(scanned, Ok(Some(_))) {
+        if scanned.is_none() {
             return false;
         }
         for (position, wire) in self.wire.iter().enumerate() {
@@ -287,16 +274,18 @@ impl Decoder {
     }
 }
 
-/// Reads a string into the slot of a `String` and returns the number of bytes read. Serde is not used because it would
-/// keep a second copy while reading a string with escapes, and the string may be large.
-fn read_string(slot: &mut dyn Any, text: &str) -> Option<usize> {
-    if !text.starts_with('"') {
-        return None;
+/// Reads a string into the slot of a `String`. Returns `false` if the value is not a string or the slot is for another
+/// type. Serde is not used because it would keep a second copy while reading a string with escapes, and the string may be
+/// large.
+fn read_string(slot: &mut dyn Any, scan: &mut Scan<'_>) -> Option<bool> {
+    if scan.peek() != Some(b'"') {
+        return Some(false);
     }
-    let slot = slot.downcast_mut::<Option<String>>()?;
-    let (string, length) = leading_string(text)?;
-    *slot = Some(string.into_owned());
-    Some(length)
+    let Some(slot) = slot.downcast_mut::<Option<String>>() else {
+        return Some(false);
+    };
+    *slot = Some(scan.next_string()?.into_owned());
+    Some(true)
 }
 
 fn pointer_to(name: &str) -> String {

@@ -8,11 +8,13 @@ use std::fmt::Write as _;
 
 use mcp_schema::check::Validator;
 use mcp_schema::explain::{Fault, FaultSubject, missing, quote, unknown};
+use mcp_schema::format;
 use mcp_schema::query::allows;
 use serde_json::{Map, Value};
 
+use super::entries::entries;
 use super::forgive::{forgive, unquoted_as, unquoted_inside, without_fractions};
-use super::scan::{entries, pointer_at};
+use super::pointer::pointer_at;
 use super::{Decoder, FAULTS, WireParameter, pointer_to, serde_message};
 
 impl Decoder {
@@ -142,26 +144,15 @@ impl Decoder {
             faults.extend(explained);
             return;
         }
-        let mut pointer = pointer_to(wire.name);
-        let mut received = &value;
-        let message = match &failure {
-            Some(error) => {
-                // Only the type can tell what is wrong. The position at which decoding stopped identifies the invalid
-                // value.
-                let inner = pointer_at(raw, error.line(), error.column());
-                if let Some(found) = value.pointer(&inner) {
-                    received = found;
-                    pointer.push_str(&inner);
-                }
-                serde_message(error)
-            }
-            None => "is not allowed".to_owned(),
-        };
-        let received = quote(received);
-        faults.push(Fault::new(
-            pointer,
-            format!("{message}; received {received}"),
-        ));
+        let anything = Value::Bool(true);
+        let schema = self.property(wire.name).unwrap_or(&anything);
+        faults.push(match &failure {
+            Some(error) => refused_by_type(pointer_to(wire.name), raw, &value, schema, error),
+            None => Fault::new(
+                pointer_to(wire.name),
+                format!("is not allowed; received {}", quote(&value)),
+            ),
+        });
     }
 
     fn property(&self, name: &str) -> Option<&Value> {
@@ -223,8 +214,10 @@ impl Decoder {
             FaultSubject::Value => true,
         });
         if explained.is_empty() && faults.is_empty() {
-            let message = error.map_or("is not allowed".to_owned(), |error| serde_message(&error));
-            explained.push(Fault::new("", message));
+            explained.push(match &error {
+                Some(error) => refused_by_type(String::new(), &text, &value, self.schema(), error),
+                None => Fault::new("", "is not allowed"),
+            });
         }
         faults.extend(explained);
     }
@@ -273,6 +266,44 @@ impl Decoder {
             faults
         })
     }
+}
+
+/// Explains a value that matches its schema, but that its type refuses, such as a date that does not exist. The position
+/// at which decoding stopped identifies the invalid value.
+fn refused_by_type(
+    mut pointer: String,
+    raw: &str,
+    value: &Value,
+    schema: &Value,
+    error: &serde_json::Error,
+) -> Fault {
+    let inner = pointer_at(raw, error.line(), error.column());
+    let mut received = value;
+    if let Some(found) = value.pointer(&inner) {
+        received = found;
+        pointer.push_str(&inner);
+    }
+    let mut message = format!("{}; received {}", serde_message(error), quote(received));
+    if received.is_string()
+        && let Some(format) = schema_at(schema, &inner).and_then(format::of_schema)
+    {
+        let _ = write!(message, "; expected {}", format.phrase);
+    }
+    Fault::new(pointer, message)
+}
+
+/// Returns the schema of the value at a pointer, unless there is a choice on the way.
+fn schema_at<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
+    pointer
+        .split('/')
+        .skip(1)
+        .try_fold(schema, |schema, token| {
+            let name = token.replace("~1", "/").replace("~0", "~");
+            let named = schema.get("properties").and_then(|all| all.get(&name));
+            named
+                .or_else(|| schema.get("items"))
+                .or_else(|| schema.get("additionalProperties"))
+        })
 }
 
 /// Returns the arguments as a single value.

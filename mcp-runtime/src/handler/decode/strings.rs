@@ -7,8 +7,9 @@ use mcp_schema::explain::{Fault, quote};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::scan::{Borrowable, entries};
+use super::entries::entries;
 use super::{Decoder, FAULTS, WireParameter, pointer_to};
+use crate::jsonrpc::unquote;
 
 impl Decoder {
     /// Converts an object of strings into the object that [`decode`](Self::decode) expects. A string stays a string if
@@ -120,8 +121,8 @@ pub(crate) fn strings(arguments: &str) -> Result<Strings<'_>, Vec<Fault>> {
     let mut faults = Vec::new();
     let mut pairs = Vec::new();
     for (name, value) in entries(arguments)? {
-        match serde_json::from_str::<Borrowable<'_>>(value) {
-            Ok(Borrowable(text)) => pairs.push((name, text)),
+        match unquote(value) {
+            Ok(text) => pairs.push((name, text)),
             Err(_) if value == "null" => {}
             Err(_) if faults.len() >= FAULTS => {}
             Err(_) => faults.push(Fault::new(

@@ -167,7 +167,7 @@ fn every_fault_is_named_at_once() {
         ("[]", "the arguments must be a JSON object"),
         (
             r#"{"query":"x""#,
-            "the arguments are not valid JSON: expected `,` or `}`",
+            "the arguments are not valid JSON: EOF while parsing an object",
         ),
         (
             r#"{"query":"x","query":"y"}"#,

@@ -11,8 +11,7 @@ use mcp_schema::check::Validator;
 use mcp_schema::constraint::TextConstraints;
 use serde_json::{Map, Value};
 
-use super::scan::{number_length, scan, string_length, value_length};
-use crate::jsonrpc::Decimal;
+use crate::jsonrpc::{Decimal, Scan};
 
 /// The part of a parameter's schema that its type does not enforce.
 #[derive(Debug)]
@@ -47,7 +46,7 @@ impl UnenforcedSchema {
     pub(super) fn matches(&self, json: &str, validator: &Validator, name: &str) -> bool {
         let value = || serde_json::from_str::<Value>(json);
         match self {
-            Self::Shape(shape) => shape.length(json).is_some(),
+            Self::Shape(shape) => shape.matches(json),
             Self::Property => {
                 value().is_ok_and(|value| validator.explain_sent(Some(name), &value).is_empty())
             }
@@ -234,29 +233,33 @@ impl PlainSchema {
             || self.items.is_some()
     }
 
-    /// Returns the length in bytes of the value at the start of the text, or `None` if the value does not match.
-    fn length(&self, text: &str) -> Option<usize> {
-        let (kind, length) = match text.as_bytes().first()? {
-            b'{' if self.kinds.has(TypeSet::OBJECT) => return self.object(text),
+    /// Returns `true` if a value, known to be valid JSON, matches.
+    fn matches(&self, json: &str) -> bool {
+        self.read_value(&mut Scan::new(json)).is_some()
+    }
+
+    /// Reads the next value, or returns `None` if it does not match.
+    fn read_value(&self, scan: &mut Scan<'_>) -> Option<()> {
+        let start = scan.next_value_start();
+        let kind = match scan.peek()? {
+            b'{' if self.kinds.has(TypeSet::OBJECT) => return self.read_object(scan),
             b'[' if self.kinds.has(TypeSet::ARRAY) => {
-                self.array(text).map(|it| (TypeSet::ARRAY, it))?
+                self.read_array(scan)?;
+                TypeSet::ARRAY
             }
-            b'"' => (TypeSet::STRING, string_length(text)),
-            b't' => (TypeSet::BOOLEAN, 4),
-            b'f' => (TypeSet::BOOLEAN, 5),
-            b'n' => (TypeSet::NULL, 4),
-            b'-' | b'0'..=b'9' => {
-                let length = number_length(text);
-                (self.kind_of_number(text.get(..length)?), length)
+            b'{' | b'[' => return None,
+            b'-' | b'0'..=b'9' => self.kind_of_number(scan.next_number()?),
+            first => {
+                scan.next_value()?;
+                match first {
+                    b'"' => TypeSet::STRING,
+                    b'n' => TypeSet::NULL,
+                    _ => TypeSet::BOOLEAN,
+                }
             }
-            _ => return None,
         };
-        let fits = self.kinds.has(kind)
-            && self.constraints.as_ref().is_none_or(|constraints| {
-                text.get(..length)
-                    .is_some_and(|json| constraints.holds(json))
-            });
-        fits.then_some(length)
+        let holds = |constraints: &TextConstraints| constraints.holds(scan.text_since(start));
+        (self.kinds.has(kind) && self.constraints.as_ref().is_none_or(holds)).then_some(())
     }
 
     fn kind_of_number(&self, number: &str) -> u8 {
@@ -271,49 +274,35 @@ impl PlainSchema {
         }
     }
 
-    fn object(&self, text: &str) -> Option<usize> {
+    fn read_object(&self, scan: &mut Scan<'_>) -> Option<()> {
         if self.members.is_empty() && self.others.is_none() {
-            return value_length(text).ok();
+            return scan.next_value().map(drop);
         }
-        let scanned = scan(text, |name, rest, _| {
-            Ok(match (self.members.get(&*name), &self.others) {
-                (Some(member), _) if member.optional && rest.starts_with("null") => Some(4),
-                (Some(member), _) => member.shape.length(rest),
-                (None, Some(others)) => others.length(rest),
-                (None, None) => Some(value_length(rest)?),
-            })
-        });
-        scanned.ok().flatten()
+        scan.members(
+            |scan, name| match (self.members.get(&*name), &self.others) {
+                (Some(member), _) if member.optional && scan.peek() == Some(b'n') => {
+                    scan.next_value().map(drop)
+                }
+                (Some(member), _) => member.shape.read_value(scan),
+                (None, Some(others)) => others.read_value(scan),
+                (None, None) => scan.next_value().map(drop),
+            },
+        )
     }
 
-    fn array(&self, text: &str) -> Option<usize> {
+    fn read_array(&self, scan: &mut Scan<'_>) -> Option<()> {
         if self.first.is_empty() && self.items.is_none() {
-            return value_length(text).ok();
-        }
-        let space = |at: usize| {
-            let rest = text.get(at..).unwrap_or("");
-            at.saturating_add(rest.len() - rest.trim_ascii_start().len())
-        };
-        let byte = |at: usize| text.as_bytes().get(at).copied();
-        let mut at = space(1);
-        if byte(at) == Some(b']') {
-            return at.checked_add(1);
+            return scan.next_value().map(drop);
         }
         let mut index = 0_usize;
-        loop {
-            let rest = text.get(at..)?;
-            let length = match self.first.get(index).or(self.items.as_deref()) {
-                Some(shape) => shape.length(rest)?,
-                None => value_length(rest).ok()?,
-            };
+        scan.items(|scan| {
+            let shape = self.first.get(index).or(self.items.as_deref());
             index = index.saturating_add(1);
-            at = space(at.checked_add(length)?);
-            match byte(at)? {
-                b',' => at = space(at.checked_add(1)?),
-                b']' => return at.checked_add(1),
-                _ => return None,
+            match shape {
+                Some(shape) => shape.read_value(scan),
+                None => scan.next_value().map(drop),
             }
-        }
+        })
     }
 }
 
@@ -325,7 +314,7 @@ mod tests {
 
     fn fits(schema: &Value, text: &str) -> bool {
         let shape = PlainSchema::read(schema).unwrap_or_else(|| panic!("{schema} has a shape"));
-        shape.length(text) == Some(text.len())
+        shape.matches(text)
     }
 
     #[test]

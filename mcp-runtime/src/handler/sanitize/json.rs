@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 
-use crate::jsonrpc::{plain_bytes, unquote, write_string};
+use crate::jsonrpc::{Scan, unquote, write_string};
 
 /// The reason JSON cannot be cleaned.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,7 +49,10 @@ pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<St
         let (before, from) = rest.split_at_checked(at).ok_or(CleanError::Unreadable)?;
         out.extend_from_slice(before.as_bytes());
         let length = match from.bytes().next() {
-            Some(b'"') => string_length(from).ok_or(CleanError::Unreadable)?,
+            Some(b'"') => {
+                let string = Scan::new(from).next_value();
+                string.ok_or(CleanError::Unreadable)?.len()
+            }
             _ => 1,
         };
         let (token, after) = from
@@ -86,20 +89,6 @@ pub(super) fn clean(json: &str, mut clean: impl FnMut(&mut String)) -> Result<St
             }
         }
         names_come = false;
-    }
-}
-
-/// Returns the length of the JSON string at the start of a text, including the quotes.
-fn string_length(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = 1_usize;
-    loop {
-        at = at.checked_add(plain_bytes(bytes.get(at..)?))?;
-        match bytes.get(at)? {
-            b'"' => return at.checked_add(1),
-            b'\\' => at = at.checked_add(2)?,
-            _ => return None,
-        }
     }
 }
 

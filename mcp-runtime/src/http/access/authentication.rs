@@ -3,18 +3,16 @@
 //! A program in which the server is mounted may already have authenticated the request. In that case, the caller is the
 //! `Principal` in the request's extensions. Otherwise, on a protected server, a token identifies the caller.
 
-#[cfg(feature = "auth")]
-use hyper::Response;
-use hyper::StatusCode;
+use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
+use hyper::{Response, StatusCode};
 
-use crate::context::Principal;
+use crate::context::{HttpParts, Principal};
 use crate::dispatch::Dispatcher;
 use crate::http::access::challenge::Challenge;
 #[cfg(feature = "auth")]
 use crate::http::access::protection::Protection;
 use crate::http::options::HttpOptions;
-#[cfg(feature = "auth")]
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
 use crate::jsonrpc::ErrorObject;
@@ -100,6 +98,45 @@ impl Authentication {
         };
         let challenge = challenge.header_value();
         HttpRefusal::new(status, error).with_challenge(challenge)
+    }
+
+    /// Rejects a request whose caller has to authorize again, as an earlier call of the same caller demanded.
+    pub(in crate::http) fn refuse_again(&self, error: ErrorObject) -> HttpRefusal {
+        let (status, challenge) = self.new_challenge(&error);
+        HttpRefusal::new(status, error).with_challenge(challenge)
+    }
+
+    /// If the call of a request demanded that its caller authorize again, turns the response with its error into a
+    /// challenge. An event stream cannot become one, so the next request is challenged.
+    pub(in crate::http) fn challenge_again(
+        &self,
+        request: &HttpParts,
+        response: &mut Response<HttpBody>,
+    ) {
+        let is_json = response.headers().get(header::CONTENT_TYPE);
+        let is_json = is_json.is_some_and(|kind| kind == "application/json");
+        let can_challenge = is_json && response.status() == StatusCode::OK;
+        if let Some(error) = request.send_head(can_challenge) {
+            let (status, challenge) = self.new_challenge(&error);
+            *response.status_mut() = status;
+            let headers = response.headers_mut();
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
+    }
+
+    /// Returns the challenge for the error of a handler whose caller has to authorize again.
+    fn new_challenge(&self, error: &ErrorObject) -> (StatusCode, HeaderValue) {
+        let scopes = errors::scopes_needed(error);
+        let (status, reason) = match scopes {
+            Some(_) => (StatusCode::FORBIDDEN, "insufficient_scope"),
+            None => (StatusCode::UNAUTHORIZED, "invalid_token"),
+        };
+        let challenge = Challenge {
+            error: Some(reason),
+            scopes: &scopes.unwrap_or_default(),
+            metadata: self.metadata_url(),
+        };
+        (status, challenge.header_value())
     }
 
     /// Returns the URL of the server's metadata, if the metadata is published.

@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 
+use crate::dispatch::read_batch;
 use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
-use crate::http::legacy::requests::{live_session, serve_on_stream, take_notification};
+use crate::http::legacy::requests::{
+    error_message, live_session, serve_on_stream, take_notification,
+};
 use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::answer;
@@ -16,7 +19,7 @@ use crate::http::response::refusal::HttpRefusal;
 use crate::http::sessions::session_lookup::SessionLookup;
 use crate::http::state::ServiceState;
 use crate::http::stores::session_storage::SessionStorage;
-use crate::jsonrpc::{self, Id, Incoming, Message, MetaMember};
+use crate::jsonrpc::{Id, Message};
 use crate::protocol::ProtocolVersion;
 
 /// Serves a batch of messages.
@@ -39,23 +42,27 @@ pub(in crate::http) fn serve_batch(
         (None, SessionStorage::None) => Some(version.unwrap_or(ProtocolVersion::WITHOUT_HEADER)),
         (None, _) => None,
     };
-    if is_modern(version) || !agreed.is_some_and(ProtocolVersion::has_batches) {
-        return HttpRefusal::batch_not_supported().into();
-    }
-    let mut messages = Vec::new();
-    for element in elements {
-        match jsonrpc::parse(element.as_bytes(), &state.limits().message.parse_limits()) {
-            Ok(Incoming::Message(message)) if !has_claim(&message) => messages.push(message),
-            _ => return HttpRefusal::bad_request("the batch contains an invalid message").into(),
-        }
-    }
-    let is_request = |message: &&Message<'_>| message.method.is_some() && message.id != Id::Absent;
-    let requests = messages.iter().filter(is_request).count();
-    let has_responses = messages.iter().any(|message| message.method.is_none());
-    if requests > 0 && has_responses {
+    let agreed = agreed.filter(|_| !is_modern(version));
+    let limits = state.limits().message.parse_limits();
+    let elements = match read_batch(elements, agreed, &limits) {
+        Ok(elements) => elements,
+        Err(error) => return HttpRefusal::new(StatusCode::BAD_REQUEST, error).into(),
+    };
+    let messages = || {
+        elements
+            .iter()
+            .filter_map(|element| element.message.as_ref().ok())
+    };
+    let is_request = |message: &Message<'_>| message.method.is_some() && message.id != Id::Absent;
+    let requests = messages().filter(|message| is_request(message)).count();
+    if requests > 0 && messages().any(|message| message.method.is_none()) {
         return HttpRefusal::bad_request("a batch must not contain both requests and responses")
             .into();
     }
+    let invalid = elements
+        .iter()
+        .filter(|element| element.message.is_err())
+        .count();
     let session = match live_session(state, found.as_ref(), version) {
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
@@ -65,8 +72,9 @@ pub(in crate::http) fn serve_batch(
             .as_ref()
             .and_then(|found| found.changed(session, None))
     };
-    if requests == 0 {
-        for message in &messages {
+    let answers = requests.saturating_add(invalid);
+    if answers == 0 {
+        for message in messages() {
             take_notification(state, &session, head.caller, message);
         }
         return PostOutcome {
@@ -75,14 +83,20 @@ pub(in crate::http) fn serve_batch(
         };
     }
     let accepts = head.headers.accepts;
-    let stream = session.open_stream(accepts.events, requests, state.limits());
-    for message in &messages {
-        if !is_request(&message) {
-            take_notification(state, &session, head.caller, message);
-        } else if let Some(answer) = serve_on_stream(state, &session, head.caller, message, &|| {
-            Arc::clone(&stream)
-        }) {
-            stream.answer(&answer.into_text());
+    // The other calls of the batch must not be answered with the challenge of one.
+    head.parts.send_head(false);
+    let stream = session.open_stream(accepts.events, answers, state.limits());
+    let open = || Arc::clone(&stream);
+    for element in &elements {
+        match &element.message {
+            Ok(message) if is_request(message) => {
+                let answer = serve_on_stream(state, &session, head, message, &open);
+                if let Some(answer) = answer {
+                    stream.answer(&answer.into_text());
+                }
+            }
+            Ok(message) => take_notification(state, &session, head.caller, message),
+            Err((id, error)) => stream.answer(&error_message(id.as_ref(), error)),
         }
     }
     if found.is_none() {
@@ -97,8 +111,4 @@ pub(in crate::http) fn serve_batch(
             accepts,
         }),
     }
-}
-
-fn has_claim(message: &Message<'_>) -> bool {
-    message.params.meta(MetaMember::ProtocolVersion).is_some()
 }

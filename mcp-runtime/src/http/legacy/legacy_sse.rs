@@ -12,8 +12,8 @@ use std::task::Context;
 use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
-use crate::context::Principal;
-use crate::http::legacy::requests::{serve_on_stream, take_notification};
+use crate::dispatch::read_batch;
+use crate::http::legacy::requests::{error_message, serve_on_stream, take_notification};
 use crate::http::request::head::RequestHead;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
@@ -25,7 +25,7 @@ use crate::http::streams::session_stream::SessionStream;
 use crate::http::streams::stream_reader::StreamReader;
 use crate::http::timers::expiry::ExpiryTimer;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
-use crate::protocol::{ProtocolVersion, encode, errors};
+use crate::protocol::{ProtocolVersion, errors};
 use crate::telemetry::{RefusalKind, refused};
 
 /// Query parameter that contains the connection id in the URL for messages.
@@ -68,11 +68,11 @@ pub(in crate::http) fn connection_id(uri: &Uri) -> Option<&str> {
 /// Handles a message and sends the response on the stream.
 pub(in crate::http) fn post(
     state: &ServiceState,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     connection: &str,
     body: &[u8],
 ) -> Response<HttpBody> {
-    let Some(session) = state.sessions.find_connection(connection, caller) else {
+    let Some(session) = state.sessions.find_connection(connection, head.caller) else {
         return HttpRefusal::unknown_session().into_response();
     };
     let stream = session.standalone(state.limits());
@@ -81,26 +81,23 @@ pub(in crate::http) fn post(
         refused(RefusalKind::TooMany, None);
         return HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
-    let take = |message: &Message<'_>| serve_message(state, caller, (&session, &stream), message);
-    match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
+    let take = |message: &Message<'_>| serve_message(state, head, (&session, &stream), message);
+    let limits = state.limits().message.parse_limits();
+    match jsonrpc::parse(body, &limits) {
         Ok(Incoming::Message(message)) => take(&message),
-        Ok(Incoming::Batch(elements)) if session.allows_batch() => {
+        Ok(Incoming::Batch(elements)) => {
+            let elements = match read_batch(&elements, session.version(), &limits) {
+                Ok(elements) => elements,
+                Err(error) => {
+                    return HttpRefusal::new(StatusCode::BAD_REQUEST, error).into_response();
+                }
+            };
             for element in elements {
-                match jsonrpc::parse(element.as_bytes(), &state.limits().message.parse_limits()) {
-                    Ok(Incoming::Message(message)) => take(&message),
-                    Ok(Incoming::Batch(_)) | Err(_) => {
-                        let error = ErrorObject::invalid_request(
-                            "an element of the batch is not a message",
-                        );
-                        let mut out = Vec::new();
-                        encode::error(&mut out, None, &error);
-                        stream.answer(&out);
-                    }
+                match element.message {
+                    Ok(message) => take(&message),
+                    Err((id, error)) => stream.answer(&error_message(id.as_ref(), &error)),
                 }
             }
-        }
-        Ok(Incoming::Batch(_)) => {
-            return HttpRefusal::batch_not_supported().into_response();
         }
         Err((id, error)) => {
             return HttpRefusal::new(StatusCode::BAD_REQUEST, error)
@@ -113,13 +110,13 @@ pub(in crate::http) fn post(
 
 fn serve_message(
     state: &ServiceState,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     (session, stream): (&Arc<HttpSession>, &Arc<SessionStream>),
     message: &Message<'_>,
 ) {
     let id = message.id.to_request_id();
     if message.method.is_none() || id.is_none() {
-        take_notification(state, session, caller, message);
+        take_notification(state, session, head.caller, message);
         return;
     }
     if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {
@@ -127,12 +124,10 @@ fn serve_message(
         let supported = ProtocolVersion::supported_by_handshake();
         let error = errors::unsupported_version(&claimed)
             .with_data(json!({ "supported": supported, "requested": claimed }));
-        let mut out = Vec::new();
-        encode::error(&mut out, id.as_ref(), &error);
-        stream.answer(&out);
+        stream.answer(&error_message(id.as_ref(), &error));
         return;
     }
-    if let Some(answer) = serve_on_stream(state, session, caller, message, &|| Arc::clone(stream)) {
+    if let Some(answer) = serve_on_stream(state, session, head, message, &|| Arc::clone(stream)) {
         stream.answer(&answer.into_text());
     }
 }

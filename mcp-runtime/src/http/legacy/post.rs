@@ -71,15 +71,8 @@ pub(in crate::http) fn serve_message(
             with_id(refusal)
         }
         found => {
-            let answered = live_session(state, found.as_ref(), version).map(|session| {
-                serve_request(
-                    state,
-                    found.as_ref(),
-                    (&session, head.caller),
-                    message,
-                    accepts,
-                )
-            });
+            let answered = live_session(state, found.as_ref(), version)
+                .map(|session| serve_request(state, found.as_ref(), &session, head, message));
             answered.unwrap_or_else(with_id)
         }
     }

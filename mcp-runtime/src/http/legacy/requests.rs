@@ -5,24 +5,21 @@
 
 use std::cell::OnceCell;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::context::Principal;
-use crate::dispatch::Decision;
+use crate::dispatch::{Decision, Reply};
 use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
 use crate::http::legacy::replies::{unanswered_response, whole_response};
-use crate::http::request::accepts::AcceptedContentTypes;
+use crate::http::request::head::RequestHead;
 use crate::http::response::message::WholeMessage;
 use crate::http::response::refusal::HttpRefusal;
-use crate::http::sessions::calls::CallStart;
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::sessions::session_lookup::RequestSession;
 use crate::http::state::ServiceState;
 use crate::http::stores::session_storage::SessionStorage;
 use crate::http::streams::session_stream::SessionStream;
-use crate::jsonrpc::{ErrorObject, Message};
-use crate::protocol::{Method, ProtocolVersion, encode, errors};
-use crate::telemetry::{RefusalKind, refused};
+use crate::jsonrpc::{ErrorObject, Message, RequestId};
+use crate::protocol::{Method, ProtocolVersion, encode};
 
 /// Returns the live part of the session that a request belongs to. On a server without sessions, the live part exists
 /// only for this request.
@@ -58,10 +55,11 @@ pub(super) fn take_notification(
 pub(super) fn serve_request(
     state: &ServiceState,
     found: Option<&RequestSession<'_>>,
-    (session, caller): (&Arc<HttpSession>, Option<&Principal>),
+    session: &Arc<HttpSession>,
+    head: RequestHead<'_>,
     message: &Message<'_>,
-    accepts: AcceptedContentTypes,
 ) -> PostOutcome {
+    let accepts = head.headers.accepts;
     let stream = OnceCell::new();
     let open = || {
         let stream: &Arc<SessionStream> =
@@ -70,10 +68,10 @@ pub(super) fn serve_request(
     };
     let method = message.method.as_deref().and_then(Method::named);
     let is_remembered = method.is_some_and(Method::is_remembered_by_session);
-    let answer = match try_serve_on_stream(state, session, caller, message, &open) {
+    let answer = match try_serve_on_stream(state, session, head, message, &open) {
         Ok(answer) => answer,
         Err(error) => {
-            let refusal = state.authentication.refuse_for_scopes(caller, *error);
+            let refusal = state.authentication.refuse_for_scopes(head.caller, *error);
             return refusal.with_id(message.id.to_request_id()).into();
         }
     };
@@ -105,53 +103,50 @@ pub(super) fn serve_request(
     PostResponse::Waiting(answers).into()
 }
 
+/// Returns an error response as a message.
+pub(super) fn error_message(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
+    let mut message = Vec::new();
+    encode::error(&mut message, id, error);
+    message
+}
+
 /// Serves a request whose answer does not determine an HTTP status. Returns the answer if it is already available;
 /// otherwise, the answer, if there is one, is sent on the stream.
 pub(super) fn serve_on_stream(
     state: &ServiceState,
     session: &Arc<HttpSession>,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Option<WholeMessage> {
-    try_serve_on_stream(state, session, caller, message, stream).unwrap_or_else(|error| {
-        let mut out = Vec::new();
-        encode::error(&mut out, message.id.to_request_id().as_ref(), &error);
-        Some(out.into())
-    })
+    try_serve_on_stream(state, session, head, message, stream)
+        .unwrap_or_else(|error| Some(error_message(message.id.valid(), &error).into()))
 }
 
 /// Like [`serve_on_stream`], but returns an error that names the required scopes if the caller lacks any of them.
 fn try_serve_on_stream(
     state: &ServiceState,
     session: &Arc<HttpSession>,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Result<Option<WholeMessage>, Box<ErrorObject>> {
     let mut out = Vec::new();
-    let prepared = match session.decide(&state.dispatcher, caller, message, &mut out) {
-        Decision::Call(prepared) => prepared,
-        Decision::Around(gap, page) => {
+    match session.decide(&state.dispatcher, head.caller, message, &mut out) {
+        Decision::Call(prepared) if let Some(id) = message.id.valid() => {
+            let prepared = prepared.with_http_request(head.parts, session.public_id());
+            let shared = (state.limits(), &state.heartbeat);
+            match session.run_call((prepared, id), shared, stream) {
+                Ok(answer) => return Ok(answer.map(WholeMessage::from)),
+                Err(error) => encode::error(&mut out, Some(id), &error),
+            }
+        }
+        Decision::Answered(Reply::Around(gap, page)) => {
             let page = Some((gap, page));
             return Ok(Some(WholeMessage { text: out, page }));
         }
-        Decision::Answered | Decision::Silent | Decision::Cancel(_) => return Ok(Some(out.into())),
-        Decision::Forbidden(_, error) => return Err(error),
-    };
-    let error = match session.run_call(prepared, (state.limits(), &state.heartbeat), stream) {
-        CallStart::Done(answer) => return Ok(Some(answer.into())),
-        CallStart::Running => return Ok(None),
-        CallStart::Cancelled => {
-            stream().skip_answer();
-            return Ok(None);
-        }
-        CallStart::Repeated => ErrorObject::invalid_request("a request with this id is still open"),
-        CallStart::TooMany => {
-            refused(RefusalKind::TooMany, None);
-            errors::too_many("calls", Duration::from_secs(1))
-        }
-    };
-    encode::error(&mut out, message.id.to_request_id().as_ref(), &error);
+        Decision::Answered(Reply::Forbidden(_, error)) => return Err(error),
+        _ => {}
+    }
     Ok(Some(out.into()))
 }

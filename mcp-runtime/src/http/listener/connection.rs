@@ -15,14 +15,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 use crate::http::listener::timed_stream::{ConnectionTimeouts, TimedSocket};
+use crate::http::options::SSE_PATH;
 use crate::http::request::headers::{SESSION, VERSION};
 use crate::http::response::activity::{Activity, BusyGuard};
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::http_service::{HttpResponseFuture, HttpService};
 use crate::jsonrpc::ErrorObject;
-
-/// Path at which 2024-11-05 clients can open streams, in addition to the endpoint's path.
-const SSE_PATH: &str = "/sse";
 
 /// Serves a connection, from its handshake to its end.
 pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
@@ -106,6 +104,14 @@ fn route(
     }
     if is_there {
         return service.respond(peer, Some(busy), request);
+    }
+    if let Some(probe) = options.health.probe_of_listener(request.uri().path()) {
+        let (state, method) = (Arc::clone(&service.0), request.method().clone());
+        return Box::pin(async move {
+            let mut response = state.answer_probe(probe, &method).await;
+            response.body_mut().keep_busy(busy);
+            Ok(response)
+        });
     }
     let error = ErrorObject::invalid_request("nothing is served at this path");
     let mut response = HttpRefusal::new(StatusCode::NOT_FOUND, error).into_response();

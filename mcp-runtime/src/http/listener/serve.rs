@@ -20,7 +20,7 @@ use crate::http::service::http_service::HttpService;
 use crate::telemetry::{RefusalKind, refused};
 use crate::transport::{OUT_OF_RESOURCES, is_temporary_accept_error};
 #[cfg(feature = "cli")]
-use crate::transport::{ProcessGuard, is_stuck};
+use crate::transport::{ProcessGuard, StopSequence, is_stuck};
 
 /// An open connection.
 struct OpenConnection {
@@ -99,7 +99,12 @@ pub(crate) async fn serve_process(
     let state = &service.0;
     // New clients can always connect, so a disconnect never ends the process.
     let hung_up = Box::new(|| false);
-    let _process = match ProcessGuard::take_control(state.limits(), &state.shutdown, hung_up) {
+    let stop = StopSequence {
+        announced: state.stop_announced.clone(),
+        delay: state.options.shutdown_delay,
+        shutdown: state.shutdown.clone(),
+    };
+    let _process = match ProcessGuard::take_control(state.limits(), stop, hung_up) {
         Ok(process) => process,
         Err(error) => return (Err(error.into()), false),
     };

@@ -5,14 +5,13 @@
 //! response becomes an event stream. The response owns the call, so the call is dropped when the client disconnects.
 
 use std::cell::OnceCell;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::Response;
 
-use crate::dispatch::{CallProgress, FinishedCall, PreparedCall, RunningCall, Sink};
+use crate::dispatch::{CallProgress, PreparedCall, RunningCall, Sink, WrittenResponse};
 use crate::http::heartbeat::Heartbeat;
 use crate::http::modern::event_queue::EventQueue;
 use crate::http::modern::status::modern_status;
@@ -24,11 +23,12 @@ use crate::http::response::refusal::with_retry_after;
 use crate::http::response::{answer, sse};
 use crate::http::state::ServiceState;
 use crate::http::timers::silence_timeout::SilenceTimeout;
+use crate::jsonrpc::RequestId;
 
 /// Starts a call and polls it once.
 pub(super) fn start_call<'s>(
     state: &'s ServiceState,
-    prepared: PreparedCall<'_>,
+    (prepared, id): (PreparedCall<'_>, RequestId),
     accepts: AcceptedContentTypes,
 ) -> PendingResponse<'s> {
     let queue = OnceCell::new();
@@ -39,38 +39,63 @@ pub(super) fn start_call<'s>(
         ))
     };
     let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
-    let started = state.heartbeat.run(|| prepared.start(&sink).polled_once());
+    let mut message = Vec::with_capacity(256);
+    let run = || prepared.run(&id, &sink, &mut message);
+    let progress = state.heartbeat.run(run);
     let queue = queue.into_inner();
-    match started {
-        CallProgress::Done(finished) => {
-            PendingResponse::Over(answer_response(finished, queue.as_deref()))
+    match progress {
+        CallProgress::Answered(written) => {
+            PendingResponse::Over(answer_response(written, message, queue.as_deref()))
         }
         CallProgress::Running(running) => {
             let silence = accepts
                 .events
                 .then(|| SilenceTimeout::new(state.limits(), &state.shutdown));
-            PendingResponse::waiting(run_until_response(state, running, queue, silence))
+            let call = OwnedCall {
+                running,
+                id,
+                message,
+                queue,
+                heartbeat: Arc::clone(&state.heartbeat),
+            };
+            PendingResponse::waiting(run_until_response(state, call, silence))
         }
     }
 }
 
-/// Runs a call until the form of its response is known. `queue` is `None` if the call cannot send messages before its
-/// answer because it did not request a sink when it started; `silence` is `None` if the client does not accept events.
-async fn run_until_response(
-    state: &ServiceState,
-    mut running: RunningCall,
+/// A running call that its response owns.
+struct OwnedCall {
+    running: RunningCall,
+    id: RequestId,
+    /// The answer, once the call has finished.
+    message: Vec<u8>,
+    /// The messages sent before the answer. `None` if the call cannot send any because it did not request a sink when
+    /// it started.
     queue: Option<Arc<EventQueue>>,
-    mut silence: Option<SilenceTimeout>,
-) -> Response<HttpBody> {
-    let finished = poll_fn(|cx| {
-        if let Some(queue) = &queue {
+    heartbeat: Arc<Heartbeat>,
+}
+
+impl OwnedCall {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<WrittenResponse> {
+        if let Some(queue) = &self.queue {
             queue.watch(cx.waker());
         }
-        let polled = state.heartbeat.run(|| Pin::new(&mut running).poll(cx));
-        if let Poll::Ready(finished) = polled {
-            return Poll::Ready(Some(finished));
+        let poll = || self.running.poll_response(&self.id, cx, &mut self.message);
+        self.heartbeat.run(poll)
+    }
+}
+
+/// Runs a call until the form of its response is known. `silence` is `None` if the client does not accept events.
+async fn run_until_response(
+    state: &ServiceState,
+    mut call: OwnedCall,
+    mut silence: Option<SilenceTimeout>,
+) -> Response<HttpBody> {
+    let written = poll_fn(|cx| {
+        if let Poll::Ready(written) = call.poll(cx) {
+            return Poll::Ready(Some(written));
         }
-        let has_messages = queue.as_ref().is_some_and(|queue| !queue.is_empty());
+        let has_messages = call.queue.as_ref().is_some_and(|queue| !queue.is_empty());
         let mut is_due = || silence.as_mut().is_some_and(|silence| silence.is_over(cx));
         if has_messages || is_due() {
             Poll::Ready(None)
@@ -79,20 +104,18 @@ async fn run_until_response(
         }
     })
     .await;
-    if let Some(finished) = finished {
-        return answer_response(finished, queue.as_deref());
+    match written {
+        Some(written) => answer_response(written, call.message, call.queue.as_deref()),
+        None => state.event_stream(CallEvents(Some(call))),
     }
-    state.event_stream(CallEvents {
-        running: Some(running),
-        queue,
-        heartbeat: Arc::clone(&state.heartbeat),
-    })
 }
 
 /// Returns the response for a finished call, including messages that were sent before its answer.
-fn answer_response(finished: FinishedCall, queue: Option<&EventQueue>) -> Response<HttpBody> {
-    let mut message = Vec::with_capacity(256);
-    let error = finished.encode(&mut message);
+fn answer_response(
+    WrittenResponse { error }: WrittenResponse,
+    message: Vec<u8>,
+    queue: Option<&EventQueue>,
+) -> Response<HttpBody> {
     let mut out = Vec::new();
     if let Some(queue) = queue {
         queue.take(&mut out);
@@ -110,11 +133,7 @@ fn answer_response(finished: FinishedCall, queue: Option<&EventQueue>) -> Respon
 
 /// A call's events: the messages that it sends, followed by its answer. The answer may be an error even though the
 /// status is 200.
-struct CallEvents {
-    running: Option<RunningCall>,
-    queue: Option<Arc<EventQueue>>,
-    heartbeat: Arc<Heartbeat>,
-}
+struct CallEvents(Option<OwnedCall>);
 
 impl EventSource for CallEvents {
     fn poll_events(
@@ -123,23 +142,18 @@ impl EventSource for CallEvents {
         out: &mut Vec<u8>,
         _is_stopping: bool,
     ) -> StreamStatus {
-        let Some(running) = &mut self.running else {
+        let Some(call) = &mut self.0 else {
             return StreamStatus::Ended;
         };
-        if let Some(queue) = &self.queue {
-            queue.watch(cx.waker());
-        }
-        let polled = self.heartbeat.run(|| Pin::new(running).poll(cx));
-        if let Some(queue) = &self.queue {
+        let polled = call.poll(cx);
+        if let Some(queue) = &call.queue {
             queue.take(out);
         }
-        let Poll::Ready(finished) = polled else {
+        if polled.is_pending() {
             return StreamStatus::Open;
-        };
-        self.running = None;
-        let mut message = Vec::with_capacity(256);
-        finished.encode(&mut message);
-        sse::write_event(out, None, "message", &message);
+        }
+        sse::write_event(out, None, "message", &call.message);
+        self.0 = None;
         StreamStatus::Ended
     }
 }

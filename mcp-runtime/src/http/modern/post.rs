@@ -76,7 +76,10 @@ pub(in crate::http) fn serve_request<'s>(
     };
     let request = (method, &id, params);
     match dispatcher.decide_stateless(request, modern, &origin, &wake, &mut out) {
-        Ok(RequestOutcome::Call(prepared)) => call::start_call(state, prepared, accepts),
+        Ok(RequestOutcome::Call(prepared)) => {
+            let prepared = prepared.with_http_request(head.parts, None);
+            call::start_call(state, (prepared, id), accepts)
+        }
         Ok(RequestOutcome::Written) => PendingResponse::Over(answer::json(StatusCode::OK, out)),
         Ok(RequestOutcome::Around(gap, page)) => {
             let page = Some((gap, page));

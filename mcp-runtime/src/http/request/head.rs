@@ -1,14 +1,17 @@
 //! The parts of a request that are known before its body is read.
 
+use std::sync::Arc;
+
 use hyper::Uri;
 
-use crate::context::Principal;
+use crate::context::{HttpParts, Principal};
 use crate::http::request::headers::RequestHeaders;
 use crate::telemetry::Origin;
 
 /// The parts of a request that are known before its body is read.
 #[derive(Clone, Copy)]
 pub(in crate::http) struct RequestHead<'h> {
+    pub(in crate::http) parts: &'h Arc<HttpParts>,
     pub(in crate::http) uri: &'h Uri,
     pub(in crate::http) headers: &'h RequestHeaders<'h>,
     /// The authenticated caller, or `None` if there were no credentials to check.

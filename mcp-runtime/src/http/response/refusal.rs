@@ -83,10 +83,6 @@ impl HttpRefusal {
     }
 
     /// 400: batches are supported only in sessions that use protocol version 2025-03-26.
-    pub(in crate::http) fn batch_not_supported() -> Self {
-        Self::bad_request("only sessions of protocol version 2025-03-26 support batches")
-    }
-
     /// 503: a later request may succeed.
     pub(in crate::http) fn unavailable(message: &str) -> Self {
         Self::new(

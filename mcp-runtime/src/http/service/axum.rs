@@ -1,12 +1,18 @@
 //! Mounts the service in programs built with axum.
 
+use std::sync::Arc;
+
 use axum::Router;
+use axum::body::Body;
+use axum::routing::any;
+use hyper::Method;
 
 use crate::http::service::http_service::HttpService;
 
 /// Creates a router with a single route at [`HttpOptions::path`](crate::http::HttpOptions::path), for use with
 /// [`merge`](Router::merge) and [`nest`](Router::nest). With feature `auth`, it also has routes for a protected
-/// server's metadata, which clients look for at the origin.
+/// server's metadata, which clients look for at the origin. If [`HttpOptions::health`](crate::http::HttpOptions::health)
+/// is turned on, it has the routes of that.
 ///
 /// ```
 /// # fn app(server: mcp_runtime::Server) -> Result<axum::Router, mcp_runtime::Error> {
@@ -25,14 +31,16 @@ use crate::http::service::http_service::HttpService;
 impl<S: Clone + Send + Sync + 'static> From<HttpService> for Router<S> {
     fn from(service: HttpService) -> Self {
         let path = service.0.options.path.clone();
-        #[cfg_attr(
-            not(feature = "auth"),
-            expect(unused_mut, reason = "only feature `auth` adds routes")
-        )]
         let mut router = Self::new();
         #[cfg(feature = "auth")]
         for document in service.0.authentication.public_document_paths(&path) {
             router = router.route_service(&document, service.clone());
+        }
+        for (path, probe) in service.0.options.health.routes_when_mounted() {
+            let state = Arc::clone(&service.0);
+            let answer =
+                async move |method: Method| state.answer_probe(probe, &method).await.map(Body::new);
+            router = router.route(path, any(answer));
         }
         router.route_service(&path, service)
     }

@@ -14,7 +14,10 @@ use hyper::{Request, Response, StatusCode, Uri};
 use tower_service::Service;
 
 use crate::cancellation::CancellationToken;
+use crate::context::{ClientAddresses, HttpParts};
 use crate::dispatch::Dispatcher;
+use crate::error::Error;
+use crate::http::health::ReadyCheck;
 use crate::http::options::HttpOptions;
 use crate::http::request::headers::{RequestHeaders, check_repeated};
 use crate::http::request::{cors, guards};
@@ -38,9 +41,22 @@ impl HttpService {
     pub(crate) fn new(
         dispatcher: Arc<Dispatcher>,
         options: HttpOptions,
+        ready_checks: Vec<ReadyCheck>,
         shutdown: CancellationToken,
     ) -> Self {
-        Self(Arc::new(ServiceState::new(dispatcher, options, shutdown)))
+        let state = ServiceState::new(dispatcher, options, ready_checks, shutdown);
+        Self(Arc::new(state))
+    }
+
+    /// Completes when a signal has asked the process to stop.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn stop_announced(&self) {
+        self.0.stop_announced.cancelled().await;
+    }
+
+    /// Makes the states that have not been made yet.
+    pub(crate) async fn make_states(&self) -> Result<(), Error> {
+        self.0.dispatcher.make_states().await
     }
 
     /// Returns the name of a definition that no caller could use because HTTP requests are not authenticated, if there
@@ -98,7 +114,20 @@ impl HttpService {
     {
         let state = Arc::clone(&self.0);
         let (parts, body) = request.into_parts();
+        let proxies = state.options.proxies.as_ref();
+        let proxy = proxies.filter(|proxies| proxies.include(peer));
+        let client = match proxy {
+            Some(proxies) => proxies.reported_client(&parts.headers),
+            None => peer.map(|peer| peer.ip().to_canonical()),
+        };
+        let addresses = ClientAddresses {
+            peer,
+            client,
+            is_from_trusted_proxy: proxy.is_some(),
+        };
+        let request = Arc::new(HttpParts::new(parts, addresses, &state.pending_challenges));
         Box::pin(async move {
+            let parts = &request.parts;
             let headers = RequestHeaders::read(&parts.headers);
             let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
             let mut response =
@@ -106,8 +135,11 @@ impl HttpService {
                     origin.refused(kind);
                     refusal.into_response()
                 } else {
-                    let served = pin!(routing::serve(&state, &origin, &parts, &headers, body));
+                    let served = pin!(routing::serve(&state, &origin, &request, &headers, body));
                     let mut response = within_time(&state, served).await;
+                    state
+                        .authentication
+                        .challenge_again(&request, &mut response);
                     if let Some(kind) = RefusalKind::of_status(response.status().as_u16()) {
                         origin.refused(kind);
                     }

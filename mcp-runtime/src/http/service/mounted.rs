@@ -7,14 +7,14 @@ use hyper::http::Extensions;
 use hyper::http::request::Parts;
 
 /// Returns the client's address, if the program serves its router with `into_make_service_with_connect_info`.
-#[cfg(all(feature = "axum", feature = "telemetry"))]
+#[cfg(feature = "axum")]
 pub(super) fn peer_address(extensions: &Extensions) -> Option<SocketAddr> {
     use axum::extract::ConnectInfo;
     extensions.get().map(|ConnectInfo(peer)| *peer)
 }
 
 /// Returns `None`, because only axum provides the client's address.
-#[cfg(not(all(feature = "axum", feature = "telemetry")))]
+#[cfg(not(feature = "axum"))]
 pub(super) const fn peer_address(_: &Extensions) -> Option<SocketAddr> {
     None
 }

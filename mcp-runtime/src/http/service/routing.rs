@@ -7,6 +7,7 @@ use hyper::body::Body;
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 
+use crate::context::HttpParts;
 use crate::http::legacy::{delete, get, legacy_sse};
 use crate::http::options::HttpOptions;
 use crate::http::request::body::read_body;
@@ -27,11 +28,11 @@ use crate::telemetry::Origin;
 pub(super) async fn serve<B: Body>(
     state: &Arc<ServiceState>,
     origin: &Origin,
-    parts: &Parts,
+    request: &Arc<HttpParts>,
     headers: &RequestHeaders<'_>,
     body: B,
 ) -> Response<HttpBody> {
-    let options = &state.options;
+    let (options, parts) = (&state.options, &request.parts);
     if parts.method == Method::OPTIONS && !options.origins.is_empty() && headers.origin.is_some() {
         let mut response = answer::empty(StatusCode::NO_CONTENT);
         cors::preflight(headers.all, &mut response);
@@ -63,6 +64,7 @@ pub(super) async fn serve<B: Body>(
         Err(refusal) => return refusal.into_response(),
     };
     let head = RequestHead {
+        parts: request,
         uri: &parts.uri,
         headers,
         caller: caller.as_ref(),
@@ -76,7 +78,10 @@ pub(super) async fn serve<B: Body>(
     match parts.method {
         Method::GET => Box::pin(get(state, head, parts)).await,
         Method::DELETE => Box::pin(delete::delete(state, head)).await,
-        _ => post(state, head, body).await,
+        _ => match request.take_earlier_demand() {
+            Some(error) => state.authentication.refuse_again(error).into_response(),
+            None => post(state, head, body).await,
+        },
     }
 }
 

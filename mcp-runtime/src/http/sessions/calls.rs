@@ -1,104 +1,113 @@
 //! Calls in a session. A call that finishes when first polled runs in place; any other call continues in a task that
 //! the session owns.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::dispatch::{CallProgress, PreparedCall, Sink};
+use crate::dispatch::{CallProgress, PreparedCall, RunningCall, Sink};
 use crate::http::heartbeat::Heartbeat;
 use crate::http::sessions::http_session::HttpSession;
-use crate::http::sessions::running_requests::NotEntered;
 use crate::http::streams::session_stream::SessionStream;
-use crate::jsonrpc::RequestId;
+use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::limits::Limits;
+use crate::protocol::errors;
+use crate::telemetry::{RefusalKind, refused};
 
-/// Result of starting a call.
-pub(in crate::http) enum CallStart {
-    /// The call has finished; this is its answer.
-    Done(Vec<u8>),
-    /// The call continues; its answer is sent on its stream.
-    Running,
-    /// The call was cancelled.
-    Cancelled,
-    /// A call with this id is still running.
-    Repeated,
-    /// The maximum number of calls has been reached.
-    TooMany,
-}
+/// Delay after which a refused client may retry.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl HttpSession {
     /// Polls a call once. If it does not finish, continues it in a task that the session owns.
+    ///
+    /// Returns the answer if the call has finished; otherwise, the answer, if there is one, is sent on the stream.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the call is refused.
     pub(in crate::http) fn run_call(
         self: &Arc<Self>,
-        prepared: PreparedCall<'_>,
+        (prepared, id): (PreparedCall<'_>, &RequestId),
         (limits, heartbeat): (&Limits, &Arc<Heartbeat>),
         stream: &dyn Fn() -> Arc<SessionStream>,
-    ) -> CallStart {
-        let id = prepared.id().clone();
-        let entered = self
-            .state()
-            .requests
-            .enter(id.clone(), limits.calls.max_running);
-        let serial = match entered {
-            Ok(serial) => serial,
-            Err(NotEntered::Repeated) => return CallStart::Repeated,
-            Err(NotEntered::TooMany) => return CallStart::TooMany,
-        };
-        let start = || prepared.start(&|| stream() as Arc<dyn Sink>);
-        let mut running = match heartbeat.run(|| start().polled_once()) {
-            CallProgress::Done(finished) => {
-                let mut answer = Vec::with_capacity(256);
-                finished.encode(&mut answer);
-                return if self.remove_finished(&id, serial) {
-                    CallStart::Done(answer)
-                } else {
-                    CallStart::Cancelled
-                };
+    ) -> Result<Option<Vec<u8>>, ErrorObject> {
+        let serial = self.enter_call(id, limits)?;
+        let mut answer = Vec::with_capacity(256);
+        let run = || prepared.run(id, &|| stream() as Arc<dyn Sink>, &mut answer);
+        match heartbeat.run(run) {
+            CallProgress::Answered(_) if self.leave_call(serial) => return Ok(Some(answer)),
+            // Cancelled during its first poll.
+            CallProgress::Answered(_) => stream().skip_answer(),
+            CallProgress::Running(running) => {
+                let heartbeat = Arc::clone(heartbeat);
+                self.continue_call((running, id, serial), answer, (stream(), heartbeat));
             }
-            CallProgress::Running(running) => running,
-        };
-        let stream = stream();
+        }
+        Ok(None)
+    }
+
+    /// Continues a call in a task, unless it was cancelled during its first poll.
+    fn continue_call(
+        self: &Arc<Self>,
+        (mut running, id, serial): (RunningCall, &RequestId, u64),
+        mut answer: Vec<u8>,
+        (stream, heartbeat): (Arc<SessionStream>, Arc<Heartbeat>),
+    ) {
         let mut state = self.state();
-        let Some(call) = state.requests.get_mut(&id, serial) else {
+        if !state.calls.leave(serial) {
+            // Dropping the call runs user code, so it must not happen while the lock is held.
             drop(state);
-            return CallStart::Cancelled;
-        };
-        let task = {
-            let (session, stream, id) = (Arc::downgrade(self), Arc::clone(&stream), id.clone());
-            let heartbeat = Arc::clone(heartbeat);
-            async move {
-                let finished =
-                    poll_fn(|cx| heartbeat.run(|| Pin::new(&mut running).poll(cx))).await;
-                let mut answer = Vec::with_capacity(256);
-                finished.encode(&mut answer);
-                if let Some(session) = session.upgrade()
-                    && session.remove_finished(&id, serial)
-                {
-                    stream.answer(&answer);
-                }
+            stream.skip_answer();
+            return;
+        }
+        state.calls.keep(id, serial, Arc::clone(&stream));
+        let (session, call) = (Arc::downgrade(self), id.clone());
+        let task = tokio::spawn(async move {
+            poll_fn(|cx| heartbeat.run(|| running.poll_response(&call, cx, &mut answer))).await;
+            if let Some(session) = session.upgrade()
+                && session.finish_call(&call, serial)
+            {
+                stream.answer(&answer);
             }
-        };
+        });
         // The session owns the task: it is aborted when the call is cancelled or the session ends.
-        let task = tokio::spawn(task).abort_handle();
-        call.task = Some((task, stream));
-        CallStart::Running
+        state.calls.set_task(id, serial, task.abort_handle());
+    }
+
+    fn enter_call(&self, id: &RequestId, limits: &Limits) -> Result<u64, ErrorObject> {
+        let calls = &mut self.state().calls;
+        if calls.holds(id) {
+            return Err(errors::id_in_use());
+        }
+        if calls.len() >= limits.calls.max_running {
+            refused(RefusalKind::TooMany, None);
+            return Err(errors::too_many("calls", RETRY_AFTER));
+        }
+        Ok(calls.enter(id))
+    }
+
+    /// Ends a call's first poll. Returns `false` if the call was cancelled in the meantime.
+    fn leave_call(&self, serial: u64) -> bool {
+        let mut state = self.state();
+        state.used = Instant::now();
+        state.calls.leave(serial)
     }
 
     /// Removes a finished call. Returns `false` if it had already been cancelled.
-    fn remove_finished(&self, id: &RequestId, serial: u64) -> bool {
+    fn finish_call(&self, id: &RequestId, serial: u64) -> bool {
         let mut state = self.state();
         state.used = Instant::now();
-        state.requests.leave(id, serial)
+        state.calls.finish(id, serial).is_some()
     }
 
     /// Cancels a request: the future of its handler is dropped, and no answer is sent.
     pub(in crate::http) fn cancel(&self, id: &RequestId) {
-        let cancelled = self.state().requests.cancel(id);
-        if let Some((task, stream)) = cancelled {
-            task.abort();
+        let cancelled = self.state().calls.cancel(id);
+        let Some(call) = cancelled else { return };
+        call.abort();
+        if let Some(stream) = &call.detail {
             stream.skip_answer();
         }
     }

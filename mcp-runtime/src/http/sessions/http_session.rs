@@ -11,11 +11,12 @@ use tokio::time::Instant;
 
 use crate::bell::Bell;
 use crate::context::Principal;
-use crate::dispatch::{ChannelId, ChannelMemory, Decision, Dispatcher, Wake};
+use crate::dispatch::{
+    CallTable, ChannelId, ChannelMemory, Decision, Dispatcher, RemovedCall, Wake,
+};
 use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
 use crate::http::sessions::live_streams::LiveStreams;
-use crate::http::sessions::running_requests::RunningRequests;
 use crate::http::stores::record::{SessionRecord, SessionUpdate};
 use crate::http::streams::session_stream::{Resumption, SessionStream, StreamProperties};
 use crate::http::streams::stream_reader::StreamReader;
@@ -29,6 +30,8 @@ use crate::protocol::ProtocolVersion;
 pub(in crate::http) struct HttpSession {
     pub(in crate::http) id: Arc<str>,
     pub(super) kind: SessionKind,
+    /// `true` if the client knows the session's id.
+    is_known: bool,
     /// The key of the principal that owns the session, if any.
     pub(super) owner: Option<Box<str>>,
     /// Rung when the session has change notifications.
@@ -54,7 +57,8 @@ pub(super) enum SessionKind {
 /// A live part's mutable state.
 pub(super) struct LiveState {
     pub(super) channel: ChannelMemory,
-    pub(super) requests: RunningRequests,
+    /// The calls that run, with the stream on which each will be answered.
+    pub(super) calls: CallTable<Arc<SessionStream>>,
     pub(super) streams: LiveStreams,
     /// Number of connections that are reading the session's streams.
     pub(super) readers: usize,
@@ -99,8 +103,10 @@ impl HttpSession {
         connection
     }
 
-    /// Makes the session share its limits with all other callers that have no session.
-    pub(super) fn with_shared_limits(self) -> Self {
+    /// Makes the session one that the client does not know and that shares its limits with all other callers that have
+    /// no session.
+    pub(super) fn for_single_request(mut self) -> Self {
+        self.is_known = false;
         self.state().channel.set_channel(ChannelId::SHARED);
         self
     }
@@ -123,11 +129,12 @@ impl HttpSession {
         Self {
             id,
             kind,
+            is_known: true,
             owner,
             bell,
             state: Mutex::new(LiveState {
                 channel,
-                requests: RunningRequests::default(),
+                calls: CallTable::default(),
                 streams: LiveStreams::new(),
                 readers: 0,
                 used: now,
@@ -140,6 +147,11 @@ impl HttpSession {
 
     pub(super) fn state(&self) -> MutexGuard<'_, LiveState> {
         lock(&self.state)
+    }
+
+    /// Returns the id by which the client knows the session, if the client knows it.
+    pub(in crate::http) fn public_id(&self) -> Option<Arc<str>> {
+        self.is_known.then(|| Arc::clone(&self.id))
     }
 
     pub(super) fn is_connection(&self) -> bool {
@@ -169,9 +181,9 @@ impl HttpSession {
         self.state().until
     }
 
-    /// Returns `true` if batches are allowed.
-    pub(in crate::http) fn allows_batch(&self) -> bool {
-        self.state().channel.allows_batch()
+    /// Returns the protocol version agreed on in the handshake, if there was one.
+    pub(in crate::http) fn version(&self) -> Option<ProtocolVersion> {
+        self.state().channel.version()
     }
 
     /// Returns the changes made since the record was read, if any.
@@ -205,7 +217,7 @@ impl HttpSession {
 
     /// Returns `true` if calls are running.
     pub(in crate::http) fn is_busy(&self) -> bool {
-        !self.state().requests.is_empty()
+        !self.state().calls.is_empty()
     }
 
     /// Returns the properties for a new stream.
@@ -299,13 +311,13 @@ impl HttpSession {
 
     /// Ends the session: drops its calls and ends its streams.
     pub(in crate::http) fn close(&self) {
-        let (requests, streams) = {
+        let (calls, streams) = {
             let mut state = self.state();
             // Ends everything that the session keeps open; no client is left to notify.
             state.channel.end_requests(&mut Vec::new());
-            (state.requests.take(), state.streams.close())
+            (state.calls.cancel_all(), state.streams.close())
         };
-        requests.abort();
+        calls.iter().for_each(RemovedCall::abort);
         streams.end();
         self.bell.wake();
     }

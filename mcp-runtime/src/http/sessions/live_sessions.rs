@@ -124,7 +124,7 @@ impl Sessions {
     ) -> Result<Arc<HttpSession>, HttpRefusal> {
         self.make_room(&mut self.live())?;
         let session = self.live_from_record(random_id().into(), &SessionRecord::unknown(version));
-        Ok(Arc::new(session.with_shared_limits()))
+        Ok(Arc::new(session.for_single_request()))
     }
 
     /// Keeps a session whose call continues, so that the call survives a broken connection.

@@ -9,7 +9,6 @@ pub(super) mod live_sessions;
 mod live_streams;
 mod maintenance;
 mod retention;
-mod running_requests;
 mod saving;
 pub(super) mod session_lookup;
 

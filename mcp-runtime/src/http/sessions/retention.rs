@@ -11,7 +11,7 @@ impl HttpSession {
         let mut state = self.state();
         state.streams.sweep(limits);
         self.kind != SessionKind::Connection
-            && state.requests.is_empty()
+            && state.calls.is_empty()
             && state.readers == 0
             && state.streams.is_empty()
             && !state.channel.has_subscriptions()
@@ -28,7 +28,7 @@ impl HttpSession {
                 .sessions
                 .streaming_idle_timeout
                 .saturating_sub(state.used.elapsed());
-            match (state.requests.is_empty(), state.readers) {
+            match (state.calls.is_empty(), state.readers) {
                 (false, _) => limits.sessions.idle_timeout,
                 (true, 0) => Duration::ZERO,
                 (true, _) => limits.sessions.idle_timeout.min(streaming),
@@ -40,7 +40,7 @@ impl HttpSession {
     pub(super) fn is_expired(&self, limits: &Limits) -> bool {
         let state = self.state();
         self.kind == SessionKind::Connection
-            && state.requests.is_empty()
+            && state.calls.is_empty()
             && state.used.elapsed() > limits.sessions.streaming_idle_timeout
     }
 }

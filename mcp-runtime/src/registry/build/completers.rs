@@ -64,7 +64,7 @@ impl Build {
 
     /// Builds a completer. Called once for each completer.
     fn build_completer(&mut self, completer: &'static Definition) -> Option<Arc<Callable>> {
-        self.check_states(completer);
+        let states = self.check_states(completer);
         if completer.receiver.is_some() && self.receiver(completer).is_none() {
             self.problem(
                 completer,
@@ -72,7 +72,7 @@ impl Build {
             );
             return None;
         }
-        self.convert(completer).map(Arc::new)
+        self.convert(completer, states).map(Arc::new)
     }
 
     /// Attaches the completers whose options name `target`.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use crate::context::{Capability, Edit, EditStep, States, short_type_name};
+use crate::context::{Capability, Edit, EditStep, LazyState, States, short_type_name};
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
@@ -246,9 +246,9 @@ impl Build {
         let Some(list) = Capability::of_kind(definition.kind) else {
             return;
         };
-        self.check_states(definition);
+        let states = self.check_states(definition);
         self.claim_name(list, definition);
-        if let Some(mut callable) = self.convert(definition) {
+        if let Some(mut callable) = self.convert(definition, states) {
             self.attach_completers_of(definition, &mut callable.completions);
             let slot = TableSlot {
                 key: OrderKey::Declared(rank),
@@ -260,8 +260,13 @@ impl Build {
     }
 
     /// Converts an annotated function or reports its problems.
-    fn convert(&mut self, definition: &'static Definition) -> Option<Callable> {
+    fn convert(
+        &mut self,
+        definition: &'static Definition,
+        states: Vec<Arc<LazyState>>,
+    ) -> Option<Callable> {
         let given = ServerAdditions {
+            states,
             receiver: self.receiver(definition),
             scopes: self.scopes(definition),
             meta_keys: self.meta_keys.clone(),
@@ -312,8 +317,10 @@ impl Build {
         required.flat_map(|(_, scopes)| scopes).cloned().collect()
     }
 
-    /// Reports injected values that would be missing when the definition is called.
-    fn check_states(&mut self, definition: &Definition) {
+    /// Reports injected values that would be missing when the definition is called. Returns the states that have to be
+    /// made first.
+    fn check_states(&mut self, definition: &Definition) -> Vec<Arc<LazyState>> {
+        self.states.begin_check();
         for parameter in definition.parameters {
             if parameter.ty.injected
                 && let Err(missing) = (parameter.ty.check)(&self.states)
@@ -324,5 +331,6 @@ impl Build {
                 );
             }
         }
+        self.states.end_check()
     }
 }

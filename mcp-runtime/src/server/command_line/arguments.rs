@@ -1,7 +1,12 @@
-//! Parses arguments typed on the command line as `a=1 b=true`, as a single JSON object, or as `@file`.
+//! Parses arguments typed on the command line as `a=1 b=true`, as a single JSON object, or as `@file`. Bytes can be read
+//! from a file, as in `photo=@file`.
 
 use std::fs;
+use std::io::Read as _;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
+use mcp_schema::format::{self, BASE64};
 use serde_json::{Map, Value};
 
 /// Parses a call's arguments. The schema determines which values are strings and which are JSON.
@@ -22,12 +27,40 @@ pub(super) fn parse_arguments(words: &[String], schema: &Value) -> Result<Value,
                 "`{word}` is not an argument: write `name=value`, one JSON object, or `@file`"
             ));
         };
-        let value = parse_typed(&schema["properties"][name], text);
+        let schema = &schema["properties"][name];
+        let value = match text.strip_prefix('@') {
+            // A string that is not Base64 may begin with `@`.
+            Some(path) if takes_bytes(schema) => read_bytes(path, schema)?,
+            _ => parse_typed(schema, text),
+        };
         if arguments.insert(name.to_owned(), value).is_some() {
             return Err(format!("argument `{name}` is given twice"));
         }
     }
     Ok(Value::Object(arguments))
+}
+
+/// Returns `true` if the value is a string in Base64.
+fn takes_bytes(schema: &Value) -> bool {
+    format::of_schema(schema).is_some_and(|format| format.name == BASE64)
+}
+
+/// Reads a file as Base64, unless it is longer than the schema allows.
+fn read_bytes(path: &str, schema: &Value) -> Result<Value, String> {
+    let describe = |error: std::io::Error| format!("{path}: {error}");
+    let most = schema["maxLength"]
+        .as_u64()
+        .map_or(u64::MAX, |length| length / 4 * 3);
+    let file = fs::File::open(path).map_err(describe)?;
+    let mut bytes = Vec::new();
+    let read = file
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(describe)?;
+    if read as u64 > most {
+        return Err(format!("{path} has more than {most} bytes"));
+    }
+    Ok(Value::from(STANDARD.encode(bytes)))
 }
 
 fn parse_object(text: &str) -> Result<Value, String> {
@@ -114,6 +147,32 @@ mod tests {
         ] {
             assert_eq!(read(&[word]), Ok(expected), "{word}");
         }
+    }
+
+    #[test]
+    fn bytes_are_read_from_a_file() {
+        let path = std::env::temp_dir().join(format!("mcp-bytes-{}", std::process::id()));
+        fs::write(&path, [0xfb, 0xff]).unwrap();
+        let word = |name: &str| vec![format!("{name}=@{}", path.display())];
+        let photo = |length: u64| json!({"type": "string", "maxLength": length, "description": "Photo (bytes in Base64)"});
+        let schema = json!({"properties": {"photo": photo(4), "small": photo(0), "name": {"type": "string"}}});
+        let read = |words: &[String]| parse_arguments(words, &schema);
+        assert_eq!(read(&word("photo")), Ok(json!({"photo": "+/8="})));
+        assert!(
+            read(&word("small"))
+                .unwrap_err()
+                .ends_with("has more than 0 bytes")
+        );
+        assert_eq!(
+            read(&word("name")),
+            Ok(json!({"name": format!("@{}", path.display())}))
+        );
+        assert!(read(&["photo=@/no/such/file".to_owned()]).is_err());
+        assert_eq!(
+            read(&["photo=AAAA".to_owned()]),
+            Ok(json!({"photo": "AAAA"}))
+        );
+        fs::remove_file(path).unwrap();
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! Commands that use the server start it in this process and communicate with it over the full protocol, as any client
 //! would.
 
+#[cfg(feature = "http")]
+mod address;
 mod arguments;
 mod call;
 mod check;
@@ -30,6 +32,8 @@ use clap::{ArgMatches, Command};
 use crate::error::Error;
 use crate::server::Server;
 use crate::types::Implementation;
+#[cfg(feature = "http")]
+pub(super) use address::HttpAddress;
 use commands::{perform_in, with_commands};
 use outcome::{CommandError, CommandResult};
 pub(super) use serve::ServeOptions;
@@ -42,23 +46,35 @@ pub(super) enum Invocation {
 }
 
 /// Parses the arguments of this process. Exits if they request help or are invalid.
-pub(super) fn read(identity: &Implementation) -> Invocation {
+pub(super) fn read(identity: &Implementation, environment: &str) -> Invocation {
     if std::env::args_os().len() <= 1 {
         return Invocation::Serve(ServeOptions::default());
     }
-    parse(identity, std::env::args_os()).unwrap_or_else(|error| error.exit())
+    parse(identity, environment, std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
 /// Parses the arguments of this process if they begin with a command. Exits if they request help for the command or are
 /// invalid.
-pub(super) fn read_command(identity: &Implementation) -> Option<ArgMatches> {
+pub(super) fn read_command(identity: &Implementation, environment: &str) -> Option<ArgMatches> {
     let arguments: Vec<_> = std::env::args_os().collect();
-    if !names_command(&command(identity), &arguments) {
+    if !names_command(&command(identity, environment), &arguments) {
         return None;
     }
-    match parse(identity, arguments).unwrap_or_else(|error| error.exit()) {
+    match parse(identity, environment, arguments).unwrap_or_else(|error| error.exit()) {
         Invocation::Command(matches) => Some(matches),
         Invocation::Serve(_) => None,
+    }
+}
+
+/// Prints help or the version and exits, if the arguments of this process ask for it. Ignores all other arguments.
+pub(super) fn exit_for_help(identity: &Implementation, environment: &str) {
+    if let Err(error) = parse(identity, environment, std::env::args_os())
+        && matches!(
+            error.kind(),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+        )
+    {
+        error.exit();
     }
 }
 
@@ -86,11 +102,13 @@ fn names_command(command: &Command, arguments: &[OsString]) -> bool {
     }
 }
 
+/// Parses arguments. `environment` is the section of the help about environment variables.
 fn parse(
     identity: &Implementation,
+    environment: &str,
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Invocation, clap::Error> {
-    let mut command = command(identity);
+    let mut command = command(identity, environment);
     let matches = command.try_get_matches_from_mut(arguments)?;
     let refused = |kind, text: &str| Err(command.clone().error(kind, text));
     match matches.subcommand() {
@@ -107,7 +125,7 @@ fn parse(
     }
 }
 
-fn command(identity: &Implementation) -> Command {
+fn command(identity: &Implementation, environment: &str) -> Command {
     let about = identity
         .description
         .clone()
@@ -120,9 +138,10 @@ fn command(identity: &Implementation) -> Command {
     });
     with_commands(command)
         .about(about)
-        .after_help(
-            "Without a command, it serves standard input and output, for clients that start servers themselves.",
-        )
+        .after_help(format!(
+            "{environment}{}Without a command, it serves standard input and output, for clients that start servers themselves.",
+            if environment.is_empty() { "" } else { "\n\n" },
+        ))
         .version(identity.version.clone())
         .subcommand(shell::command())
         .subcommand(install::command())
@@ -166,30 +185,31 @@ mod tests {
         let arguments = std::iter::once(&"server").chain(arguments);
         parse(
             &Implementation::new("server", "1"),
+            "",
             arguments.map(OsString::from),
         )
     }
 
     #[test]
     fn the_commands_hold_together() {
-        command(&Implementation::new("server", "1")).debug_assert();
+        command(&Implementation::new("server", "1"), "").debug_assert();
     }
 
     #[cfg(feature = "http")]
     #[test]
-    fn http_has_a_default_address_and_takes_options() {
+    fn http_takes_its_address_from_the_environment_and_takes_options() {
         let options = |arguments: &[&str]| match invocation(arguments) {
             Ok(Invocation::Serve(options)) => options,
             _ => panic!("{arguments:?} serves"),
         };
         assert_eq!(options(&[]).http, None);
         assert_eq!(
-            options(&["--http"]).http.as_deref(),
-            Some(serve::DEFAULT_ADDRESS)
+            options(&["--http"]).http,
+            Some(HttpAddress::FromEnvironment)
         );
         let options = options(&["--http", "[::1]:9", "--allow-host", "a", "--allow-host=b"]);
         assert!(!options.legacy_sse);
-        assert_eq!(options.http.as_deref(), Some("[::1]:9"));
+        assert_eq!(options.http, Some(HttpAddress::Given("[::1]:9".into())));
         assert_eq!(options.hosts, ["a", "b"]);
     }
 
@@ -216,7 +236,7 @@ mod tests {
 
     #[test]
     fn other_arguments_are_left_to_the_program() {
-        let command = command(&Implementation::new("server", "1"));
+        let command = command(&Implementation::new("server", "1"), "");
         for (arguments, expected) in [
             (&["tools"][..], true),
             (&["list"], true),

@@ -4,16 +4,15 @@
 use clap::{Arg, ArgAction};
 use clap::{ArgMatches, Command};
 
-/// The default address for `--http`.
 #[cfg(feature = "http")]
-pub(super) const DEFAULT_ADDRESS: &str = "127.0.0.1:8000";
+use crate::server::command_line::address::HttpAddress;
 
 /// Options for serving.
 #[derive(Debug, Default)]
 pub(crate) struct ServeOptions {
     /// The address to serve HTTP on; `None` for stdio.
     #[cfg(feature = "http")]
-    pub(crate) http: Option<String>,
+    pub(crate) http: Option<HttpAddress>,
     #[cfg(feature = "http")]
     pub(crate) hosts: Vec<String>,
     #[cfg(feature = "http")]
@@ -36,7 +35,12 @@ impl ServeOptions {
             values.into_iter().flatten().cloned().collect()
         };
         Self {
-            http: matches.get_one::<String>("http").cloned(),
+            http: matches
+                .get_one::<String>("http")
+                .map(|address| match &**address {
+                    "" => HttpAddress::FromEnvironment,
+                    given => HttpAddress::Given(given.to_owned()),
+                }),
             hosts: all("allow-host"),
             origins: all("allow-origin"),
             legacy_sse: matches.get_flag("legacy-sse"),
@@ -62,8 +66,9 @@ pub(super) fn with_serve_options(command: Command) -> Command {
                 .long("http")
                 .value_name("ADDRESS")
                 .num_args(0..=1)
-                .default_missing_value(DEFAULT_ADDRESS)
-                .help("Serve HTTP instead, on this address (default 127.0.0.1:8000)"),
+                // Stands for `HOST` and `PORT`.
+                .default_missing_value("")
+                .help("Serve HTTP instead, on this address (default: $HOST, or 127.0.0.1, and $PORT, or 8000)"),
         )
         .arg(
             Arg::new("allow-host")
@@ -88,18 +93,4 @@ pub(super) fn with_serve_options(command: Command) -> Command {
                 .requires("http")
                 .help("Also serve the HTTP+SSE transport of protocol version 2024-11-05"),
         )
-}
-
-#[cfg(all(test, feature = "http"))]
-mod tests {
-    use std::net::SocketAddr;
-
-    use super::DEFAULT_ADDRESS;
-
-    // Covers: HTTP-03
-    #[test]
-    fn the_default_address_is_a_loopback_address() {
-        let address: SocketAddr = DEFAULT_ADDRESS.parse().unwrap();
-        assert!(address.ip().is_loopback(), "{address}");
-    }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::jsonrpc::{ErrorObject, Incoming, RequestId};
-use crate::protocol::errors;
+use crate::dispatch::{Decision, read_batch};
+use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, RequestId};
+use crate::protocol::{encode, errors};
 use crate::telemetry::RefusalKind;
-use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, abort, shutting_down};
-use crate::transport::peer::{MessageVerdict, Peer};
+use crate::transport::duplex::in_flight::{BatchId, Job};
+use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, shutting_down};
 
 /// Delay after which a refused client may retry.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -18,17 +18,18 @@ const MOST_BATCHES: usize = 64;
 /// for calls that finish while the client is not reading.
 const UNREAD_RESULTS: usize = 4;
 
-impl<P: Peer> Channel<P> {
+impl Channel {
     /// Handles a line.
     pub(super) fn handle_line(
         self: &Arc<Self>,
         me: u64,
         text: &[u8],
-        known: &mut P::ParseCache,
+        known: &mut KnownMeta,
         scratch: &mut Vec<u8>,
     ) {
+        let limits = self.limits().message.parse_limits();
         // Matched by reference because a message is large.
-        match &self.peer.parse(text, known) {
+        match &jsonrpc::parse_next(text, &limits, known) {
             Err((id, error)) => {
                 self.origin.refused(RefusalKind::Malformed);
                 self.answer_error(id.as_ref(), None, error);
@@ -37,67 +38,49 @@ impl<P: Peer> Channel<P> {
                 }
             }
             Ok(Incoming::Message(message)) => self.handle_message(me, text, message, None, scratch),
-            Ok(Incoming::Batch(elements)) => self.handle_batch(me, elements, known, scratch),
+            Ok(Incoming::Batch(elements)) => self.handle_batch(me, elements, scratch),
         }
     }
 
     pub(super) fn answer_error(
         &self,
         id: Option<&RequestId>,
-        batch: Option<u64>,
+        batch: Option<BatchId>,
         error: &ErrorObject,
     ) {
         let mut message = Vec::new();
-        self.peer.error(&mut message, id, error);
+        encode::error(&mut message, id, error);
         self.lock().deliver(batch, &message);
     }
 
     /// Handles a batch. Its answers are sent as one line.
-    fn handle_batch(
-        self: &Arc<Self>,
-        me: u64,
-        elements: &[&str],
-        known: &mut P::ParseCache,
-        scratch: &mut Vec<u8>,
-    ) {
-        let most = self.peer.limits().message.max_batch;
-        let parsed: Vec<_> = elements
-            .iter()
-            .map(|text| (text.as_bytes(), self.peer.parse(text.as_bytes(), known)))
-            .collect();
-        let has_claim = |element: &Result<Incoming<'_, P::Message<'_>>, _>| matches!(element, Ok(Incoming::Message(message)) if P::has_claim(message));
-        let reason = if !P::allows_batch(&self.lock().session) {
-            Some("this protocol version does not support batches".into())
-        } else if elements.len() > most {
-            Some(format!("a batch of more than {most} messages"))
-        } else if parsed.iter().any(|(_, element)| has_claim(element)) {
-            Some("a message that names its own protocol version must not be part of a batch".into())
-        } else {
-            None
+    fn handle_batch(self: &Arc<Self>, me: u64, elements: &[&str], scratch: &mut Vec<u8>) {
+        let version = self.lock().memory.version();
+        let limits = self.limits().message.parse_limits();
+        let elements = match read_batch(elements, version, &limits) {
+            Ok(elements) => elements,
+            Err(error) => {
+                self.origin.refused(RefusalKind::Malformed);
+                return self.answer_error(None, None, &error);
+            }
         };
-        if let Some(reason) = reason {
-            self.origin.refused(RefusalKind::Malformed);
-            return self.answer_error(None, None, &ErrorObject::invalid_request(reason));
-        }
         if self.lock().in_flight.open_batch_count() >= MOST_BATCHES {
             self.origin.refused(RefusalKind::TooMany);
             let error = errors::too_many("batches", RETRY_AFTER);
             return self.answer_error(None, None, &error);
         }
         let batch = self.lock().in_flight.open_batch();
-        for (text, element) in parsed {
-            let (id, error) = match element {
-                Ok(Incoming::Message(message)) => {
+        for element in elements {
+            match element.message {
+                Ok(message) => {
+                    let text = element.text.as_bytes();
                     self.handle_message(me, text, &message, Some(batch), scratch);
-                    continue;
                 }
-                Ok(Incoming::Batch(_)) => {
-                    (None, ErrorObject::invalid_request("a batch within a batch"))
+                Err((id, error)) => {
+                    self.lock().in_flight.join(batch);
+                    self.answer_error(id.as_ref(), Some(batch), &error);
                 }
-                Err(invalid) => invalid,
-            };
-            self.lock().in_flight.join(batch);
-            self.answer_error(id.as_ref(), Some(batch), &error);
+            }
         }
         self.lock().deliver(Some(batch), &[]);
     }
@@ -106,11 +89,11 @@ impl<P: Peer> Channel<P> {
         self: &Arc<Self>,
         me: u64,
         text: &[u8],
-        message: &P::Message<'_>,
-        batch: Option<u64>,
+        message: &Message<'_>,
+        batch: Option<BatchId>,
         scratch: &mut Vec<u8>,
     ) {
-        let id = P::request_id(message);
+        let id = message.id.valid().filter(|_| message.method.is_some());
         let mut guard = self.lock();
         let state = &mut *guard;
         if let Some(id) = id {
@@ -121,10 +104,9 @@ impl<P: Peer> Channel<P> {
                 drop(guard);
                 return self.answer_error(Some(id), batch, &shutting_down());
             }
-            if state.in_flight.holds(id) {
+            if state.in_flight.calls.holds(id) {
                 drop(guard);
-                let error = ErrorObject::invalid_request("a request with this id is still open");
-                return self.answer_error(Some(id), batch, &error);
+                return self.answer_error(Some(id), batch, &errors::id_in_use());
             }
         }
         let mark = state.out.mark();
@@ -134,28 +116,31 @@ impl<P: Peer> Channel<P> {
         } else {
             state.out.buffer()
         };
-        let verdict = self.peer.decide(message, &mut state.session, out);
+        let mut decision = self.dispatcher.decide(message, &mut state.memory, out);
+        if let Decision::Answered(reply) = &mut decision {
+            reply.complete(out);
+        }
         if batch.is_none() {
             state.out.end_line(&mark);
         } else if id.is_none() && !scratch.is_empty() {
             state.out.push(scratch);
         }
-        match verdict {
-            MessageVerdict::Call(call) if let Some(id) = id => {
+        match decision {
+            Decision::Call(call) if let Some(id) = id => {
                 if !self.may_run(state) {
                     self.queue_or_refuse(state, id, batch, text);
-                } else if batch.is_some() || P::spawn_first(&call) {
+                } else if batch.is_some() || call.pace().is_some_and(|pace| pace.spawn_first()) {
                     let job = new_job(state, id, batch, text);
                     drop(guard);
                     self.spawn_job(job);
                 } else {
-                    let serial = state.in_flight.enter(id);
+                    let serial = state.in_flight.calls.enter(id);
                     drop(guard);
                     self.poll_in_place(me, call, id, serial, scratch);
                 }
             }
-            MessageVerdict::Cancel(cancelled) => Self::cancel(state, &cancelled),
-            MessageVerdict::Silent | MessageVerdict::Answered | MessageVerdict::Call(_) => {
+            Decision::Cancel(cancelled) => Self::cancel(state, &cancelled),
+            Decision::Silent | Decision::Answered(_) | Decision::Call(_) => {
                 if let (Some(_), Some(id)) = (batch, id) {
                     self.deliver(state, batch, id, scratch);
                 }
@@ -165,12 +150,12 @@ impl<P: Peer> Channel<P> {
 
     fn queue_or_refuse(
         &self,
-        state: &mut ChannelState<P>,
+        state: &mut ChannelState,
         id: &RequestId,
-        batch: Option<u64>,
+        batch: Option<BatchId>,
         text: &[u8],
     ) {
-        let limits = self.peer.limits();
+        let limits = self.limits();
         let bytes = state.in_flight.queued_bytes().saturating_add(text.len());
         let fits = bytes <= limits.message.max_line_bytes || state.in_flight.queued_calls() == 0;
         if fits && state.in_flight.queued_calls() < limits.calls.max_queued {
@@ -180,7 +165,7 @@ impl<P: Peer> Channel<P> {
         self.origin.refused(RefusalKind::TooMany);
         let error = errors::too_many("requests", RETRY_AFTER);
         let mut message = Vec::new();
-        self.peer.error(&mut message, Some(id), &error);
+        encode::error(&mut message, Some(id), &error);
         state.deliver(batch, &message);
     }
 
@@ -188,12 +173,12 @@ impl<P: Peer> Channel<P> {
     /// answer.
     pub(super) fn deliver(
         &self,
-        state: &mut ChannelState<P>,
-        batch: Option<u64>,
+        state: &mut ChannelState,
+        batch: Option<BatchId>,
         id: &RequestId,
         answer: &mut Vec<u8>,
     ) {
-        let limits = self.peer.limits();
+        let limits = self.limits();
         let results = limits.calls.max_result_bytes.saturating_mul(UNREAD_RESULTS);
         let most = limits.streams.max_outgoing_bytes.saturating_add(results);
         let unread = state
@@ -209,34 +194,27 @@ impl<P: Peer> Channel<P> {
         }
         let mut message = Vec::new();
         let error = "the answer is lost because too many others wait to be read";
-        self.peer
-            .error(&mut message, Some(id), &ErrorObject::internal(error));
+        encode::error(&mut message, Some(id), &ErrorObject::internal(error));
         state.deliver(batch, &message);
     }
 
-    fn cancel(state: &mut ChannelState<P>, id: &RequestId) {
+    fn cancel(state: &mut ChannelState, id: &RequestId) {
         match state.in_flight.cancel(id) {
             Some(removed) => {
-                state.deliver(removed.batch, &[]);
-                // This only marks the task; its future is dropped by the runtime, not here under the lock.
-                abort(&removed);
+                state.deliver(removed.detail.flatten(), &[]);
+                removed.abort();
             }
             None => {
-                P::cancel(&mut state.session, id);
+                state.memory.cancel_listen(id);
             }
         }
     }
 }
 
-fn new_job<P: Peer>(
-    state: &mut ChannelState<P>,
-    id: &RequestId,
-    batch: Option<u64>,
-    text: &[u8],
-) -> Job {
+fn new_job(state: &mut ChannelState, id: &RequestId, batch: Option<BatchId>, text: &[u8]) -> Job {
     Job {
         id: id.clone(),
-        serial: state.in_flight.admit(id, batch),
+        serial: state.in_flight.calls.add(id, batch),
         text: text.into(),
     }
 }

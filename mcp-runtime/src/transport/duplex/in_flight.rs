@@ -1,13 +1,8 @@
-//! A channel's calls, which may be running, queued, or grouped into batches.
-//!
-//! Removal from the table decides every race: a call whose entry has been removed sends neither an answer nor any other
-//! message.
+//! A channel's work: its calls, the calls that wait for others to end, and the answers of unfinished batches.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use tokio::task::AbortHandle;
-
-use crate::fnv::FnvMap;
+use crate::dispatch::{CallTable, RemovedCall};
 use crate::jsonrpc::RequestId;
 
 /// A queued call, stored as the text that was received.
@@ -18,22 +13,9 @@ pub(super) struct Job {
     pub(super) text: Box<[u8]>,
 }
 
-/// A running or queued call.
-#[derive(Debug)]
-struct InFlightCall {
-    serial: u64,
-    batch: Option<u64>,
-    /// The call's task, if one has been spawned.
-    task: Option<AbortHandle>,
-}
-
-/// A call in its first poll. It cannot be cancelled during the poll unless another task has taken over the lead.
-#[derive(Debug)]
-struct PolledCall {
-    id: RequestId,
-    serial: u64,
-    cancelled: bool,
-}
+/// A number that identifies a batch on its channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BatchId(u64);
 
 /// The answers in a batch.
 #[derive(Debug)]
@@ -43,155 +25,24 @@ struct OpenBatch {
     answers: Vec<u8>,
 }
 
-/// A channel's calls.
+/// A channel's work.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    serials: u64,
-    calls: FnvMap<RequestId, InFlightCall>,
-    polling: Vec<PolledCall>,
+    /// The calls that run or are queued, with the batch that each belongs to.
+    pub(super) calls: CallTable<Option<BatchId>>,
     queue: VecDeque<Job>,
     queued_bytes: usize,
-    batches: FnvMap<u64, OpenBatch>,
+    batches: HashMap<BatchId, OpenBatch>,
     /// Size of all answers in `batches`, in bytes.
     held: usize,
     /// Number of tasks whose futures have not been dropped yet, including cancelled tasks.
     pub(super) running: usize,
 }
 
-/// A call that was removed from the table.
-#[derive(Debug)]
-pub(super) struct RemovedCall {
-    pub(super) task: Option<AbortHandle>,
-    pub(super) batch: Option<u64>,
-}
-
 impl InFlight {
-    /// Returns `true` if a request with this id has not been answered yet.
-    pub(super) fn holds(&self, id: &RequestId) -> bool {
-        self.calls.contains_key(id) || self.polling.iter().any(|p| p.id == *id && !p.cancelled)
-    }
-
-    /// Returns `true` if the call with this id and serial number may still send messages.
-    pub(super) fn is_live(&self, id: &RequestId, serial: u64) -> bool {
-        self.calls.get(id).is_some_and(|call| call.serial == serial)
-            || self
-                .polling
-                .iter()
-                .any(|p| p.serial == serial && !p.cancelled)
-    }
-
     /// Returns `true` if all calls have been answered.
     pub(super) fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.polling.iter().all(|p| p.cancelled) && self.batches.is_empty()
-    }
-
-    /// Records a call that is polled in place and returns its serial number.
-    pub(super) fn enter(&mut self, id: &RequestId) -> u64 {
-        let serial = self.serial();
-        self.polling.push(PolledCall {
-            id: id.clone(),
-            serial,
-            cancelled: false,
-        });
-        serial
-    }
-
-    /// Ends the in-place poll. Returns `false` if the call was cancelled in the meantime.
-    pub(super) fn leave(&mut self, serial: u64) -> bool {
-        let Some(position) = self.polling.iter().position(|p| p.serial == serial) else {
-            return false;
-        };
-        let polling = self.polling.swap_remove(position);
-        !polling.cancelled
-    }
-
-    /// Records a call that will have a task and returns its serial number.
-    pub(super) fn admit(&mut self, id: &RequestId, batch: Option<u64>) -> u64 {
-        let serial = self.serial();
-        self.admit_as(id, serial, batch);
-        serial
-    }
-
-    pub(super) fn admit_as(&mut self, id: &RequestId, serial: u64, batch: Option<u64>) {
-        let entry = InFlightCall {
-            serial,
-            batch,
-            task: None,
-        };
-        self.calls.insert(id.clone(), entry);
-    }
-
-    /// Records a call's task. Returns `false` if the call has finished or was cancelled.
-    #[must_use]
-    pub(super) fn record_task(&mut self, id: &RequestId, serial: u64, task: AbortHandle) -> bool {
-        match self.calls.get_mut(id) {
-            Some(call) if call.serial == serial => {
-                call.task = Some(task);
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns the batch that a call belongs to.
-    pub(super) fn batch_of(&self, id: &RequestId) -> Option<u64> {
-        self.calls.get(id)?.batch
-    }
-
-    /// Removes a call that has been answered.
-    pub(super) fn finish(&mut self, id: &RequestId, serial: u64) -> Option<RemovedCall> {
-        let (id, call) = self.calls.remove_entry(id)?;
-        if call.serial != serial {
-            // The entry belongs to a later call with the same id.
-            self.calls.insert(id, call);
-            return None;
-        }
-        let InFlightCall { task, batch, .. } = call;
-        Some(RemovedCall { task, batch })
-    }
-
-    /// Removes a running or queued call that the client has cancelled.
-    pub(super) fn cancel(&mut self, id: &RequestId) -> Option<RemovedCall> {
-        if let Some(InFlightCall {
-            serial,
-            batch,
-            task,
-        }) = self.calls.remove(id)
-        {
-            self.unqueue(serial);
-            return Some(RemovedCall { task, batch });
-        }
-        let polling = self
-            .polling
-            .iter_mut()
-            .find(|p| p.id == *id && !p.cancelled)?;
-        polling.cancelled = true;
-        Some(RemovedCall {
-            task: None,
-            batch: None,
-        })
-    }
-
-    /// Removes all calls.
-    pub(super) fn cancel_all(&mut self) -> Vec<(RequestId, RemovedCall)> {
-        self.queue.clear();
-        self.queued_bytes = 0;
-        let polling = self.polling.iter_mut().filter(|p| !p.cancelled).map(|p| {
-            p.cancelled = true;
-            let removed = RemovedCall {
-                task: None,
-                batch: None,
-            };
-            (p.id.clone(), removed)
-        });
-        let calls = self.calls.drain().map(|(id, call)| {
-            let removed = RemovedCall {
-                task: call.task,
-                batch: call.batch,
-            };
-            (id, removed)
-        });
-        polling.chain(calls).collect()
+        self.calls.is_empty() && self.batches.is_empty()
     }
 
     pub(super) fn queued_calls(&self) -> usize {
@@ -213,6 +64,20 @@ impl InFlight {
         Some(job)
     }
 
+    /// Removes a call that the client has cancelled, whether it is running or queued.
+    pub(super) fn cancel(&mut self, id: &RequestId) -> Option<RemovedCall<Option<BatchId>>> {
+        let removed = self.calls.cancel(id)?;
+        self.unqueue(removed.serial);
+        Some(removed)
+    }
+
+    /// Removes all calls.
+    pub(super) fn cancel_all(&mut self) -> Vec<RemovedCall<Option<BatchId>>> {
+        self.queue.clear();
+        self.queued_bytes = 0;
+        self.calls.cancel_all()
+    }
+
     fn unqueue(&mut self, serial: u64) {
         if let Some(position) = self.queue.iter().position(|job| job.serial == serial)
             && let Some(job) = self.queue.remove(position)
@@ -232,15 +97,15 @@ impl InFlight {
     }
 
     /// Opens a batch. Call [`close`](Self::close) once all of its requests have been recorded.
-    pub(super) fn open_batch(&mut self) -> u64 {
-        let batch = self.serial();
+    pub(super) fn open_batch(&mut self) -> BatchId {
+        let batch = BatchId(self.calls.next_serial());
         let answers = Vec::new();
         self.batches.insert(batch, OpenBatch { open: 1, answers });
         batch
     }
 
     /// Adds a request to the batch.
-    pub(super) fn join(&mut self, batch: u64) {
+    pub(super) fn join(&mut self, batch: BatchId) {
         if let Some(batch) = self.batches.get_mut(&batch) {
             batch.open = batch.open.saturating_add(1);
         }
@@ -248,7 +113,7 @@ impl InFlight {
 
     /// Completes one request in the batch with its response, which may be empty. For the last request, returns the line
     /// to send, if any.
-    pub(super) fn close(&mut self, id: u64, answer: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn close(&mut self, id: BatchId, answer: &[u8]) -> Option<Vec<u8>> {
         let batch = self.batches.get_mut(&id)?;
         if !answer.is_empty() {
             batch
@@ -268,10 +133,5 @@ impl InFlight {
         }
         line.push(b']');
         Some(line)
-    }
-
-    fn serial(&mut self) -> u64 {
-        self.serials = self.serials.wrapping_add(1);
-        self.serials
     }
 }

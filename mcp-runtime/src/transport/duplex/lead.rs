@@ -7,12 +7,11 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll};
 
 use crate::context::current;
-use crate::jsonrpc::ErrorObject;
+use crate::jsonrpc::{ErrorObject, KnownMeta};
 use crate::telemetry::RefusalKind;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::lines::NextLine;
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
-use crate::transport::peer::Peer;
 
 /// Number of lines after which the leader yields. On a current-thread runtime, a busy client would otherwise starve
 /// other tasks.
@@ -31,9 +30,9 @@ enum LeaderStep {
 }
 
 /// Leads the channel until it is closed or another task leads.
-pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
+pub(super) async fn lead(channel: &Arc<Channel>, me: u64) {
     let mut line = Vec::new();
-    let mut known = P::ParseCache::default();
+    let mut known = KnownMeta::default();
     let mut scratch = Vec::new();
     poll_fn(|cx| {
         for _ in 0..TURN {
@@ -44,7 +43,7 @@ pub(super) async fn lead<P: Peer>(channel: &Arc<Channel<P>>, me: u64) {
                 }
                 LeaderStep::Line(NextLine::TooLong) => {
                     channel.origin.refused(RefusalKind::TooLarge);
-                    let limit = channel.peer.limits().message.max_line_bytes;
+                    let limit = channel.limits().message.max_line_bytes;
                     let text = format!("a message is longer than {limit} bytes");
                     let error = ErrorObject::invalid_request(text);
                     channel.answer_error(None, None, &error);
@@ -72,7 +71,7 @@ fn shrink(buffer: &mut Vec<u8>) {
     }
 }
 
-impl<P: Peer> Channel<P> {
+impl Channel {
     fn next_step(&self, me: u64, line: &mut Vec<u8>, cx: &mut Context<'_>) -> LeaderStep {
         let mut guard = self.lock();
         let state = &mut *guard;
@@ -132,7 +131,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Reads once. Returns `Ready` if the input must be examined again.
-    fn read(state: &mut ChannelState<P>, cx: &mut Context<'_>) -> Poll<()> {
+    fn read(state: &mut ChannelState, cx: &mut Context<'_>) -> Poll<()> {
         let Some((reader, _)) = &mut state.streams else {
             return Poll::Pending;
         };
@@ -153,16 +152,16 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Returns `true` if another call may run now.
-    pub(super) fn may_run(&self, state: &ChannelState<P>) -> bool {
-        let limits = self.peer.limits();
+    pub(super) fn may_run(&self, state: &ChannelState) -> bool {
+        let limits = self.limits();
         state.in_flight.running < limits.calls.max_running
             && state.out.len() < limits.streams.max_outgoing_bytes / 2
     }
 
     /// Returns `true` if another line may be handled. Reading is never paused because calls are slow, only because the
     /// client is not reading its output.
-    fn may_read(&self, state: &ChannelState<P>) -> bool {
-        let limits = self.peer.limits();
+    fn may_read(&self, state: &ChannelState) -> bool {
+        let limits = self.limits();
         let is_slow = state.out.len() >= limits.streams.max_outgoing_bytes / 2;
         let is_full = state.in_flight.queued_calls() >= limits.calls.max_queued
             || state.in_flight.queued_bytes() >= limits.message.max_line_bytes;
@@ -170,16 +169,16 @@ impl<P: Peer> Channel<P> {
         is_wanted && state.out.len() < limits.streams.max_outgoing_bytes && !(is_slow && is_full)
     }
 
-    fn may_notify(&self, state: &ChannelState<P>) -> bool {
+    fn may_notify(&self, state: &ChannelState) -> bool {
         state.phase == ClosingPhase::Open
-            && state.out.len() < self.peer.limits().streams.max_outgoing_bytes / 2
+            && state.out.len() < self.limits().streams.max_outgoing_bytes / 2
     }
 
     /// Queues as many notifications as there is room for.
-    fn queue_notifications(&self, state: &mut ChannelState<P>) {
+    fn queue_notifications(&self, state: &mut ChannelState) {
         if self.may_notify(state) && self.notifications.swap(false, SeqCst) {
-            let room = self.peer.limits().streams.max_outgoing_bytes / 2;
-            let all_sent = P::drain(&mut state.session, state.out.buffer(), room);
+            let room = self.limits().streams.max_outgoing_bytes / 2;
+            let all_sent = state.memory.drain(state.out.waiting(), room);
             if !all_sent {
                 self.notifications.store(true, SeqCst);
             }
@@ -187,7 +186,7 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Returns `true` if nothing is left to do.
-    fn is_over(state: &ChannelState<P>) -> bool {
+    fn is_over(state: &ChannelState) -> bool {
         match state.phase {
             ClosingPhase::Open => false,
             ClosingPhase::Draining(_) => state.in_flight.is_empty(),

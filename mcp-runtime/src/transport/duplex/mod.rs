@@ -35,14 +35,16 @@ use tracing::Span;
 use crate::bell::Bell;
 use crate::cancellation::CancellationToken;
 use crate::context::current;
+use crate::dispatch::{ChannelMemory, Dispatcher, RemovedCall};
 use crate::jsonrpc::ErrorObject;
+use crate::limits::Limits;
 use crate::lock::lock;
 use crate::panics;
+use crate::protocol::encode;
 use crate::telemetry::{Origin, current_span};
 use crate::transport::Connection;
-use crate::transport::peer::Peer;
 use crate::transport::watchdog::{Beat, WatchdogWaker, Watched};
-use in_flight::{InFlight, RemovedCall};
+use in_flight::{BatchId, InFlight};
 use lines::LineReader;
 use outgoing::Outgoing;
 
@@ -53,14 +55,14 @@ type ByteReader = Box<dyn AsyncRead + Send + Unpin>;
 type ByteWriter = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// A channel.
-struct Channel<P: Peer> {
-    peer: Arc<P>,
+struct Channel {
+    dispatcher: Arc<Dispatcher>,
     /// `true` if lines that are not JSON do not end the channel.
     forgiving: bool,
     origin: Origin,
     /// The span in which the channel is served.
     span: Span,
-    state: Mutex<ChannelState<P>>,
+    state: Mutex<ChannelState>,
     runtime: Handle,
     watchdog: Arc<WatchdogWaker>,
     beat: Beat,
@@ -72,7 +74,7 @@ struct Channel<P: Peer> {
     attention: Notify,
 }
 
-struct ChannelState<P: Peer> {
+struct ChannelState {
     phase: ClosingPhase,
     /// The number that identifies the current leader.
     leader: u64,
@@ -81,7 +83,7 @@ struct ChannelState<P: Peer> {
     /// `true` while the leader is waiting with its waker in `waker`.
     idle: bool,
     waker: Waker,
-    session: P::Session,
+    memory: ChannelMemory,
     lines: LineReader,
     in_flight: InFlight,
     out: Outgoing,
@@ -109,13 +111,13 @@ enum ClosingPhase {
 ///
 /// Fails if reading or writing fails for any reason other than a disconnected client, or if the client stops reading
 /// for too long.
-pub(super) async fn serve<P: Peer>(
-    peer: Arc<P>,
+pub(super) async fn serve(
+    dispatcher: Arc<Dispatcher>,
     connection: Connection,
     watchdog: Arc<WatchdogWaker>,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let channel = Channel::open(peer, connection, watchdog);
+    let channel = Channel::open(dispatcher, connection, watchdog);
     let ends = EndOnDrop(Arc::clone(&channel));
     channel.watchdog.watch(Arc::downgrade(&channel) as _);
     channel.spawn_leader(0);
@@ -147,9 +149,9 @@ enum DeadlineCheck {
 }
 
 /// Ends a channel when dropped.
-struct EndOnDrop<P: Peer>(Arc<Channel<P>>);
+struct EndOnDrop(Arc<Channel>);
 
-impl<P: Peer> Drop for EndOnDrop<P> {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         let (calls, leaders, streams) = {
             let mut state = self.0.lock();
@@ -160,9 +162,7 @@ impl<P: Peer> Drop for EndOnDrop<P> {
                 state.streams.take(),
             )
         };
-        for task in calls.iter().filter_map(|(_, call)| call.task.as_ref()) {
-            task.abort();
-        }
+        calls.iter().for_each(RemovedCall::abort);
         for leader in leaders {
             leader.abort();
         }
@@ -170,8 +170,12 @@ impl<P: Peer> Drop for EndOnDrop<P> {
     }
 }
 
-impl<P: Peer> Channel<P> {
-    fn open(peer: Arc<P>, connection: Connection, watchdog: Arc<WatchdogWaker>) -> Arc<Self> {
+impl Channel {
+    fn open(
+        dispatcher: Arc<Dispatcher>,
+        connection: Connection,
+        watchdog: Arc<WatchdogWaker>,
+    ) -> Arc<Self> {
         let Connection {
             reader,
             writer,
@@ -188,22 +192,23 @@ impl<P: Peer> Channel<P> {
                 leader.wake();
             }
         };
-        let session = peer.open(caller, Arc::new(wake));
+        let mut memory = ChannelMemory::new(&dispatcher, Arc::new(wake));
+        memory.set_caller(caller);
         let state = ChannelState {
             phase: ClosingPhase::Open,
             leader: 0,
             leaders: Vec::new(),
             idle: false,
             waker: Waker::noop().clone(),
-            session,
-            lines: LineReader::new(peer.limits().message.max_line_bytes),
+            memory,
+            lines: LineReader::new(dispatcher.limits().message.max_line_bytes),
             in_flight: InFlight::default(),
             out: Outgoing::default(),
             streams: Some((reader, writer)),
             failure: None,
         };
         Arc::new(Self {
-            peer,
+            dispatcher,
             forgiving,
             origin,
             span: current_span(),
@@ -217,7 +222,11 @@ impl<P: Peer> Channel<P> {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, ChannelState<P>> {
+    fn limits(&self) -> &Limits {
+        self.dispatcher.limits()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ChannelState> {
         lock(&self.state)
     }
 
@@ -248,14 +257,14 @@ impl<P: Peer> Channel<P> {
     /// Checks the deadlines and acts on any that have passed.
     fn look_at_clocks(&self) -> DeadlineCheck {
         let now = Instant::now();
-        let stalled = self.peer.limits().streams.stall_timeout;
+        let stalled = self.limits().streams.stall_timeout;
         let mut dropped = Vec::new();
         let clocks = {
             let mut state = self.lock();
             if let ClosingPhase::Draining(Some(deadline)) = state.phase
                 && deadline <= now
             {
-                dropped = self.refuse_all(&mut state);
+                dropped = state.refuse_all();
                 state.phase = ClosingPhase::Flushing(now + LAST_BYTES);
                 self.leader.wake();
             }
@@ -281,9 +290,7 @@ impl<P: Peer> Channel<P> {
                 }
             }
         };
-        for removed in dropped {
-            abort(&removed);
-        }
+        dropped.iter().for_each(RemovedCall::abort);
         clocks
     }
 
@@ -297,32 +304,31 @@ impl<P: Peer> Channel<P> {
         self.leader.wake();
     }
 
-    fn begin_drain(&self, state: &mut ChannelState<P>) {
-        state.phase = ClosingPhase::Draining(
-            Instant::now().checked_add(self.peer.limits().calls.drain_timeout),
-        );
-        P::end(&mut state.session, state.out.buffer());
+    fn begin_drain(&self, state: &mut ChannelState) {
+        state.phase =
+            ClosingPhase::Draining(Instant::now().checked_add(self.limits().calls.drain_timeout));
+        state.memory.end_requests(state.out.buffer());
         self.watchdog.end();
         self.attention.notify_one();
     }
-
-    /// Fails all in-flight calls with an error.
-    fn refuse_all(&self, state: &mut ChannelState<P>) -> Vec<RemovedCall> {
-        let calls = state.in_flight.cancel_all();
-        let error = shutting_down();
-        let mut message = Vec::new();
-        for (id, removed) in &calls {
-            message.clear();
-            self.peer.error(&mut message, Some(id), &error);
-            state.deliver(removed.batch, &message);
-        }
-        calls.into_iter().map(|(_, removed)| removed).collect()
-    }
 }
 
-impl<P: Peer> ChannelState<P> {
+impl ChannelState {
+    /// Fails all in-flight calls with an error.
+    fn refuse_all(&mut self) -> Vec<RemovedCall<Option<BatchId>>> {
+        let calls = self.in_flight.cancel_all();
+        let error = shutting_down();
+        let mut message = Vec::new();
+        for removed in &calls {
+            message.clear();
+            encode::error(&mut message, Some(&removed.id), &error);
+            self.deliver(removed.detail.flatten(), &message);
+        }
+        calls
+    }
+
     /// Queues an answer, either alone or as part of its batch. An empty answer means that the call has no answer.
-    fn deliver(&mut self, batch: Option<u64>, answer: &[u8]) {
+    fn deliver(&mut self, batch: Option<BatchId>, answer: &[u8]) {
         match batch {
             None if answer.is_empty() => {}
             None => self.out.push(answer),
@@ -383,7 +389,7 @@ impl<P: Peer> ChannelState<P> {
     }
 }
 
-impl<P: Peer> Watched for Channel<P> {
+impl Watched for Channel {
     fn beat(&self) -> &Beat {
         &self.beat
     }
@@ -404,10 +410,4 @@ impl<P: Peer> Watched for Channel<P> {
 
 fn shutting_down() -> ErrorObject {
     ErrorObject::internal("the server is shutting down")
-}
-
-fn abort(removed: &RemovedCall) {
-    if let Some(task) = &removed.task {
-        task.abort();
-    }
 }

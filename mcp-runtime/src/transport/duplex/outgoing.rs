@@ -34,6 +34,7 @@ impl Outgoing {
 
     /// Appends a whole message as a line.
     pub(super) fn push(&mut self, message: &[u8]) {
+        self.compact();
         self.bytes.reserve(message.len().saturating_add(1));
         self.bytes.extend_from_slice(message);
         self.bytes.push(b'\n');
@@ -51,12 +52,31 @@ impl Outgoing {
 
     /// Returns the queue so that a message of unknown length can be appended. [`end_line`](Self::end_line) must be
     /// called afterwards.
-    ///
-    /// The returned queue holds only waiting bytes, so its length is [`len`](Self::len).
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        self.compact();
+        &mut self.bytes
+    }
+
+    /// Like [`buffer`](Self::buffer), but the returned queue holds only waiting bytes, so its length is
+    /// [`len`](Self::len).
+    pub(super) fn waiting(&mut self) -> &mut Vec<u8> {
+        self.remove_written();
+        &mut self.bytes
+    }
+
+    /// Removes bytes that have been written if there are more of them than waiting bytes. A byte is therefore moved at
+    /// most once for every byte that is written, no matter how slowly the client reads.
+    #[inline]
+    fn compact(&mut self) {
+        if self.written > self.len() {
+            self.remove_written();
+        }
+    }
+
+    #[cold]
+    fn remove_written(&mut self) {
         self.bytes.drain(..self.written.min(self.bytes.len()));
         self.written = 0;
-        &mut self.bytes
     }
 
     /// Returns the position at which the next message begins.
@@ -132,5 +152,26 @@ mod tests {
         outgoing.push_whole(&mut vec![b'x'; LARGE + 1]);
         assert!(outgoing.bytes.starts_with(b"first\nxx"));
         assert_eq!(outgoing.len(), b"first\n".len() + LARGE + 1 + b"\n".len());
+    }
+
+    #[test]
+    fn written_bytes_are_removed_once_they_prevail() {
+        let mut outgoing = Outgoing::default();
+        outgoing.push(b"0123456789");
+        outgoing.written = 5;
+        outgoing.push(b"a");
+        assert_eq!((outgoing.written, outgoing.len()), (5, 8));
+        let mark = outgoing.mark();
+        outgoing.buffer().push(b'b');
+        outgoing.end_line(&mark);
+        assert_eq!((outgoing.written, outgoing.len()), (5, 10));
+        outgoing.written = 9;
+        outgoing.push(b"c");
+        assert_eq!(
+            (outgoing.written, &*outgoing.bytes),
+            (0, b"9\na\nb\nc\n".as_slice())
+        );
+        outgoing.written = 1;
+        assert_eq!(outgoing.waiting().len(), outgoing.len());
     }
 }

@@ -1,23 +1,23 @@
-//! Tests for the engine, using a line-based protocol designed for these tests.
+//! Tests of a channel, with a server whose tools block, panic, wait and send as needed.
 
 mod bounds;
 mod client;
-pub(in crate::transport) mod fake;
 mod faulty;
 mod races;
+pub(in crate::transport) mod server;
 
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::limits::Limits;
-use client::{Client, call, cancel, ids};
+use client::{Client, call, cancel, handshake, ids, request};
 
 const SHORT: Duration = Duration::from_millis(50);
 
 #[tokio::test]
 async fn a_call_is_answered() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "echo")).await;
     assert_eq!(client.receive().await, json!({"id": 1, "result": "echo"}));
     client.finish().await.unwrap();
@@ -25,10 +25,10 @@ async fn a_call_is_answered() {
 
 #[tokio::test]
 async fn lines_that_are_not_messages_are_answered_and_the_channel_goes_on() {
-    let limits = Limits::default().with(|limits| limits.message.max_line_bytes = 100);
-    let mut client = Client::new(limits);
+    let limits = Limits::default().with(|limits| limits.message.max_line_bytes = 300);
+    let mut client = Client::new(limits).await;
     client.send("nonsense").await;
-    client.send(&"x".repeat(101)).await;
+    client.send(&"x".repeat(301)).await;
     client.send("\r").await;
     client.send(&call(1, "echo")).await;
     assert_eq!(client.receive().await["error"]["code"], -32700);
@@ -38,7 +38,7 @@ async fn lines_that_are_not_messages_are_answered_and_the_channel_goes_on() {
 
 #[tokio::test]
 async fn a_second_request_of_an_open_id_is_refused_and_the_first_untouched() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "gate")).await;
     client.send(&call(1, "echo")).await;
     assert_eq!(client.receive().await["error"]["code"], -32600);
@@ -50,7 +50,7 @@ async fn a_second_request_of_an_open_id_is_refused_and_the_first_untouched() {
 
 #[tokio::test]
 async fn a_cancelled_call_is_dropped_and_not_answered() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "pending")).await;
     client.send(&call(2, "echo")).await;
     assert_eq!(client.receive().await["id"], 2);
@@ -65,8 +65,8 @@ async fn a_cancelled_call_is_dropped_and_not_answered() {
 
 #[tokio::test]
 async fn ids_are_compared_with_their_type() {
-    let mut client = Client::new(Limits::default());
-    client.send(r#"{"id":"1","method":"gate"}"#).await;
+    let mut client = Client::new(Limits::default()).await;
+    client.send(&call("\"1\"", "gate")).await;
     client.send(&cancel(1)).await;
     client.send(&call(1, "echo")).await;
     assert_eq!(client.receive().await["id"], 1);
@@ -76,18 +76,12 @@ async fn ids_are_compared_with_their_type() {
 
 #[tokio::test]
 async fn ids_are_compared_by_what_they_are_and_not_by_how_they_are_written() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     for (id, same) in [(r#""a/b""#, r#""a\/b""#), ("0", "-0")] {
-        client
-            .send(&format!("{{\"id\":{id},\"method\":\"pending\"}}"))
-            .await;
-        client
-            .send(&format!("{{\"id\":{same},\"method\":\"echo\"}}"))
-            .await;
+        client.send(&call(id, "pending")).await;
+        client.send(&call(same, "echo")).await;
         assert_eq!(client.receive().await["error"]["code"], -32600);
-        client
-            .send(&format!("{{\"method\":\"cancel\",\"request\":{same}}}"))
-            .await;
+        client.send(&cancel(same)).await;
         client.send(&call(7, "echo")).await;
         assert_eq!(client.receive().await["id"], 7);
         client.until_idle().await;
@@ -96,8 +90,8 @@ async fn ids_are_compared_by_what_they_are_and_not_by_how_they_are_written() {
 
 #[tokio::test]
 async fn a_panic_is_an_answer_wherever_it_happens() {
-    let mut client = Client::new(Limits::default());
-    for (id, method) in [(1, "panic"), (2, "panic_in_poll"), (3, "panic_later")] {
+    let mut client = Client::new(Limits::default()).await;
+    for (id, method) in [(1, "panic"), (2, "panic_later")] {
         client.send(&call(id, method)).await;
         let answer = client.receive().await;
         assert_eq!(
@@ -116,7 +110,7 @@ async fn calls_over_the_limits_wait_and_then_are_refused() {
         limits.calls.max_running = 2;
         limits.calls.max_queued = 3;
     });
-    let mut client = Client::new(limits);
+    let mut client = Client::new(limits).await;
     for id in 1..=6 {
         client.send(&call(id, "gate")).await;
     }
@@ -127,7 +121,7 @@ async fn calls_over_the_limits_wait_and_then_are_refused() {
     // A queued call can be cancelled.
     client.send(&cancel(4)).await;
     client.send(&call(7, "gate")).await;
-    client.send("{\"id\":8,\"method\":\"ping\"}").await;
+    client.send(&request(8, "ping", "{}")).await;
     assert_eq!(client.receive().await["id"], 8);
     client.open_gate();
     assert_eq!(client.receive_ids(5).await, [1, 2, 3, 5, 7]);
@@ -136,7 +130,7 @@ async fn calls_over_the_limits_wait_and_then_are_refused() {
 
 #[tokio::test]
 async fn what_a_call_sends_comes_before_its_answer_and_never_after() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "progress")).await;
     assert_eq!(client.receive().await["progress"], 1);
     assert_eq!(client.receive().await["id"], 1);
@@ -144,31 +138,34 @@ async fn what_a_call_sends_comes_before_its_answer_and_never_after() {
     client.send(&call(2, "progress_after")).await;
     assert_eq!(client.receive().await["progress"], 1);
     assert_eq!(client.receive().await["id"], 2);
-    client.send(&call(3, "echo")).await;
-    assert_eq!(client.receive().await["id"], 3);
-    while client.last_send_was_taken() {
+    while !client.has_sent_late() {
         tokio::task::yield_now().await;
     }
+    client.send(&call(3, "echo")).await;
+    assert_eq!(client.receive().await["id"], 3);
 }
 
 #[tokio::test]
 async fn a_stream_is_never_polled_as_part_of_a_call() {
-    let written = faulty::written_within_a_call(&(call(1, "progress_within") + "\n")).await;
+    let written = faulty::written_within_a_call(&(call(1, "progress_later") + "\n")).await;
     assert!(!written);
 }
 
 #[tokio::test]
 async fn notifications_are_sent_when_the_session_wakes() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "echo")).await;
     client.receive().await;
     client.notify();
-    assert_eq!(client.receive().await["notification"], 1);
+    assert_eq!(
+        client.receive().await["notification"],
+        "notifications/tools/list_changed"
+    );
 }
 
 #[tokio::test]
 async fn everything_is_answered_and_written_before_the_end() {
-    let mut client = Client::with_buffer(Limits::default(), 64);
+    let mut client = Client::with_buffer(Limits::default(), 64).await;
     let lines: Vec<_> = (0..500)
         .map(|id| call(id, if id % 3 == 0 { "yield" } else { "echo" }))
         .collect();
@@ -181,17 +178,17 @@ async fn everything_is_answered_and_written_before_the_end() {
 
 #[tokio::test]
 async fn a_last_message_needs_no_line_end_and_half_of_one_is_an_error() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     let all = client.send_raw_and_end(call(1, "yield").as_bytes()).await;
     assert_eq!(ids(&all), [1]);
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     let all = client.send_raw_and_end(b"{\"id\":1,\"meth").await;
     assert_eq!(all[0]["error"]["code"], -32700);
 }
 
 #[tokio::test(start_paused = true)]
 async fn work_that_outlasts_the_drain_is_refused() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     let started = tokio::time::Instant::now();
     let all = client
         .send_all_and_end(&[call(1, "pending"), call(2, "sleep")])
@@ -206,10 +203,11 @@ async fn work_that_outlasts_the_drain_is_refused() {
 
 #[tokio::test]
 async fn shutting_down_finishes_what_is_under_way() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "gate")).await;
     client.send(&call(2, "echo")).await;
     assert_eq!(client.receive().await["id"], 2);
+    client.listen().await;
     client.shut_down();
     assert_eq!(client.receive().await["end"], true);
     client.open_gate();
@@ -219,10 +217,11 @@ async fn shutting_down_finishes_what_is_under_way() {
 
 #[tokio::test]
 async fn while_shutting_down_requests_are_refused_and_cancels_heard() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "pending")).await;
     client.send(&call(2, "echo")).await;
     assert_eq!(client.receive().await["id"], 2);
+    client.listen().await;
     client.shut_down();
     assert_eq!(client.receive().await["end"], true);
     client.send(&call(3, "echo")).await;
@@ -242,7 +241,7 @@ async fn a_client_that_never_reads_stops_the_reader_and_is_let_go() {
         limits.streams.max_outgoing_bytes = 4_096;
         limits.calls.max_queued = 8;
     });
-    let mut client = Client::with_buffer(limits, 256);
+    let mut client = Client::with_buffer(limits, 256).await;
     let line = call(1, "echo");
     let mut sent = 0_u32;
     while tokio::time::timeout(Duration::from_secs(1), client.send(&line))
@@ -262,7 +261,7 @@ async fn a_client_that_reads_late_gets_every_answer() {
         limits.streams.max_outgoing_bytes = 4_096;
         limits.calls.max_queued = 8;
     });
-    let client = Client::with_buffer(limits, 256);
+    let client = Client::with_buffer(limits, 256).await;
     let (mut reader, mut writer) = client.split();
     let sending = tokio::spawn(async move {
         for id in 0..2_000 {
@@ -282,12 +281,12 @@ async fn a_client_that_reads_late_gets_every_answer() {
 
 #[tokio::test]
 async fn a_hundred_thousand_pipelined_requests_are_answered_in_order() {
-    let client = Client::with_buffer(Limits::default(), 64 << 10);
+    let client = Client::with_buffer(Limits::default(), 64 << 10).await;
     let (mut reader, mut writer) = client.split();
     let sending = tokio::spawn(async move {
         for thousand in 0..100 {
             let ids = thousand * 1_000..(thousand + 1) * 1_000;
-            let text: String = ids.map(|id| call(id, "echo") + "\n").collect();
+            let text: String = ids.map(|id| request(id, "ping", "{}") + "\n").collect();
             writer.send_raw(text.as_bytes()).await;
         }
         writer
@@ -298,12 +297,23 @@ async fn a_hundred_thousand_pipelined_requests_are_answered_in_order() {
     sending.await.unwrap();
 }
 
+#[tokio::test]
+async fn a_handler_that_was_slow_to_wait_is_started_in_a_task_the_next_time() {
+    let mut client = Client::new(Limits::default()).await;
+    client.send(&call(1, "block_shortly")).await;
+    assert_eq!(client.receive().await["id"], 1);
+    let lines = [call(2, "block_shortly"), request(3, "ping", "{}")];
+    client.send(&lines.join("\n")).await;
+    assert_eq!(client.receive().await["id"], 3);
+    assert_eq!(client.receive().await["id"], 2);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ping_behind_a_handler_that_blocks_its_thread_is_answered_soon() {
     let mut fastest = Duration::MAX;
     // The machine may be busy, so only the fastest of several attempts counts.
     for _ in 0..20 {
-        let mut client = Client::new(Limits::default());
+        let mut client = Client::new(Limits::default()).await;
         client.send(&call(1, "block")).await;
         let began = std::time::Instant::now();
         client.send(&call(2, "echo")).await;
@@ -320,7 +330,7 @@ async fn a_ping_behind_a_handler_that_blocks_its_thread_is_answered_soon() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_ping_behind_handlers_that_block_their_threads_is_answered() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "block")).await;
     client.send(&call(2, "block")).await;
     client.send(&call(3, "echo")).await;
@@ -338,7 +348,7 @@ async fn a_ping_behind_handlers_that_block_their_threads_is_answered() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_that_are_cancelled_at_random_are_answered_at_most_once_and_others_always() {
-    let client = Client::new(Limits::default());
+    let client = Client::new(Limits::default()).await;
     let (mut reader, mut writer) = client.split();
     let sending = tokio::spawn(async move {
         let mut random = 1_u32;
@@ -374,7 +384,7 @@ async fn calls_that_are_cancelled_at_random_are_answered_at_most_once_and_others
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn no_answer_is_lost_or_doubled_while_the_lead_changes() {
-    let client = Client::new(Limits::default());
+    let client = Client::new(Limits::default()).await;
     let (mut reader, mut writer) = client.split();
     let sending = tokio::spawn(async move {
         for id in 0..400_i64 {
@@ -407,7 +417,7 @@ async fn no_answer_is_lost_or_doubled_while_the_lead_changes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn timers_go_on_while_handlers_block() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "block")).await;
     for id in 2..12 {
         client.send(&call(id, "sleep_short")).await;
@@ -419,11 +429,11 @@ async fn timers_go_on_while_handlers_block() {
 
 #[tokio::test]
 async fn a_batch_is_one_line_of_answers() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::open(Limits::default(), 1 << 20, "2025-06-18").await;
     client.send("[1]").await;
     assert_eq!(client.receive().await["error"]["code"], -32600);
-    client.send("{\"id\":0,\"method\":\"allow_batch\"}").await;
-    client.receive().await;
+    client.finish().await.unwrap();
+    let mut client = Client::new(Limits::default()).await;
 
     let list = |lines: &[String]| format!("[{}]", lines.join(","));
     client
@@ -431,7 +441,7 @@ async fn a_batch_is_one_line_of_answers() {
             call(1, "gate"),
             call(2, "echo"),
             "5".into(),
-            "{\"method\":\"x\"}".into(),
+            "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}".into(),
         ]))
         .await;
     client.send(&call(3, "echo")).await;
@@ -443,7 +453,9 @@ async fn a_batch_is_one_line_of_answers() {
     assert!(answers.iter().any(|answer| answer["id"] == 1));
 
     // Notifications and cancelled calls have no answer, and neither does a batch that contains only these.
-    client.send("[{\"method\":\"x\"}]").await;
+    client
+        .send("[{\"jsonrpc\":\"2.0\",\"method\":\"x\"}]")
+        .await;
     client
         .send(&list(&[call(4, "pending"), call(5, "pending")]))
         .await;
@@ -461,9 +473,7 @@ async fn a_batch_is_one_line_of_answers() {
     client.send(&list(&vec![call(9, "echo"); 101])).await;
     assert_eq!(client.receive().await["error"]["code"], -32600);
     client
-        .send(&list(
-            &["{\"claim\":1,\"id\":1,\"method\":\"echo\"}".into()],
-        ))
+        .send(&list(&[server::ECHO.trim_end().to_owned()]))
         .await;
     assert_eq!(client.receive().await["error"]["code"], -32600);
     client.finish().await.unwrap();
@@ -472,19 +482,22 @@ async fn a_batch_is_one_line_of_answers() {
 #[tokio::test]
 async fn short_and_pending_reads_and_writes_change_nothing() {
     for step in 1..40 {
-        let lines: String = (0..5)
-            .map(|id| call(id, if id % 2 == 0 { "yield" } else { "echo" }) + "\r\n")
+        let calls = (1..6).map(|id| call(id, if id % 2 == 0 { "yield" } else { "echo" }));
+        let lines: String = handshake("2025-03-26")
+            .into_iter()
+            .chain(calls)
+            .map(|line| line + "\r\n")
             .collect();
         let all = faulty::through_faulty_streams(lines.as_bytes(), step).await;
         let mut found = ids(&all);
         found.sort_unstable();
-        assert_eq!(found, [0, 1, 2, 3, 4], "every {step}");
+        assert_eq!(found, [0, 1, 2, 3, 4, 5], "every {step}");
     }
 }
 
 #[tokio::test]
 async fn dropping_the_server_drops_its_calls() {
-    let mut client = Client::new(Limits::default());
+    let mut client = Client::new(Limits::default()).await;
     client.send(&call(1, "pending")).await;
     client.send(&call(2, "echo")).await;
     client.receive().await;

@@ -4,6 +4,7 @@
 //! processes see neither stream. How bytes are transferred depends on the kind of stream (`unix`, `threads`).
 //! Specification: basic/transports, "stdio".
 
+mod parent;
 mod threads;
 #[cfg(unix)]
 mod unix;
@@ -13,6 +14,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::transport::{Connection, Transport};
+pub(crate) use parent::ParentProcess;
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 

@@ -5,6 +5,7 @@ mod expiry;
 mod issuer;
 mod keys;
 mod metadata;
+mod reauthorization;
 mod scopes;
 mod sessions;
 mod tokens;

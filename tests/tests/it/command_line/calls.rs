@@ -26,6 +26,20 @@ fn a_tool_is_called_with_typed_arguments_in_every_version() {
         &["call", "add", "@arguments.json"],
     );
     assert_eq!(ran.good(), "42\n");
+    scratch.write("bytes.txt", "hello");
+    let measured = run_in(
+        scratch.path(),
+        "everything",
+        &["call", "measure", "bytes=@bytes.txt"],
+    );
+    assert_eq!(measured.good(), "5\n");
+    scratch.write("bytes.txt", &"x".repeat(2_000));
+    let refused = run_in(
+        scratch.path(),
+        "everything",
+        &["call", "measure", "bytes=@bytes.txt"],
+    );
+    assert!(refused.bad().contains("bytes.txt has more than 1002 bytes"));
     let json = run("everything", &["call", "weather", "city=Rome", "--json"]).good();
     let result: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(result["structuredContent"]["sky"], "clear");

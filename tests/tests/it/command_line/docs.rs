@@ -159,7 +159,7 @@ impl Drop for HttpServer {
     }
 }
 
-fn check(page: &str, renewed: impl Fn(&str) -> String) {
+pub(crate) fn check(page: &str, renewed: impl Fn(&str) -> String) {
     let path = format!("{}/../docs/{page}", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(&path).unwrap();
     let renewed = renewed(&text);

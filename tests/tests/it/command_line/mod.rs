@@ -2,7 +2,7 @@
 
 mod calls;
 mod check;
-mod docs;
+pub(crate) mod docs;
 mod install;
 #[cfg(unix)]
 mod legacy_sse;

@@ -7,15 +7,15 @@ mod guide;
 mod mounted;
 mod notes;
 mod observed;
+mod tls;
 mod weather;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tests::http::{Request, response, send, write};
+use tests::http::{Request, send};
 use tests::{Answer, Client, Process, Question, Version};
 
-use crate::http::listener::{certificate, shake};
 use crate::http::support::{call, initialize, text};
 
 #[tokio::test]
@@ -229,6 +229,16 @@ fn free_address() -> std::net::SocketAddr {
 }
 
 #[tokio::test]
+async fn an_axum_program_serves_standard_input_and_output_too() {
+    for version in Version::ERAS {
+        let mut process = Process::start("axum-app", &[], version).await;
+        assert_eq!(process.client.text("visits", json!({})).await, "0");
+        process.client.close().await;
+        assert!(process.ended().await.success());
+    }
+}
+
+#[tokio::test]
 async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
     let address = free_address();
     let mut process = Process::raw("axum-app", &[&address.to_string()], Version::V2026_07_28);
@@ -270,35 +280,6 @@ async fn an_axum_program_has_its_own_routes_and_middleware_beside_the_server() {
         assert!(sent.unwrap().success());
         assert_eq!(open.next().await, None);
         assert!(process.ended().await.success());
-    }
-}
-
-#[tokio::test]
-async fn an_example_serves_https() {
-    let (certificate, key) = certificate();
-    let directory = std::env::temp_dir();
-    let file = |name: &str, text: &str| {
-        let path = directory.join(format!("mcp-tls-{}-{name}.pem", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let files = [file("certificate", &certificate), file("key", &key)];
-    let address = free_address();
-    let arguments = [&*files[0], &*files[1], &address.to_string()];
-    let _process = Process::raw("tls", &arguments, Version::V2026_07_28);
-    for request in [
-        Request::tool("hello", json!({"name": "Ada"})),
-        initialize(Version::V2025_11_25),
-    ] {
-        let stream = retry(async || tokio::net::TcpStream::connect(address).await).await;
-        let mut stream = shake(stream, &certificate).await;
-        write(&mut stream, &request).await;
-        let mut response = response(stream, &request).await.unwrap();
-        assert_eq!(response.status, 200);
-        response.message().await;
-    }
-    for file in files {
-        std::fs::remove_file(file).unwrap();
     }
 }
 

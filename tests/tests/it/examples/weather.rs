@@ -27,6 +27,7 @@ async fn service() -> String {
                 .and_then(|(_, rest)| rest.split('&').next())
                 .unwrap_or_default();
             let (status, body) = match latitude {
+                _ if request.contains("apikey=k3y") => ("429 Too Many Requests", ""),
                 "52.5" => ("200 OK", ANSWER),
                 "1" => ("200 OK", "{}"),
                 "2" => ("429 Too Many Requests", ""),
@@ -87,4 +88,64 @@ async fn a_service_that_does_not_answer_is_not_waited_for() {
     let place = json!({"latitude": 52.5, "longitude": 13.4});
     let text = client.refused("current_weather", place).await;
     assert!(text.contains("did not answer in time"), "{text}");
+}
+
+#[tokio::test]
+async fn a_key_from_the_environment_reaches_the_service() {
+    let url = service().await;
+    for version in Version::ERAS {
+        let variables = [
+            ("WEATHER_URL", url.as_str()),
+            ("WEATHER_API_KEY", "k3y"),
+            ("NO_PROXY", "127.0.0.1"),
+        ];
+        let mut process = start("weather", &variables, version).await;
+        let place = json!({"latitude": 52.5, "longitude": 13.4});
+        // The service answers this key, and no other, with 429.
+        let text = process.client.refused("current_weather", place).await;
+        assert!(text.contains("in a minute"), "{text}");
+    }
+}
+
+/// Runs the example without a client, and returns its exit code, its output and its log.
+fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String, String) {
+    let output = std::process::Command::new(tests::binary("weather"))
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn the_help_lists_the_environment_even_if_it_is_wrong() {
+    let (code, out, _) = run(&["--help"], &[("WEATHER_URL", "gopher://")]);
+    assert_eq!(code, Some(0));
+    for line in [
+        "  WEATHER_URL      URL of the weather service (string, default https://api.open-meteo.com)\n",
+        "  WEATHER_API_KEY  Key for the weather service, for paying customers (string, secret)\n",
+    ] {
+        assert!(out.contains(line), "{out}");
+    }
+}
+
+#[test]
+fn a_server_does_not_start_in_a_wrong_environment() {
+    let wrong = [("WEATHER_URL", "gopher://"), ("WEATHER_APIKEY", "k3y")];
+    for arguments in [&[][..], &["tools"], &["--http", "127.0.0.1:0"]] {
+        let (code, out, err) = run(arguments, &wrong);
+        assert_eq!((code, &*out), (Some(1), ""), "{err}");
+        assert!(err.contains("`WEATHER_URL`: "), "{err}");
+        assert!(
+            err.contains("variable=\"WEATHER_APIKEY\" meant=\"WEATHER_API_KEY\""),
+            "{err}"
+        );
+        assert!(!err.contains("k3y"), "{err}");
+    }
 }

@@ -17,14 +17,13 @@ use crate::fixture::{self, Shared};
 /// Closes the client's connection, and answers after `go_on` is notified.
 #[tool(tags("http"))]
 async fn let_go(ctx: &Context, shared: State<Shared>) -> &'static str {
-    let go_on = shared.0.0.go_on.notified();
+    let go_on = shared.0.go_on.notified();
     ctx.close_stream();
     shared
         .0
-        .0
         .started
         .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-    shared.0.0.changed.notify_waiters();
+    shared.0.changed.notify_waiters();
     go_on.await;
     "came back"
 }
@@ -51,11 +50,10 @@ async fn report_and_wait(ctx: &Context, shared: State<Shared>) -> &'static str {
 fn hog(shared: State<Shared>) {
     shared
         .0
-        .0
         .started
         .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-    shared.0.0.changed.notify_waiters();
-    shared.0.block();
+    shared.0.changed.notify_waiters();
+    shared.block();
 }
 
 /// The name of a user.

@@ -1,7 +1,7 @@
 //! A changed list is reported to the callers for whom it changed.
 
 use mcp_runtime::{
-    Context,
+    Context, Principal,
     dynamic::{Arguments, DynamicTool},
 };
 use serde_json::json;
@@ -88,5 +88,68 @@ async fn callers_who_cannot_see_what_changed_are_not_notified() {
         // If the program announces a change itself, all clients are notified.
         let said = || handle.notify().tools_changed();
         assert_eq!(told(&mut clients, said).await, all);
+    }
+}
+
+/// Connects a client that is notified of changes to one resource and the list of resources.
+async fn subscribed(who: Identity, hub: &Hub, version: Version) -> Client {
+    let mut client = who.connect(hub, version).await;
+    if version.is_modern() {
+        let filter = json!({"notifications": {
+            "resourcesListChanged": true,
+            "resourceSubscriptions": ["identity:open"],
+        }});
+        client.start("subscriptions/listen", filter).await;
+        let acknowledged = "notifications/subscriptions/acknowledged";
+        client.notification(acknowledged).await;
+    } else {
+        let uri = json!({"uri": "identity:open"});
+        client.ok("resources/subscribe", uri).await;
+    }
+    client.pass().await;
+    client
+}
+
+// Covers: SUBS-04
+#[tokio::test]
+async fn a_program_may_notify_one_principal_or_those_it_chooses() {
+    for version in Version::ALL {
+        let server = server();
+        let notify = server.handle().notify();
+        let hub = Hub::serve(server);
+        let mut clients = [
+            subscribed(Identity::Anonymous, &hub, version).await,
+            subscribed(READER, &hub, version).await,
+            subscribed(STAFF, &hub, version).await,
+            subscribed(Identity::Owner, &hub, version).await,
+        ];
+        let reader = Principal::new("reader").with_issuer("tests");
+        let staff = notify.for_callers(|caller| {
+            let principal = caller.principal();
+            principal.is_some_and(|who| who.subject() == "staff")
+        });
+        let chosen = [
+            (notify.for_principal(&reader), [false, true, false, false]),
+            (staff, [false, false, true, false]),
+            (notify, [true; 4]),
+        ];
+        for (notifier, expected) in chosen {
+            for send in [
+                (|notifier| notifier.resource_updated("identity:open"))
+                    as fn(&mcp_runtime::Notifier),
+                mcp_runtime::Notifier::resources_changed,
+            ] {
+                send(&notifier);
+                for (client, expected) in clients.iter_mut().zip(expected) {
+                    client.pass().await;
+                    let notifications = client.drain().await;
+                    assert_eq!(
+                        notifications.len(),
+                        usize::from(expected),
+                        "{notifications:?}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -47,11 +47,11 @@ fn steps(ctx: &Context, steps: u32) {
     }
 }
 
-async fn tight(version: Version, limits: Limits) -> (Client, State<Held>) {
-    let held = State(Arc::new(Held::default()));
+async fn tight(version: Version, limits: Limits) -> (Client, Arc<Held>) {
+    let held = Arc::new(Held::default());
     let server = mcp_runtime::Server::new("limits", "1")
         .tags(["limits"])
-        .shared_state(Arc::clone(&held.0))
+        .shared_state(Arc::clone(&held))
         .limits(limits);
     (connect(server, version).await, held)
 }

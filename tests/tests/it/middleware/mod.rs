@@ -2,6 +2,7 @@
 
 mod functions;
 mod layers;
+mod ready_made;
 mod sanitizing;
 
 use std::borrow::Cow;

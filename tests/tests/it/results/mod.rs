@@ -3,6 +3,7 @@
 
 mod bound;
 mod codes;
+mod exposing;
 mod lines;
 mod panics;
 mod schema;
@@ -26,17 +27,17 @@ fn server() -> Server {
 
 /// Collects everything that is logged on this thread.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
+pub(crate) struct Log(Arc<Mutex<String>>);
 
 impl Log {
-    fn begin() -> (Self, DefaultGuard) {
+    pub(crate) fn begin() -> (Self, DefaultGuard) {
         let log = Self::default();
         let subscriber = tracing_subscriber::registry().with(log.clone());
         (log, tracing::subscriber::set_default(subscriber))
     }
 
     /// Returns the events logged since the last call, one per line.
-    fn take(&self) -> String {
+    pub(crate) fn take(&self) -> String {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }

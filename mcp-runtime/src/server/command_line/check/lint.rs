@@ -1,31 +1,13 @@
-//! Lint rules for names and sizes that clients or model APIs reject and for definitions that are hard to use. Each rule
-//! cites its source.
+//! Lint rules for sizes that clients reject and for definitions that are hard to use. Each rule cites its source. The
+//! rules for names and schemas are in [`mcp_schema::model_rules`].
 
 use std::fmt;
 
+use mcp_schema::model_rules::{Severity, breaches};
 use serde_json::Value;
 
 use crate::client::ListRequest;
 use crate::client::surface::Surface;
-use crate::server::command_line::check::schema;
-
-/// Severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Severity {
-    /// At least one client or model API rejects the definition, and often all other tools along with it.
-    Refused,
-    /// The definition works but could be better.
-    Advice,
-}
-
-impl Severity {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Advice => "advice",
-        }
-    }
-}
 
 /// A problem with a definition.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,8 +30,7 @@ impl fmt::Display for Lint {
     }
 }
 
-// Sources of the rules. Anthropic: the Messages API, `tools[].name`. OpenAI: the Chat Completions API, functions.
-const NAMES: &str = "Anthropic and OpenAI: tool names match ^[a-zA-Z0-9_-]{1,64}$";
+// Sources of the rules.
 // The Chat Completions API, `tools[].function.description`, until 2025, and services compatible with it.
 const LONG: &str = "services compatible with OpenAI: at most 1024 characters";
 // Visual Studio Code, "Use tools in chat"; the Chat Completions API, `tools`.
@@ -57,7 +38,6 @@ const MANY: &str = "OpenAI and VS Code: at most 128 tools in a request";
 /// Number of tokens above which a server's tools are reported as too large: one twentieth of a 200,000-token context.
 const MOST_TOKENS: usize = 10_000;
 const MOST_TOOLS: usize = 128;
-const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
 /// Returns all findings, in the order in which the surface lists the definitions.
@@ -106,10 +86,6 @@ pub(super) fn estimated_tokens(surface: &Surface) -> usize {
 fn lint_tool(tool: &Value, found: &mut Findings) {
     let name = tool["name"].as_str().unwrap_or_default();
     found.set_subject("tool", Some(name));
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !name.chars().all(is_plain) || name.len() > LONGEST_NAME {
-        found.push_refused("some clients reject this name", NAMES);
-    }
     found.check_described(tool);
     let description = tool["description"].as_str().unwrap_or_default();
     if description.chars().count() > LONGEST_DESCRIPTION {
@@ -121,7 +97,9 @@ fn lint_tool(tool: &Value, found: &mut Findings) {
             found.push_advice(format!("argument `{name}` has no description"));
         }
     }
-    schema::lint(schema, found);
+    for breach in breaches(Some(name), schema) {
+        found.push(breach.rule.severity, breach.text, breach.rule.says);
+    }
 }
 
 fn lint_prompt(prompt: &Value, found: &mut Findings) {
@@ -157,7 +135,7 @@ fn is_described(item: &Value) -> bool {
 
 /// The findings so far, and the definition being checked.
 #[derive(Default)]
-pub(super) struct Findings {
+struct Findings {
     all: Vec<Lint>,
     at: String,
 }
@@ -173,11 +151,11 @@ impl Findings {
         }
     }
 
-    pub(super) fn push_refused(&mut self, text: impl Into<String>, source: &'static str) {
+    fn push_refused(&mut self, text: impl Into<String>, source: &'static str) {
         self.push(Severity::Refused, text.into(), source);
     }
 
-    pub(super) fn push_disliked(&mut self, text: impl Into<String>, source: &'static str) {
+    fn push_disliked(&mut self, text: impl Into<String>, source: &'static str) {
         self.push(Severity::Advice, text.into(), source);
     }
 
@@ -210,7 +188,8 @@ mod tests {
 
     /// Returns the findings for an argument's schema.
     fn found_in(property: &Value) -> Vec<String> {
-        let mut schema = json!({"type": "object", "properties": {"a": property}});
+        let mut schema =
+            json!({"type": "object", "properties": {"a": property}, "additionalProperties": false});
         if schema["properties"]["a"].is_object() {
             schema["properties"]["a"]["description"] = "An argument".into();
         }
@@ -229,11 +208,7 @@ mod tests {
             (json!({"type": ["string", "null"]}), "several types"),
             (json!({"type": "array"}), "without `items`"),
             (json!({"type": "integer", "enum": [1, 2]}), "non-string"),
-            (json!({"type": "string", "format": "uint32"}), "`uint32`"),
-            (
-                json!({"type": "object", "properties": {"a b": {"type": "string"}}}),
-                "/a/a b",
-            ),
+            (json!({"type": "string"}), ""),
             (
                 json!({"type": "array", "items": {"type": ["string"]}}),
                 "/a/items",
@@ -257,7 +232,7 @@ mod tests {
     fn what_some_models_do_without_is_advice() {
         for (property, advice) in [
             (
-                json!({"oneOf": [{"type": "object", "properties": {"a": {"type": "string"}}}, {"type": "string"}]}),
+                json!({"oneOf": [{"type": "number"}, {"type": "string"}]}),
                 "has alternatives (`oneOf`)",
             ),
             (
@@ -265,7 +240,7 @@ mod tests {
                 "is a map",
             ),
             (
-                json!({"type": "array", "items": {"type": "array", "prefixItems": [{"type": "string"}], "items": {}}}),
+                json!({"type": "array", "items": {"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "string"}}}),
                 "is a tuple (`prefixItems`)",
             ),
         ] {
@@ -283,7 +258,7 @@ mod tests {
 
     #[test]
     fn every_fault_of_a_tool_is_found() {
-        let object = json!({"type": "object"});
+        let object = json!({"type": "object", "additionalProperties": false});
         let long = "x".repeat(1_025);
         for (tool, faults) in [
             (
@@ -307,7 +282,7 @@ mod tests {
                 vec!["advice: tool `t`: the description is long"],
             ),
             (
-                json!({"name": "t", "description": "A tool.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}),
+                json!({"name": "t", "description": "A tool.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}}),
                 vec!["advice: tool `t`: argument `a` has no description"],
             ),
             (
@@ -328,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_catalogue_can_be_too_large() {
-        let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": text, "inputSchema": {"type": "object"}});
+        let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": text, "inputSchema": {"type": "object", "additionalProperties": false}});
         let many: Value = (0..129).map(|index| tool(index, "A tool.")).collect();
         assert_eq!(
             found(&many),

@@ -2,11 +2,11 @@
 //! interactive use and CI.
 
 mod lint;
-mod schema;
 
 use std::fs;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcp_schema::model_rules::Severity;
 use serde_json::{Value, json};
 
 use crate::client::ListRequest;
@@ -15,7 +15,7 @@ use crate::client::surface::compare::{SurfaceChange, compare};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, with_common_options};
-use lint::{Lint, Severity};
+use lint::Lint;
 
 pub(super) fn command() -> Command {
     with_common_options(

@@ -13,7 +13,7 @@ async fn times_without_end_are_no_deadlines() {
         limits.calls.drain_timeout = Duration::MAX;
         limits.streams.stall_timeout = Duration::MAX;
     });
-    let mut client = Client::with_buffer(limits, 64);
+    let mut client = Client::with_buffer(limits, 64).await;
     // The client stops reading for longer than a server usually tolerates.
     for _ in 0..10 {
         client.send(&call(1, "echo")).await;
@@ -25,12 +25,34 @@ async fn times_without_end_are_no_deadlines() {
     client.send(&call(2, "gate")).await;
     client.send(&call(3, "echo")).await;
     assert_eq!(client.receive().await["id"], 3);
+    client.listen().await;
     client.shut_down();
     assert_eq!(client.receive().await["end"], true);
     tokio::time::sleep(Duration::from_hours(1)).await;
     client.open_gate();
     assert_eq!(client.receive().await["id"], 2);
     client.ended().await.unwrap();
+}
+
+#[tokio::test]
+async fn calls_that_wait_are_bounded_by_their_size() {
+    let limits = Limits::default().with(|limits| {
+        limits.calls.max_running = 1;
+        limits.message.max_line_bytes = 1_000;
+    });
+    let mut client = Client::new(limits).await;
+    client.send(&call(1, "gate")).await;
+    let long = |id| call(id, "gate").replace("\"name\"", &format!("{:400}\"name\"", ""));
+    for id in 2..=4 {
+        client.send(&long(id)).await;
+    }
+    let refused = client.receive().await;
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(4), &json!(429))
+    );
+    client.open_gate();
+    assert_eq!(client.receive_ids(3).await, [1, 2, 3]);
 }
 
 /// Limits that leave room for about four answers from `big`.
@@ -49,9 +71,7 @@ fn results(answers: &[Value]) -> usize {
 
 #[tokio::test]
 async fn answers_that_wait_for_the_rest_of_their_array_are_bounded() {
-    let mut client = Client::new(small());
-    client.send("{\"id\":0,\"method\":\"allow_batch\"}").await;
-    client.receive().await;
+    let mut client = Client::new(small()).await;
     let mut calls: Vec<_> = (1..=20).map(|id| call(id, "big")).collect();
     calls.push(call(21, "pending"));
     client.send(&format!("[{}]", calls.join(","))).await;
@@ -70,9 +90,7 @@ async fn answers_that_wait_for_the_rest_of_their_array_are_bounded() {
 
 #[tokio::test]
 async fn arrays_that_are_not_answered_are_bounded() {
-    let mut client = Client::new(Limits::default());
-    client.send("{\"id\":0,\"method\":\"allow_batch\"}").await;
-    client.receive().await;
+    let mut client = Client::new(Limits::default()).await;
     for id in 1..=64 {
         client.send(&format!("[{}]", call(id, "pending"))).await;
     }
@@ -85,7 +103,7 @@ async fn arrays_that_are_not_answered_are_bounded() {
 
 #[tokio::test]
 async fn answers_that_wait_for_the_client_to_read_are_bounded() {
-    let mut client = Client::with_buffer(small(), 64);
+    let mut client = Client::with_buffer(small(), 64).await;
     let calls: String = (1..=20).map(|id| call(id, "big") + "\n").collect();
     client.send_raw(calls.as_bytes()).await;
     client.until_under_way(20).await;
@@ -103,25 +121,27 @@ async fn answers_that_wait_for_the_client_to_read_are_bounded() {
 
 #[tokio::test]
 async fn what_calls_send_before_their_answers_is_bounded() {
-    let mut client = Client::with_buffer(small(), 64);
+    let limits = Limits::default().with(|limits| {
+        limits.streams.max_outgoing_bytes = 1_000;
+        limits.log.max_per_second = 100_000;
+    });
+    let mut client = Client::with_buffer(limits, 64).await;
     for id in 1..=3 {
         client.send(&call(id, "flood")).await;
     }
     client.until_under_way(3).await;
     client.open_gate();
     client.until_under_way(0).await;
-    let (mut sent, mut taken) = (0, 0);
-    for _ in 0..3 {
-        let answer = loop {
-            let message = client.receive().await;
-            if message["id"].is_i64() {
-                break message;
-            }
-            sent += 1;
-        };
-        taken += answer["result"].as_str().unwrap().parse::<i32>().unwrap();
+    let (mut reader, _writer) = client.split();
+    let (mut sent, mut answers) = (0, 0);
+    while answers < 3 {
+        let line = reader.try_receive_line().await.unwrap();
+        if line.contains("notifications/message") {
+            sent += line.len();
+        } else {
+            answers += 1;
+        }
     }
-    assert_eq!(sent, taken);
-    // Messages of 15 bytes each, 200 bytes in total, wait for the client, which has read 64 bytes.
-    assert!((14..=20).contains(&taken), "{taken}");
+    // 1,000 bytes and the rest of a message wait for the client, which has read 64 bytes.
+    assert!((900..1_200).contains(&sent), "{sent}");
 }

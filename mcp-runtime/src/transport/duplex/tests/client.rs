@@ -1,29 +1,73 @@
-//! A client for the tests' small protocol, and its server.
+//! A client that completes a handshake, and its server.
 
+use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, ReadHalf,
     WriteHalf,
 };
 use tokio::task::JoinHandle;
 
-use super::fake::Fake;
+use super::server::{Shared, TestServer};
 use crate::cancellation::CancellationToken;
+use crate::dispatch::Dispatcher;
 use crate::limits::Limits;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Connection, duplex};
 
-pub(super) fn call(id: i64, method: &str) -> String {
-    format!("{{\"id\":{id},\"method\":\"{method}\"}}")
+/// A protocol version with batches.
+const VERSION: &str = "2025-03-26";
+
+/// A call of a tool. `id` is JSON.
+pub(super) fn call(id: impl Display, tool: &str) -> String {
+    request(
+        id,
+        "tools/call",
+        &format!("{{\"name\":\"{tool}\",\"_meta\":{{\"progressToken\":0}}}}"),
+    )
 }
 
-pub(super) fn cancel(id: i64) -> String {
-    format!("{{\"method\":\"cancel\",\"request\":{id}}}")
+/// A request. `id` and `params` are JSON.
+pub(super) fn request(id: impl Display, method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}")
+}
+
+/// A notification that cancels a request. `id` is JSON.
+pub(super) fn cancel(id: impl Display) -> String {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id}}}}}"
+    )
+}
+
+/// Returns the part of a message that matters here: the id with the text of the result or with the error, or the kind
+/// of a notification. Returns `None` for the answer to the request of [`Client::listen`].
+fn essence(message: Value) -> Option<Value> {
+    if let Value::Array(messages) = message {
+        return Some(messages.into_iter().filter_map(essence).collect());
+    }
+    match message["method"].as_str() {
+        None if message["id"] == "listen" => None,
+        None => {
+            let text = &message["result"]["content"][0]["text"];
+            let mut essence = json!({ "id": message["id"] });
+            match &message["error"] {
+                Value::Null => essence["result"] = text.clone(),
+                error => essence["error"] = error.clone(),
+            }
+            Some(essence)
+        }
+        Some("notifications/progress") => {
+            Some(json!({ "progress": message["params"]["progress"] }))
+        }
+        Some("notifications/cancelled") => Some(json!({ "end": true })),
+        Some("notifications/subscriptions/acknowledged") => Some(json!({ "listening": true })),
+        Some(method) => Some(json!({ "notification": method })),
+    }
 }
 
 pub(super) fn ids(answers: &[Value]) -> Vec<i64> {
@@ -35,7 +79,7 @@ pub(super) fn ids(answers: &[Value]) -> Vec<i64> {
 
 /// The client's side of the test.
 pub(super) struct Client {
-    fake: Arc<Fake>,
+    test: TestServer,
     reader: Reader,
     writer: Writer,
     server: JoinHandle<io::Result<()>>,
@@ -45,7 +89,7 @@ pub(super) struct Client {
 pub(super) struct Reader {
     lines: BufReader<ReadHalf<DuplexStream>>,
     /// The server, kept alive as long as the halves of a split client.
-    server_of_halves: Option<(Arc<Fake>, JoinHandle<io::Result<()>>)>,
+    server_of_halves: Option<(TestServer, JoinHandle<io::Result<()>>)>,
 }
 
 pub(super) struct Writer {
@@ -59,6 +103,17 @@ impl Reader {
     }
 
     pub(super) async fn try_receive(&mut self) -> Option<Value> {
+        loop {
+            let line = self.try_receive_line().await?;
+            let message = serde_json::from_str(&line);
+            let message = message.unwrap_or_else(|error| panic!("{error}: {line:?}"));
+            if let Some(essence) = essence(message) {
+                return Some(essence);
+            }
+        }
+    }
+
+    pub(super) async fn try_receive_line(&mut self) -> Option<String> {
         let mut line = String::new();
         let reading = self.lines.read_line(&mut line);
         let length = tokio::time::timeout(Duration::from_secs(20), reading)
@@ -66,9 +121,7 @@ impl Reader {
             .expect("no answer")
             .unwrap();
         assert!(length == 0 || line.ends_with('\n'), "{line:?}");
-        (length > 0).then(|| {
-            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
-        })
+        (length > 0).then_some(line)
     }
 }
 
@@ -87,16 +140,25 @@ impl Writer {
 }
 
 impl Client {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self::with_buffer(limits, 1 << 20)
+    pub(super) async fn new(limits: Limits) -> Self {
+        Self::with_buffer(limits, 1 << 20).await
     }
 
-    pub(super) fn with_buffer(limits: Limits, size: usize) -> Self {
-        let fake = Fake::new(limits);
+    pub(super) async fn with_buffer(limits: Limits, size: usize) -> Self {
+        Self::open(limits, size, VERSION).await
+    }
+
+    pub(super) async fn open(limits: Limits, size: usize, version: &str) -> Self {
+        let test = TestServer::new(limits);
         let shutdown = CancellationToken::default();
         let (ours, theirs) = tokio::io::duplex(size);
         let (reader, writer) = tokio::io::split(theirs);
-        let server = tokio::spawn(serve(Arc::clone(&fake), reader, writer, shutdown.clone()));
+        let server = tokio::spawn(serve(
+            Arc::clone(&test.dispatcher),
+            reader,
+            writer,
+            shutdown.clone(),
+        ));
         let (reader, half) = tokio::io::split(ours);
         let reader = Reader {
             lines: BufReader::new(reader),
@@ -106,17 +168,31 @@ impl Client {
             half,
             cancelled: Vec::new(),
         };
-        Self {
-            fake,
+        let mut client = Self {
+            test,
             reader,
             writer,
             server,
             shutdown,
+        };
+        for line in handshake(version) {
+            client.send(&line).await;
         }
+        client.receive().await;
+        client
+    }
+
+    /// Opens a request that ends as soon as the channel drains, which is received as `{"end": true}`.
+    pub(super) async fn listen(&mut self) {
+        let meta = "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{},\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}";
+        let params = format!("{{\"notifications\":{{}},\"_meta\":{meta}}}");
+        self.send(&request("\"listen\"", "subscriptions/listen", &params))
+            .await;
+        assert_eq!(self.receive().await["listening"], true);
     }
 
     pub(super) fn split(mut self) -> (Reader, Writer) {
-        self.reader.server_of_halves = Some((self.fake, self.server));
+        self.reader.server_of_halves = Some((self.test, self.server));
         (self.reader, self.writer)
     }
 
@@ -175,18 +251,16 @@ impl Client {
     }
 
     pub(super) fn open_gate(&self) {
-        self.fake.gate.add_permits(1);
+        self.shared().gate.0.add_permits(1);
     }
 
     pub(super) fn unblock(&self) {
-        *self.fake.blocked.0.lock().unwrap() = true;
-        self.fake.blocked.1.notify_all();
+        *self.shared().blocked.0.lock().unwrap() = true;
+        self.shared().blocked.1.notify_all();
     }
 
     pub(super) fn notify(&self) {
-        self.fake.changed.store(true, SeqCst);
-        let wake = self.fake.wake.lock().unwrap().clone().unwrap();
-        wake();
+        self.test.handle.notify().tools_changed();
     }
 
     pub(super) fn shut_down(&self) {
@@ -198,7 +272,7 @@ impl Client {
     }
 
     pub(super) fn under_way(&self) -> usize {
-        self.fake.under_way.load(SeqCst)
+        self.shared().under_way.load(SeqCst)
     }
 
     /// Waits until `count` calls are in progress.
@@ -217,7 +291,7 @@ impl Client {
     pub(super) async fn until_idle(&self) {
         let idle = async {
             while self.under_way() > 0 {
-                self.fake.idle.notified().await;
+                self.shared().idle.notified().await;
             }
         };
         tokio::time::timeout(Duration::from_secs(2), idle)
@@ -225,18 +299,37 @@ impl Client {
             .expect("a call was not dropped");
     }
 
-    pub(super) fn last_send_was_taken(&self) -> bool {
-        self.fake.taken.load(SeqCst)
+    pub(super) fn has_sent_late(&self) -> bool {
+        self.shared().has_sent_late.load(SeqCst)
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.test.shared
     }
 }
 
+/// The messages of a client that begins a session.
+pub(super) fn handshake(version: &str) -> [String; 2] {
+    let params = format!(
+        "{{\"protocolVersion\":\"{version}\",\"capabilities\":{{}},\"clientInfo\":{{\"name\":\"c\",\"version\":\"1\"}}}}"
+    );
+    let initialized = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
+    [request(0, "initialize", &params), initialized.to_owned()]
+}
+
 pub(super) async fn serve(
-    fake: Arc<Fake>,
+    dispatcher: Arc<Dispatcher>,
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let watchdog = Watchdog::start(tokio::runtime::Handle::current(), None)?;
     let connection = Connection::new(reader, writer).local();
-    duplex::serve(fake, connection, Arc::clone(watchdog.waking()), shutdown).await
+    duplex::serve(
+        dispatcher,
+        connection,
+        Arc::clone(watchdog.waking()),
+        shutdown,
+    )
+    .await
 }

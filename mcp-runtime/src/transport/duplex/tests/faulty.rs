@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-use super::client::serve;
-use super::fake::Fake;
+use super::client::{handshake, serve};
+use super::server::TestServer;
 use crate::cancellation::CancellationToken;
 use crate::context::current;
 use crate::limits::Limits;
@@ -29,7 +29,7 @@ pub(super) async fn through_faulty_streams(input: &[u8], step: usize) -> Vec<Val
         calls: 0,
     };
     serve(
-        Fake::new(Limits::default()),
+        TestServer::new(Limits::default()).dispatcher,
         reader,
         writer,
         CancellationToken::default(),
@@ -50,8 +50,10 @@ pub(super) async fn written_within_a_call(input: &str) -> bool {
     let (reader, writer) = tokio::io::split(theirs);
     let within = Arc::new(AtomicBool::new(false));
     let writer = Nosy(writer, Arc::clone(&within));
-    let fake = Fake::new(Limits::default());
-    let server = tokio::spawn(serve(fake, reader, writer, CancellationToken::default()));
+    let dispatcher = TestServer::new(Limits::default()).dispatcher;
+    let shutdown = CancellationToken::default();
+    let server = tokio::spawn(serve(dispatcher, reader, writer, shutdown));
+    let input = format!("{}\n{input}", handshake("2025-03-26").join("\n"));
     ours.write_all(input.as_bytes()).await.unwrap();
     ours.shutdown().await.unwrap();
     server.await.unwrap().unwrap();

@@ -6,7 +6,7 @@ use tokio::io::DuplexStream;
 use tokio::runtime::Handle;
 
 use super::client::call;
-use super::fake::Fake;
+use super::server::TestServer;
 use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::transport::Connection;
@@ -15,18 +15,18 @@ use crate::transport::duplex::{Channel, EndOnDrop};
 use crate::transport::watchdog::Watchdog;
 
 /// Creates a channel without a leader, and the values that keep it alive.
-fn channel() -> (Arc<Channel<Fake>>, Watchdog, DuplexStream) {
+fn channel() -> (Arc<Channel>, Watchdog, DuplexStream) {
     let watchdog = Watchdog::start(Handle::current(), None).unwrap();
     let (ours, theirs) = tokio::io::duplex(1_024);
     let channel = Channel::open(
-        Fake::new(Limits::default()),
+        TestServer::new(Limits::default()).dispatcher,
         Connection::from_stream(ours),
         Arc::clone(watchdog.waking()),
     );
     (channel, watchdog, theirs)
 }
 
-fn written(channel: &Channel<Fake>) -> String {
+fn written(channel: &Channel) -> String {
     String::from_utf8(channel.lock().out.buffer().clone()).unwrap()
 }
 
@@ -36,12 +36,12 @@ async fn a_call_that_is_refused_between_the_queue_and_its_start_is_not_answered_
     let (id, text) = (RequestId::from_valid("1"), call(1, "echo"));
     // The leader has taken the call from the queue …
     let job = Job {
-        serial: channel.lock().in_flight.admit(&id, None),
+        serial: channel.lock().in_flight.calls.add(&id, None),
         id,
         text: text.as_bytes().into(),
     };
     // … another task finds that the drain time is over …
-    drop(channel.refuse_all(&mut channel.lock()));
+    drop(channel.lock().refuse_all());
     // … and the leader continues.
     channel.start_job(0, job, &mut Vec::new());
     let out = written(&channel);

@@ -2,8 +2,12 @@
 
 #[cfg(unix)]
 mod ending;
+#[cfg(unix)]
+mod environment;
 #[cfg(target_os = "linux")]
 mod memory;
+#[cfg(unix)]
+mod orchestrated;
 mod round_robin;
 #[cfg(unix)]
 mod subject;

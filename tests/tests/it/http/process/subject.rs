@@ -18,8 +18,14 @@ pub(crate) struct Subject {
 impl Subject {
     /// Starts it on a free port.
     pub(crate) async fn start() -> Self {
+        Self::start_with(&["--http", "127.0.0.1:0"], &[]).await
+    }
+
+    /// Starts it with these arguments, and with these variables in its environment.
+    pub(crate) async fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_subject"))
-            .args(["--http", "127.0.0.1:0"])
+            .args(arguments)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

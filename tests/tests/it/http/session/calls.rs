@@ -173,12 +173,16 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
             .status,
         202
     );
-    for messages in [
-        json!([]),
-        json!([1]),
-        json!([ping(1), response]),
-        json!([[ping(1)]]),
-    ] {
+    // An element that is not a message gets an error of its own.
+    let mut answered = server
+        .send(&batch(&session, json!([1, ping(1), [ping(2)]])))
+        .await;
+    assert_eq!(answered.status, 200);
+    let answers: Vec<Value> = serde_json::from_value(answered.message().await).unwrap();
+    let errors = answers.iter().map(|answer| &answer["error"]["code"]);
+    let errors: Vec<_> = errors.filter(|code| !code.is_null()).collect();
+    assert_eq!((answers.len(), errors), (3, vec![&json!(-32600); 2]));
+    for messages in [json!([]), json!([ping(1), response])] {
         server
             .refused(&batch(&session, messages), 400, -32600)
             .await;

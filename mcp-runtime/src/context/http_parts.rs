@@ -1,0 +1,96 @@
+//! The parts of an HTTP request that handlers can read, and the addresses that it came from.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use hyper::Uri;
+use hyper::header::AUTHORIZATION;
+use hyper::http::request::Parts;
+
+use crate::context::{PendingChallenges, Principal, Reauthorization};
+use crate::handler::handler_error::{HandlerError, Result};
+use crate::jsonrpc::ErrorObject;
+
+/// The parts of an HTTP request. Shared by the request's calls and their contexts.
+pub(crate) struct HttpParts {
+    pub(crate) parts: Parts,
+    pub(super) addresses: ClientAddresses,
+    reauthorization: Reauthorization,
+}
+
+/// The addresses that a request came from.
+#[derive(Clone, Copy)]
+pub(crate) struct ClientAddresses {
+    /// The other end of the connection.
+    pub(crate) peer: Option<SocketAddr>,
+    /// The client, which may be behind trusted proxies.
+    pub(crate) client: Option<IpAddr>,
+    pub(crate) is_from_trusted_proxy: bool,
+}
+
+impl HttpParts {
+    /// Creates the parts of a request. `challenges` keeps demands for later requests.
+    pub(crate) fn new(
+        parts: Parts,
+        addresses: ClientAddresses,
+        challenges: &Arc<PendingChallenges>,
+    ) -> Self {
+        Self {
+            parts,
+            addresses,
+            reauthorization: Reauthorization::new(challenges),
+        }
+    }
+
+    /// Returns the URI of the request as its client sees it, even in nested routers.
+    pub(crate) fn uri(&self) -> &Uri {
+        #[cfg(feature = "axum")]
+        if let Some(axum::extract::OriginalUri(uri)) = self.parts.extensions.get() {
+            return uri;
+        }
+        &self.parts.uri
+    }
+
+    /// Demands that the caller authorize again, with this response or, if its head has been sent, with the next.
+    pub(crate) fn demand_authorization(&self, error: &ErrorObject) {
+        self.reauthorization.demand(error, self.credentials());
+    }
+
+    /// Notes that the head of the response is sent now. Returns the demand for a new authorization that it has to
+    /// carry, if there is one and `can_challenge`.
+    pub(crate) fn send_head(&self, can_challenge: bool) -> Option<ErrorObject> {
+        self.reauthorization
+            .send_head(can_challenge, || self.credentials())
+    }
+
+    /// Takes the demand that an earlier request with the same credentials left.
+    pub(crate) fn take_earlier_demand(&self) -> Option<ErrorObject> {
+        self.reauthorization.take_earlier(|| self.credentials())
+    }
+
+    /// Returns the credentials in a form that is the same for each request with them.
+    fn credentials(&self) -> Option<&[u8]> {
+        let principal = self.parts.extensions.get::<Principal>();
+        let principal = principal.map(|principal| principal.key().as_bytes());
+        principal.or_else(|| Some(self.parts.headers.get(AUTHORIZATION)?.as_bytes()))
+    }
+
+    /// Returns the value of a header that may occur only once.
+    pub(super) fn header(&self, name: &str) -> Result<Option<&str>> {
+        let mut values = self.parts.headers.get_all(name).iter();
+        let Some(value) = values.next() else {
+            return Ok(None);
+        };
+        if values.next().is_some() {
+            return Err(HandlerError::exposed(format_args!(
+                "header `{name}` occurs more than once"
+            )));
+        }
+        match std::str::from_utf8(value.as_bytes()) {
+            Ok(text) => Ok(Some(text.trim_ascii())),
+            Err(_) => Err(HandlerError::exposed(format_args!(
+                "header `{name}` is not UTF-8"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Values that a call waits for before its handler starts: state that has not been made yet, and parameters that
+//! implement [`AsyncFromContext`](crate::AsyncFromContext).
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use crate::context::states::LazyState;
+use crate::context::{CallHandle, Context, NotificationSender, QuestionTransport, RequestContext};
+use crate::handler::handler_error::HandlerError;
+use crate::lock::lock;
+
+/// A value for a parameter.
+type PreparedValue = Box<dyn Any + Send>;
+
+/// The future of a value for a parameter.
+pub(crate) type Preparation =
+    Pin<Box<dyn Future<Output = Result<PreparedValue, HandlerError>> + Send>>;
+
+/// The function that makes a value for a parameter.
+pub(crate) type Prepare = fn(Context) -> Preparation;
+
+/// The values that a handler waits for. Most handlers wait for none.
+#[derive(Debug, Default)]
+pub(crate) struct AwaitedValues {
+    states: Box<[Arc<LazyState>]>,
+    parameters: Box<[Prepare]>,
+}
+
+impl AwaitedValues {
+    pub(crate) fn new(
+        states: Vec<Arc<LazyState>>,
+        parameters: impl Iterator<Item = Prepare>,
+    ) -> Self {
+        Self {
+            states: states.into(),
+            parameters: parameters.collect(),
+        }
+    }
+
+    /// Returns `true` if a call has to wait.
+    pub(crate) fn are_missing(&self) -> bool {
+        !self.parameters.is_empty() || self.states.iter().any(|state| !state.is_made())
+    }
+
+    /// Makes the values. The returned context gives those for parameters to [`Context::take_prepared`].
+    pub(crate) async fn prepare(&self, context: Context) -> Result<Context, HandlerError> {
+        for state in &self.states {
+            state.make().await.map_err(HandlerError::opaque)?;
+        }
+        let mut values = Vec::new();
+        for prepare in &self.parameters {
+            values.push(prepare(context.clone()).await?);
+        }
+        if values.is_empty() {
+            return Ok(context);
+        }
+        Ok(Context::new(Arc::new(PreparedHandle {
+            call: context,
+            values: Mutex::new(values),
+        })))
+    }
+}
+
+/// A call whose awaited parameters are ready.
+struct PreparedHandle {
+    call: Context,
+    values: Mutex<Vec<PreparedValue>>,
+}
+
+impl CallHandle for PreparedHandle {
+    fn request(&self) -> &RequestContext {
+        self.call.call().request()
+    }
+
+    fn outbound(&self) -> &dyn NotificationSender {
+        self.call.call().outbound()
+    }
+
+    fn asking(&self) -> &dyn QuestionTransport {
+        self.call.call().asking()
+    }
+
+    fn prepared(&self) -> Option<&Mutex<Vec<PreparedValue>>> {
+        Some(&self.values)
+    }
+}
+
+impl Context {
+    /// Returns the next awaited value of type `T`. Each of them is returned once.
+    pub(crate) fn take_prepared<T: 'static>(&self) -> Option<T> {
+        let mut values = lock(self.call().prepared()?);
+        let position = values.iter().position(|value| value.is::<T>())?;
+        values.remove(position).downcast().ok().map(|value| *value)
+    }
+}

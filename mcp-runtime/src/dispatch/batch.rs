@@ -1,0 +1,50 @@
+//! The rules of batches, which only protocol version 2025-03-26 has.
+//!
+//! Specification: 2025-03-26, basic, "Batching".
+
+use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember, ParseLimits, RequestId};
+use crate::protocol::{ProtocolVersion, errors};
+
+/// An element of a batch.
+pub(crate) struct BatchElement<'m> {
+    pub(crate) text: &'m str,
+    /// The message, or the error to send in its place along with the id, if that could be read.
+    pub(crate) message: Result<Message<'m>, (Option<RequestId>, ErrorObject)>,
+}
+
+/// Reads the elements of a batch. `version` is the protocol version that was agreed on, if any.
+///
+/// # Errors
+///
+/// Fails if the batch as a whole is refused. An element that is not a message does not affect the others.
+pub(crate) fn read_batch<'m>(
+    elements: &[&'m str],
+    version: Option<ProtocolVersion>,
+    limits: &ParseLimits,
+) -> Result<Vec<BatchElement<'m>>, ErrorObject> {
+    if !version.is_some_and(ProtocolVersion::has_batches) {
+        return Err(errors::batch_not_supported());
+    }
+    let read = |text: &&'m str| BatchElement {
+        text,
+        message: match jsonrpc::parse(text.as_bytes(), limits) {
+            Ok(Incoming::Message(message)) => Ok(message),
+            Ok(Incoming::Batch(_)) => {
+                let error = ErrorObject::invalid_request("a batch within a batch");
+                Err((None, error))
+            }
+            Err(invalid) => Err(invalid),
+        },
+    };
+    let elements: Vec<_> = elements.iter().map(read).collect();
+    let has_claim =
+        |message: &Message<'_>| message.params.meta(MetaMember::ProtocolVersion).is_some();
+    if elements
+        .iter()
+        .any(|element| element.message.as_ref().is_ok_and(has_claim))
+    {
+        let text = "a message that names its own protocol version must not be part of a batch";
+        return Err(ErrorObject::invalid_request(text));
+    }
+    Ok(elements)
+}

@@ -1,0 +1,77 @@
+//! Runs calls for all transports.
+//!
+//! A transport runs a call by entering it in the [`CallTable`](crate::dispatch::CallTable) of its owner and calling
+//! [`PreparedCall::run`]. Most calls finish there, during their first poll, and never need a task. The others go on
+//! wherever the owner polls them. Both ways end with the response in a buffer of the owner, whatever happens: a panic
+//! that is not a handler's, which the call itself reports, becomes an internal error.
+
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use crate::dispatch::call::{CallProgress, RunningCall};
+use crate::dispatch::finish::WrittenResponse;
+use crate::dispatch::prepared::PreparedCall;
+use crate::dispatch::stream::Sink;
+use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::panics;
+use crate::protocol::encode;
+
+impl PreparedCall<'_> {
+    /// Starts the call, whose id is `id`, and polls it once. Appends its response to `out` if it has finished.
+    ///
+    /// A call that is still running must be polled again immediately, because its first poll has no waker.
+    ///
+    /// `sink` creates the stream for messages sent before the response. It is called only if the call may send such
+    /// messages.
+    pub(crate) fn run(
+        self,
+        id: &RequestId,
+        sink: &dyn Fn() -> Arc<dyn Sink>,
+        out: &mut Vec<u8>,
+    ) -> CallProgress {
+        let start = out.len();
+        let run = || {
+            let mut running = match self.start(sink, out) {
+                CallProgress::Running(running) => running,
+                answered @ CallProgress::Answered(_) => return answered,
+            };
+            // The poll is unconstrained because the call would otherwise be pending for no reason if the task of a
+            // connection had exhausted its budget.
+            let first_poll = pin!(tokio::task::unconstrained(poll_fn(|_| {
+                running.first_poll(out)
+            })));
+            match first_poll.poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(response) => CallProgress::Answered(response),
+                Poll::Pending => CallProgress::Running(running),
+            }
+        };
+        panics::catch(run)
+            .unwrap_or_else(|_| CallProgress::Answered(internal_error(id, out, start)))
+    }
+}
+
+impl RunningCall {
+    /// Polls the call, whose id is `id`, and appends its response to `out` once it has finished. Runs user code.
+    pub(crate) fn poll_response(
+        &mut self,
+        id: &RequestId,
+        cx: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<WrittenResponse> {
+        let start = out.len();
+        panics::catch(|| self.poll(cx, out))
+            .unwrap_or_else(|_| Poll::Ready(internal_error(id, out, start)))
+    }
+}
+
+/// Replaces everything after `start` by an error.
+fn internal_error(id: &RequestId, out: &mut Vec<u8>, start: usize) -> WrittenResponse {
+    let error = ErrorObject::internal("internal error");
+    out.truncate(start);
+    encode::error(out, Some(id), &error);
+    WrittenResponse {
+        error: Some(Box::new(error)),
+    }
+}

@@ -1,0 +1,198 @@
+//! Reads all variables of a struct, and collects all mistakes.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+
+use mcp_schema::check::Validator;
+use mcp_schema::explain::Fault;
+use mcp_schema::generate::Properties;
+use mcp_schema::suggest::closest;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+use serde_json::{Map, Value};
+
+use crate::environment::variable::DeclaredVariable;
+
+/// The outcome of reading the variables of `T`.
+pub(crate) struct Reading<T> {
+    /// Every variable, in the order of the fields.
+    pub(crate) variables: Vec<DeclaredVariable>,
+    /// Variables that are set and nearly have the name of a declared one, which comes second.
+    pub(crate) misspelled: Vec<(String, String)>,
+    /// The value, or one line for each mistake.
+    pub(crate) value: Result<T, Vec<String>>,
+}
+
+/// Reads a struct from variables whose names begin with `prefix`. `variables` are those of the process.
+pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
+    prefix: &str,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Reading<T> {
+    let schema = schema_of::<T>();
+    let mut declared = declared_in(&schema, prefix);
+    let validator = match Validator::new(schema) {
+        Ok(validator) if !declared.is_empty() => validator,
+        Ok(_) => return not_a_struct::<T>("it has no fields"),
+        Err(problem) => return not_a_struct::<T>(&problem),
+    };
+    let present: Vec<(String, OsString)> = variables
+        .into_iter()
+        // Names that are not text cannot be declared.
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        // An empty variable counts as absent, because many shells and configuration formats cannot remove one.
+        .filter(|(_, value)| !value.is_empty())
+        .collect();
+    let mut faults = Vec::new();
+    let mut members = Map::new();
+    for variable in &mut declared {
+        match value_of(variable, &present, prefix, &validator) {
+            Ok(Some(value)) => {
+                members.insert(variable.field.clone(), value);
+            }
+            Ok(None) => {}
+            Err(found) => faults.extend(found),
+        }
+    }
+    let misspelled = misspelled_names(&declared, &present, prefix);
+    let value = if faults.is_empty() {
+        deserialize(members, &declared).map_err(|fault| vec![fault])
+    } else {
+        Err(faults)
+    };
+    Reading {
+        variables: declared,
+        misspelled,
+        value,
+    }
+}
+
+fn schema_of<T: JsonSchema>() -> Value {
+    let mut properties = Properties::default();
+    let mut schema = properties.flattened(|generator| Some(T::json_schema(generator)), "");
+    properties.finish(&mut schema);
+    schema
+}
+
+/// Returns the variables that the properties of a schema declare.
+fn declared_in(schema: &Value, prefix: &str) -> Vec<DeclaredVariable> {
+    let required = schema["required"].as_array();
+    let is_required =
+        |field: &str| required.is_some_and(|names| names.iter().any(|name| name == field));
+    let fields = schema["properties"].as_object();
+    let variable = |(field, of): (&String, &Value)| {
+        DeclaredVariable::new(prefix, field, of, is_required(field))
+    };
+    fields.into_iter().flatten().map(variable).collect()
+}
+
+fn not_a_struct<T>(problem: &str) -> Reading<T> {
+    let name = std::any::type_name::<T>();
+    Reading {
+        variables: Vec::new(),
+        misspelled: Vec::new(),
+        value: Err(vec![format!(
+            "`{name}` cannot declare environment variables, because {problem}; use a struct with a field for each variable"
+        )]),
+    }
+}
+
+/// Returns the value of a variable in the form that its field asks for, or `None` if the variable is absent and may be.
+fn value_of(
+    variable: &mut DeclaredVariable,
+    present: &[(String, OsString)],
+    prefix: &str,
+    validator: &Validator,
+) -> Result<Option<Value>, Vec<String>> {
+    let name = variable.name.clone();
+    let Some((_, value)) = present.iter().find(|(present, _)| *present == name) else {
+        if !variable.is_required {
+            return Ok(None);
+        }
+        let mut fault = format!("the environment variable `{name}` is not set: {variable}");
+        let others = present.iter().map(|(other, _)| &**other);
+        if let Some(similar) = closest(&name, others.filter(|other| is_candidate(other, prefix))) {
+            // Writing to a string never fails.
+            let _ = write!(fault, "; `{similar}` is set: is that a misspelling?");
+        }
+        return Err(vec![fault]);
+    };
+    let Some(text) = value.to_str() else {
+        return Err(vec![format!(
+            "the environment variable `{name}` is not valid UTF-8; expected {}",
+            variable.expected()
+        )]);
+    };
+    let value = variable.parse(text);
+    let faults = validator.check_property(&variable.field, &value);
+    if faults.is_empty() {
+        variable.set_to(text);
+        return Ok(Some(value));
+    }
+    if variable.is_secret {
+        return Err(vec![format!(
+            "the environment variable `{name}`, which is secret, does not have the expected form: {}",
+            variable.expected()
+        )]);
+    }
+    let line = |fault: &Fault| {
+        // The pointer leads into the value, unless it is the field itself.
+        let inside = fault.pointer.trim_start_matches('/').split_once('/');
+        let inside = inside.map_or_else(String::new, |(_, rest)| format!("/{rest}: "));
+        format!(
+            "the environment variable `{name}`: {inside}{}",
+            fault.message
+        )
+    };
+    Err(faults.iter().map(line).collect())
+}
+
+/// Returns `true` if a present variable may be a misspelling of a declared one. Without a prefix, this would include the
+/// variables of the system.
+fn is_candidate(name: &str, prefix: &str) -> bool {
+    !prefix.is_empty() && name.starts_with(prefix)
+}
+
+/// Returns the variables that are nearly a declared one, which would otherwise be ignored silently, each with its correct
+/// name.
+fn misspelled_names(
+    declared: &[DeclaredVariable],
+    present: &[(String, OsString)],
+    prefix: &str,
+) -> Vec<(String, String)> {
+    let is_declared = |name: &str| declared.iter().any(|variable| variable.name == name);
+    let names = || declared.iter().map(|variable| &*variable.name);
+    let suspects = present
+        .iter()
+        .filter(|(name, _)| is_candidate(name, prefix) && !is_declared(name));
+    suspects
+        .filter_map(|(name, _)| Some((name.clone(), closest(name, names())?.to_owned())))
+        .collect()
+}
+
+/// Makes the struct. Its own `Deserialize` may refuse what the schema allows; the message then names the variable that
+/// was being read.
+fn deserialize<T: DeserializeOwned>(
+    members: Map<String, Value>,
+    declared: &[DeclaredVariable],
+) -> Result<T, String> {
+    let field = RefCell::new(None);
+    let members = members
+        .into_iter()
+        .inspect(|(name, _)| *field.borrow_mut() = Some(name.clone()));
+    T::deserialize(MapDeserializer::<_, serde_json::Error>::new(members)).map_err(|error| {
+        let field = field.take();
+        let variable = declared
+            .iter()
+            .find(|variable| Some(&variable.field) == field.as_ref());
+        match variable {
+            Some(variable) if variable.is_secret => format!(
+                "the environment variable `{}`, which is secret, is not valid",
+                variable.name
+            ),
+            Some(variable) => format!("the environment variable `{}`: {error}", variable.name),
+            None => format!("the environment variables do not make the settings: {error}"),
+        }
+    })
+}

@@ -1,0 +1,146 @@
+//! One declared variable: its name, and all that its schema says about it.
+
+use std::fmt;
+
+use mcp_schema::explain;
+use serde_json::Value;
+
+/// A variable that a server declares.
+#[derive(Clone, Debug)]
+pub(crate) struct DeclaredVariable {
+    /// The name in the environment, such as `NOTES_MAX_ROWS`.
+    pub(crate) name: String,
+    /// The name of the field, such as `max_rows`.
+    pub(super) field: String,
+    pub(super) schema: Value,
+    pub(super) is_required: bool,
+    pub(super) is_secret: bool,
+    /// The value as the log may show it, if the variable is set to a valid value.
+    shown: Option<String>,
+}
+
+impl DeclaredVariable {
+    pub(super) fn new(prefix: &str, field: &str, schema: &Value, is_required: bool) -> Self {
+        Self {
+            name: format!("{prefix}{}", field.to_uppercase().replace('-', "_")),
+            field: field.to_owned(),
+            is_secret: is_secret(schema),
+            schema: schema.clone(),
+            is_required,
+            shown: None,
+        }
+    }
+
+    /// Returns the value in the form that the schema asks for. Text that does not have that form stays text, so that the
+    /// checker explains the mistake.
+    pub(super) fn parse(&self, text: &str) -> Value {
+        parse(&self.schema, text)
+    }
+
+    /// Records that the variable is set to this valid value.
+    pub(super) fn set_to(&mut self, text: &str) {
+        let shown = if self.is_secret { "***" } else { text };
+        self.shown = Some(shown.to_owned());
+    }
+
+    /// Logs the value.
+    pub(crate) fn log(&self) {
+        let variable = &*self.name;
+        if let Some(value) = &self.shown {
+            tracing::info!(variable, value, "an environment variable is set");
+        } else {
+            tracing::info!(variable, "an environment variable is not set");
+        }
+    }
+
+    /// Describes the values that are expected.
+    pub(super) fn expected(&self) -> String {
+        match self.schema.get("enum").and_then(Value::as_array) {
+            Some(allowed) => {
+                let plain = |value: &Value| {
+                    value
+                        .as_str()
+                        .map_or_else(|| value.to_string(), str::to_owned)
+                };
+                allowed.iter().map(plain).collect::<Vec<_>>().join("|")
+            }
+            None => explain::kind(&self.schema),
+        }
+    }
+}
+
+/// A line of help: the description, and in brackets the type, the default and the marks.
+impl fmt::Display for DeclaredVariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let description = self.schema["description"].as_str().unwrap_or_default();
+        // A blank line separates the list of an enum's documented values, which are in the brackets already.
+        for (index, line) in description
+            .lines()
+            .take_while(|line| !line.is_empty())
+            .enumerate()
+        {
+            write!(f, "{}{line}", if index == 0 { "" } else { " " })?;
+        }
+        let gap = if description.is_empty() { "" } else { " " };
+        write!(f, "{gap}({}", self.expected())?;
+        match self.schema.get("default") {
+            _ if self.is_required => f.write_str(", required")?,
+            Some(_) if self.is_secret => {}
+            Some(Value::String(text)) => write!(f, ", default {text}")?,
+            Some(default) => write!(f, ", default {default}")?,
+            None => {}
+        }
+        f.write_str(if self.is_secret { ", secret)" } else { ")" })
+    }
+}
+
+/// Returns `true` if the schema, or a schema inside it, is that of a [`Secret`](super::Secret).
+fn is_secret(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            members.get("writeOnly") == Some(&Value::Bool(true)) || members.values().any(is_secret)
+        }
+        Value::Array(items) => items.iter().any(is_secret),
+        _ => false,
+    }
+}
+
+fn parse(schema: &Value, text: &str) -> Value {
+    let is = |kind: &str| schema["type"] == kind;
+    if takes_text(schema) {
+        return Value::from(text);
+    }
+    if is("boolean") {
+        return match &*text.to_ascii_lowercase() {
+            "true" | "yes" | "on" | "1" => Value::Bool(true),
+            "false" | "no" | "off" | "0" => Value::Bool(false),
+            _ => Value::from(text),
+        };
+    }
+    if is("array") && !text.trim_start().starts_with('[') {
+        let items = text.split(',').map(str::trim);
+        return items.map(|item| parse(&schema["items"], item)).collect();
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+/// Returns `true` if the value may be a string or if its type is unknown.
+fn takes_text(schema: &Value) -> bool {
+    let is_text = |kind: &Value| kind == "string";
+    let any = |branches: &Value| {
+        branches
+            .as_array()
+            .is_some_and(|all| all.iter().any(takes_text))
+    };
+    match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(is_text),
+        Some(kind) => is_text(kind),
+        None => match schema.get("enum").and_then(Value::as_array) {
+            Some(allowed) => allowed.iter().any(Value::is_string),
+            None => match (schema.get("anyOf"), schema.get("oneOf")) {
+                (None, None) => true,
+                (branches, others) => branches.is_some_and(any) || others.is_some_and(any),
+            },
+        },
+    }
+}

@@ -1,0 +1,56 @@
+//! Errors that are marked with `#[expose]`, found among an error and its causes.
+
+use std::error::Error as StdError;
+
+/// The function that returns the text of an error if the error has a marked type, and a marked variant. Created only by
+/// the macro.
+#[derive(Debug)]
+pub struct ExposedError(pub fn(&(dyn StdError + 'static)) -> Option<String>);
+
+inventory::collect!(ExposedError);
+
+/// Maximum number of causes to look at.
+const MAX_CAUSES: usize = 64;
+
+/// Returns the text that the model may read: that of the first error with a mark among `error`, its cause, and so on.
+pub(super) fn text_for_model(error: &(dyn StdError + 'static)) -> Option<String> {
+    let errors = std::iter::successors(Some(error), |&error| error.source());
+    errors.take(MAX_CAUSES).find_map(|error| {
+        let mut marked = inventory::iter::<ExposedError>();
+        marked.find_map(|marked| (marked.0)(error))
+    })
+}
+
+/// Returns the text of an error of type `E` for which the function returns `true`.
+pub fn exposed_text<E: MayBeExposed>(
+    error: &(dyn StdError + 'static),
+    is_exposed: fn(&E) -> bool,
+) -> Option<String> {
+    E::exposed_text(error, is_exposed)
+}
+
+/// A type that can be annotated with `#[expose]`; every error type qualifies. This trait exists only to improve the
+/// compiler's message for other types.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be `#[expose]`: it needs `Display` and `std::error::Error`, and to be `Send` and `Sync`",
+    label = "not an error type",
+    note = "implement `Display` and `std::error::Error` for it, for example with `#[derive(Debug, thiserror::Error)]`"
+)]
+pub trait MayBeExposed: Sized + 'static {
+    /// Returns the text of an error of this type for which the function returns `true`.
+    fn exposed_text(
+        error: &(dyn StdError + 'static),
+        is_exposed: fn(&Self) -> bool,
+    ) -> Option<String>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: StdError + Send + Sync + 'static> MayBeExposed for E {
+    fn exposed_text(
+        error: &(dyn StdError + 'static),
+        is_exposed: fn(&Self) -> bool,
+    ) -> Option<String> {
+        let error: &E = error.downcast_ref()?;
+        is_exposed(error).then(|| format!("{error:#}"))
+    }
+}

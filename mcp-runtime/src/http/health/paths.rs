@@ -1,0 +1,72 @@
+//! Paths at which probes are answered.
+
+use crate::http::health::Probe;
+
+/// Paths at which probes are answered, and the choice to answer them.
+#[derive(Clone, Debug)]
+pub(in crate::http) struct HealthPaths {
+    pub(in crate::http) live: String,
+    pub(in crate::http) ready: String,
+    /// `None` means that a listener of this crate answers probes, and a service that is mounted in another program does
+    /// not: that program may have such paths already.
+    pub(in crate::http) served: Option<bool>,
+}
+
+impl Default for HealthPaths {
+    fn default() -> Self {
+        Self {
+            live: "/livez".to_owned(),
+            ready: "/readyz".to_owned(),
+            served: None,
+        }
+    }
+}
+
+impl HealthPaths {
+    /// Returns the probe that a request to this path is, if a listener of this crate answers it.
+    pub(in crate::http) fn probe_of_listener(&self, path: &str) -> Option<Probe> {
+        if self.served == Some(false) {
+            return None;
+        }
+        let at = [(&self.live, Probe::Live), (&self.ready, Probe::Ready)];
+        at.into_iter()
+            .find_map(|(of, probe)| (path == of).then_some(probe))
+    }
+
+    /// Returns the path and probe for each route that a mounted service adds.
+    #[cfg(feature = "axum")]
+    pub(in crate::http) fn routes_when_mounted(&self) -> Vec<(&str, Probe)> {
+        if self.served == Some(true) {
+            vec![(&self.live, Probe::Live), (&self.ready, Probe::Ready)]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Returns the problem with these paths, given the paths at which the protocol is served.
+    pub(in crate::http) fn fault(&self, endpoints: &[&str]) -> Option<String> {
+        if self.served == Some(false) {
+            return None;
+        }
+        let twice = if self.live == self.ready || endpoints.contains(&&*self.live) {
+            &self.live
+        } else if endpoints.contains(&&*self.ready) {
+            &self.ready
+        } else {
+            return None;
+        };
+        Some(format!(
+            "the HTTP path `{twice}` is used twice: choose others with `HttpOptions::live_path` and `ready_path`, or call \
+             `HttpOptions::health(false)`"
+        ))
+    }
+}
+
+/// Returns the path with a leading slash.
+pub(in crate::http) fn absolute(path: impl Into<String>) -> String {
+    let mut path = path.into();
+    if !path.starts_with('/') {
+        path.insert(0, '/');
+    }
+    path
+}

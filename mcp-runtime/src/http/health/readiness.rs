@@ -1,0 +1,139 @@
+//! Checks of the things that a server depends on, such as its database.
+//!
+//! Anyone who can reach the server may ask whether it is ready. However often they ask, at most one round of checks runs
+//! at a time, and one second begins at most one round. A round goes on if the client that began it disconnects.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared, join_all};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use crate::error::Causes;
+use crate::lock::lock;
+
+/// Time for which the outcome of a round is used again.
+const FRESH: Duration = Duration::from_secs(1);
+
+type CheckError = Box<dyn std::error::Error + Send + Sync>;
+type CheckFuture = Pin<Box<dyn Future<Output = Result<(), CheckError>> + Send>>;
+
+/// A check by the author of the server. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct ReadyCheck {
+    name: Arc<str>,
+    check: Arc<dyn Fn() -> CheckFuture + Send + Sync>,
+    /// `true` if the check failed the last time, so that only changes are logged.
+    is_failing: Arc<AtomicBool>,
+}
+
+impl ReadyCheck {
+    pub(crate) fn new<F, E>(
+        name: impl Into<String>,
+        check: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<CheckError>,
+    {
+        Self {
+            name: name.into().into(),
+            check: Arc::new(move || {
+                let checking = check();
+                Box::pin(async move { checking.await.map_err(Into::into) })
+            }),
+            is_failing: Arc::default(),
+        }
+    }
+
+    /// Runs the check once. Returns `true` if it passed.
+    async fn passes(&self, limit: Duration) -> bool {
+        let checking = AssertUnwindSafe(async { (self.check)().await }).catch_unwind();
+        let problem = match timeout(limit, checking).await {
+            Ok(Ok(Ok(()))) => {
+                if self.is_failing.swap(false, Relaxed) {
+                    tracing::info!(check = &*self.name, "ready again");
+                }
+                return true;
+            }
+            Ok(Ok(Err(error))) => Causes(&*error).to_string(),
+            Ok(Err(_)) => "the check panicked".to_owned(),
+            Err(_) => format!("the check took longer than {limit:?}"),
+        };
+        if !self.is_failing.swap(true, Relaxed) {
+            tracing::warn!(check = &*self.name, error = problem, "not ready");
+        }
+        false
+    }
+}
+
+/// All checks of a server.
+pub(in crate::http) struct Readiness {
+    checks: Vec<ReadyCheck>,
+    /// Time that each check may take.
+    limit: Duration,
+    latest: Mutex<Option<Round>>,
+}
+
+/// One run of all checks.
+struct Round {
+    since: Instant,
+    passed: Shared<BoxFuture<'static, bool>>,
+}
+
+impl Readiness {
+    pub(in crate::http) fn new(checks: Vec<ReadyCheck>, limit: Duration) -> Self {
+        Self {
+            checks,
+            limit,
+            latest: Mutex::default(),
+        }
+    }
+
+    /// Returns `true` if all checks pass, now or within the last second.
+    pub(in crate::http) async fn is_ready(&self) -> bool {
+        if self.checks.is_empty() {
+            return true;
+        }
+        let passed = {
+            let mut latest = lock(&self.latest);
+            let usable = latest
+                .as_ref()
+                .filter(|round| round.passed.peek().is_none() || round.since.elapsed() < FRESH);
+            match usable {
+                Some(round) => round.passed.clone(),
+                None => latest.insert(self.begin_round()).passed.clone(),
+            }
+        };
+        passed.await
+    }
+
+    fn begin_round(&self) -> Round {
+        let (checks, limit) = (self.checks.clone(), self.limit);
+        let mut task = RoundTask(tokio::spawn(async move {
+            let passed = join_all(checks.iter().map(|check| check.passes(limit))).await;
+            passed.into_iter().all(|passed| passed)
+        }));
+        Round {
+            since: Instant::now(),
+            passed: async move { (&mut task.0).await.unwrap_or(false) }
+                .boxed()
+                .shared(),
+        }
+    }
+}
+
+/// A running round. It ends with the server.
+struct RoundTask(JoinHandle<bool>);
+
+impl Drop for RoundTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,114 @@
+//! An audit log: who called what, how it ended, and how long it took.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::middleware::{Call, CallOutput, MiddlewareFuture, Next};
+
+/// One call, for an audit log.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AuditRecord {
+    /// The call: its name, arguments, caller and request.
+    pub call: Call,
+    /// How it ended.
+    pub outcome: AuditOutcome,
+    /// Time that it took.
+    pub duration: Duration,
+}
+
+/// The end of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuditOutcome {
+    /// The handler returned a result.
+    Succeeded,
+    /// The handler failed, or refused the arguments.
+    Failed,
+    /// The call was dropped: it was cancelled, took too long or panicked, or, in 2026-07-28, this round ended with a
+    /// question to the client.
+    Dropped,
+}
+
+/// Creates middleware that passes each call to `record` when it ends, including calls that are cancelled, take too long
+/// or panic.
+///
+/// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a task.
+///
+/// ```
+/// use mcp_runtime::middleware::{AuditOutcome, audit};
+///
+/// let server = mcp_runtime::new_server!().middleware(audit(|record| {
+///     let who = record.call.principal().map_or("anonymous", |who| who.subject());
+///     if record.outcome != AuditOutcome::Succeeded {
+///         eprintln!("{who} {} {:?}", record.call.name(), record.outcome);
+///     }
+/// }));
+/// ```
+pub fn audit(
+    record: impl Fn(&AuditRecord) + Send + Sync + 'static,
+) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
+    let record = Arc::new(record);
+    move |call, next| {
+        let mut entry = Entry {
+            record: AuditRecord {
+                call: call.clone(),
+                outcome: AuditOutcome::Dropped,
+                duration: Duration::ZERO,
+            },
+            begun: Instant::now(),
+            write: Arc::clone(&record),
+        };
+        Box::pin(async move {
+            let output = next.run(call).await;
+            entry.record.outcome = match &output {
+                Ok(CallOutput::Tool(result)) if result.is_error => AuditOutcome::Failed,
+                Ok(_) => AuditOutcome::Succeeded,
+                Err(_) => AuditOutcome::Failed,
+            };
+            drop(entry);
+            output
+        })
+    }
+}
+
+/// Records the call when it is dropped, and so however it ends.
+struct Entry<F: Fn(&AuditRecord)> {
+    record: AuditRecord,
+    begun: Instant,
+    write: Arc<F>,
+}
+
+impl<F: Fn(&AuditRecord)> Drop for Entry<F> {
+    fn drop(&mut self) {
+        self.record.duration = self.begun.elapsed();
+        (self.write)(&self.record);
+    }
+}
+
+impl AuditRecord {
+    /// Writes the record to the log, at level `info` and with target `mcp_runtime::audit`. The arguments are left out,
+    /// because they may contain secrets.
+    pub fn log(&self) {
+        let principal = self.call.principal();
+        let request = self.call.context().request();
+        #[cfg(feature = "http")]
+        let client_ip = request.client_ip();
+        #[cfg(not(feature = "http"))]
+        let client_ip: Option<std::net::IpAddr> = None;
+        tracing::info!(
+            target: "mcp_runtime::audit",
+            kind = ?self.call.kind(),
+            name = self.call.name(),
+            round = self.call.round(),
+            subject = principal.map(crate::Principal::subject),
+            issuer = principal.map(crate::Principal::issuer),
+            client = principal.map(crate::Principal::client_id),
+            client_ip = client_ip.map(tracing::field::display),
+            version = request.protocol_version().as_str(),
+            outcome = ?self.outcome,
+            milliseconds = self.duration.as_secs_f64() * 1e3,
+            "call"
+        );
+    }
+}

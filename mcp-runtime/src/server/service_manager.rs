@@ -1,0 +1,54 @@
+//! Tells systemd that the server has started, and that it stops, for units with `Type=notify`.
+//!
+//! The protocol is a datagram to the socket that `NOTIFY_SOCKET` names. Without the variable, and on other systems,
+//! nothing is sent. Source: `sd_notify(3)`.
+
+use std::ffi::OsString;
+use std::io;
+
+/// A state of the process.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ProcessState {
+    /// Connections are accepted.
+    Ready,
+    /// The process was asked to stop.
+    Stopping,
+}
+
+/// Tells the service manager about the state of this process, if there is a service manager. A failure is logged.
+pub(super) fn notify(state: ProcessState) {
+    let Some(socket) = std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) else {
+        return;
+    };
+    if let Err(error) = send(&socket, state) {
+        tracing::warn!(%error, ?state, "cannot notify the service manager");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn send(socket: &OsString, state: ProcessState) -> io::Result<()> {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+    let address = match socket.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+        _ => SocketAddr::from_pathname(socket)?,
+    };
+    let message = match state {
+        ProcessState::Ready => "READY=1",
+        ProcessState::Stopping => "STOPPING=1",
+    };
+    let datagram = UnixDatagram::unbound()?;
+    // A service manager that does not read must not hold up the server.
+    datagram.set_nonblocking(true)?;
+    datagram
+        .send_to_addr(message.as_bytes(), &address)
+        .map(drop)
+}
+
+#[cfg(not(target_os = "linux"))]
+#[allow(clippy::unnecessary_wraps, reason = "it can fail on Linux")]
+fn send(_: &OsString, _: ProcessState) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! The rules of the large model APIs for tools, as one table.
+//!
+//! Hosts pass schemas on to a model; a schema that the model's API rejects can make the whole server useless there. The
+//! same table is applied when a server starts, by `check` on the command line, and in the tests of the examples.
+//! [`generate`](crate::generate) writes schemas that follow it as far as a type permits.
+//!
+//! One published rule is missing because no schema can follow it everywhere: with `strict: true`, `OpenAI` wants every
+//! argument to be required and an optional one to allow `null`, which Gemini rejects. Hosts convert schemas themselves.
+
+mod apply;
+#[cfg(test)]
+mod tests;
+
+pub use apply::{Breach, breaches};
+
+/// A rule of one or more model APIs.
+#[derive(Debug)]
+pub struct ModelRule {
+    /// The APIs and what they expect, in a few words for messages.
+    pub says: &'static str,
+    /// The public page with the rule.
+    pub page: &'static str,
+    /// The consequence of breaking it.
+    pub severity: Severity,
+    /// The demand itself.
+    pub demand: Demand,
+}
+
+/// Severity of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// At least one client or model API rejects the definition, and often all other tools along with it.
+    Refused,
+    /// The definition works but could be better.
+    Advice,
+}
+
+impl Severity {
+    /// Returns the word that reports use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Advice => "advice",
+        }
+    }
+}
+
+/// What a rule demands of a tool's name or input schema.
+#[derive(Clone, Copy, Debug)]
+pub enum Demand {
+    /// The tool's name has at most this many ASCII letters, digits and other listed characters.
+    ToolName(usize, &'static str),
+    /// As [`ToolName`](Self::ToolName), for the names of properties.
+    PropertyName(usize, &'static str),
+    /// The names of properties begin with a letter or `_`.
+    NameStart,
+    /// The root is the schema of an object and has none of these keywords.
+    Root(&'static [&'static str]),
+    /// No schema refers to another.
+    NoReference,
+    /// Every schema has a type or is a choice.
+    Typed,
+    /// `type` is a single name.
+    OneType,
+    /// Arrays declare their items.
+    Items,
+    /// The values in `enum` are strings.
+    TextEnum,
+    /// Objects reject unknown members.
+    Closed,
+    /// Schemas have only these keywords, and annotations.
+    Keywords(&'static [&'static str]),
+    /// `format` is one of [`FORMATS`](crate::format::FORMATS) that is marked as listed.
+    ListedFormat,
+    /// At most this many levels of objects, and this many properties in total.
+    Size(usize, usize),
+    /// Lengths and points of time are not objects of seconds and nanoseconds, as serde writes those of `std::time`.
+    ReadableTime,
+    /// Bytes are not an array of numbers, as serde writes `Vec<u8>`.
+    ReadableBytes,
+}
+
+const OPENAI: &str = "https://developers.openai.com/api/docs/guides/structured-outputs";
+const OPENAI_TOOLS: &str = "https://platform.openai.com/docs/api-reference/chat/create";
+const ANTHROPIC: &str =
+    "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools";
+const GOOGLE: &str = "https://ai.google.dev/api/caching#Schema";
+const GOOGLE_NAMES: &str = "https://ai.google.dev/api/caching#FunctionDeclaration";
+const GUIDE: &str = "docs/types.md";
+
+/// The rules, in the order in which breaches of the same schema are reported.
+pub const MODEL_RULES: &[ModelRule] = &[
+    ModelRule {
+        says: "Anthropic and OpenAI: tool names match ^[a-zA-Z0-9_-]{1,64}$",
+        page: OPENAI_TOOLS,
+        severity: Severity::Refused,
+        demand: Demand::ToolName(64, "_-"),
+    },
+    // The Messages API returns "input_schema does not support oneOf, allOf, or anyOf at the top level".
+    ModelRule {
+        says: "Anthropic and OpenAI: the root of a schema is a plain object",
+        page: OPENAI,
+        severity: Severity::Refused,
+        demand: Demand::Root(&["oneOf", "anyOf", "allOf", "not", "enum", "if"]),
+    },
+    // Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI treats references as missing types.
+    ModelRule {
+        says: "Anthropic's managed agents; Gemini",
+        page: ANTHROPIC,
+        severity: Severity::Refused,
+        demand: Demand::NoReference,
+    },
+    // Gemini API: "Proto field is not repeating, cannot start list".
+    ModelRule {
+        says: "Gemini: `type` is one string",
+        page: GOOGLE,
+        severity: Severity::Refused,
+        demand: Demand::OneType,
+    },
+    ModelRule {
+        says: "Gemini: every schema has a type",
+        page: GOOGLE,
+        severity: Severity::Advice,
+        demand: Demand::Typed,
+    },
+    // Gemini API: "missing field".
+    ModelRule {
+        says: "Gemini and OpenAI: arrays declare `items`",
+        page: GOOGLE,
+        severity: Severity::Refused,
+        demand: Demand::Items,
+    },
+    ModelRule {
+        says: "Gemini: `enum` values are strings",
+        page: GOOGLE,
+        severity: Severity::Refused,
+        demand: Demand::TextEnum,
+    },
+    // Claude Platform, and the Messages API: `tools.*.input_schema.properties`.
+    ModelRule {
+        says: "Anthropic: property names match ^[a-zA-Z0-9_.-]{1,64}$",
+        page: ANTHROPIC,
+        severity: Severity::Refused,
+        demand: Demand::PropertyName(64, "_.-"),
+    },
+    ModelRule {
+        says: "Gemini: property names are letters, digits and `_`",
+        page: GOOGLE_NAMES,
+        severity: Severity::Advice,
+        demand: Demand::PropertyName(64, "_"),
+    },
+    ModelRule {
+        says: "Gemini: property names begin with a letter or `_`",
+        page: GOOGLE_NAMES,
+        severity: Severity::Advice,
+        demand: Demand::NameStart,
+    },
+    ModelRule {
+        says: "Gemini and OpenAI's strict mode do not support this keyword; all models support a struct with optional fields",
+        page: GOOGLE,
+        severity: Severity::Advice,
+        demand: Demand::Keywords(&[
+            "type",
+            "title",
+            "description",
+            "default",
+            "enum",
+            "anyOf",
+            "properties",
+            "required",
+            "additionalProperties",
+            "items",
+            "minItems",
+            "maxItems",
+            "minLength",
+            "maxLength",
+            "pattern",
+            "format",
+            "minimum",
+            "maximum",
+        ]),
+    },
+    ModelRule {
+        says: "OpenAI's strict mode rejects maps and open objects; all models support a list of objects with a key",
+        page: OPENAI,
+        severity: Severity::Advice,
+        demand: Demand::Closed,
+    },
+    ModelRule {
+        says: "OpenAI's strict mode accepts only the formats that it lists; write others into the description",
+        page: OPENAI,
+        severity: Severity::Advice,
+        demand: Demand::ListedFormat,
+    },
+    ModelRule {
+        says: "OpenAI: at most 10 levels of objects and 5000 properties",
+        page: OPENAI,
+        severity: Severity::Advice,
+        demand: Demand::Size(10, 5_000),
+    },
+    ModelRule {
+        says: "models write `90s` or a date: take `mcp_runtime::values::HumanDuration`, or a type of chrono or jiff",
+        page: GUIDE,
+        severity: Severity::Advice,
+        demand: Demand::ReadableTime,
+    },
+    ModelRule {
+        says: "if these are bytes, take `mcp_runtime::values::Base64`; if they are numbers, give them a range",
+        page: GUIDE,
+        severity: Severity::Advice,
+        demand: Demand::ReadableBytes,
+    },
+];

@@ -1,0 +1,222 @@
+//! The ready-made middleware: audit log, cache, retries and trimming.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_runtime::middleware::{AuditOutcome, AuditRecord, audit, cache, retry, trim_text};
+use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
+use serde_json::json;
+use tests::Version;
+
+use crate::support::connect;
+
+/// Counts the calls of handlers.
+#[derive(Clone, Default)]
+struct Calls(Arc<AtomicU32>);
+
+impl Calls {
+    fn next(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn so_far(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Returns how often it was called.
+#[tool(tags("ready-made"))]
+fn count(calls: &State<Calls>, of: Option<String>) -> String {
+    format!("{} {}", calls.next(), of.unwrap_or_default())
+}
+
+/// Fails until it has been called so often.
+#[tool(tags("ready-made"))]
+fn unreliable(calls: &State<Calls>, until: u32) -> Result<u32> {
+    let call = calls.next();
+    if call < until {
+        Err(std::io::Error::from(std::io::ErrorKind::TimedOut))?;
+    }
+    Ok(call)
+}
+
+/// Fails with a message for the model.
+#[tool(tags("ready-made"))]
+fn refuses(calls: &State<Calls>) -> Result<()> {
+    calls.next();
+    bail!("choose another day")
+}
+
+/// Waits for ever.
+#[tool(tags("ready-made"))]
+async fn waits(calls: State<Calls>) {
+    calls.next();
+    std::future::pending::<()>().await;
+}
+
+/// What was found.
+#[data(output)]
+struct Found {
+    text: String,
+}
+
+/// Returns this many bytes, as text, or as structured content.
+#[tool(tags("ready-made"))]
+fn long(bytes: usize) -> Vec<ContentBlock> {
+    vec![
+        ContentBlock::text("é".repeat(bytes / 2)),
+        ContentBlock::text("end"),
+    ]
+}
+
+#[tool(tags("ready-made"))]
+fn long_json(bytes: usize) -> Json<Found> {
+    Json(Found {
+        text: "x".repeat(bytes),
+    })
+}
+
+fn server() -> (Server, Calls) {
+    let calls = Calls::default();
+    let server = Server::new("ready-made", "1").tags(["ready-made"]);
+    (server.state(calls.clone()), calls)
+}
+
+#[tokio::test]
+async fn an_audit_log_has_every_call_however_it_ends() {
+    for version in Version::ERAS {
+        let (server, calls) = server();
+        let (ended, mut endings) = tokio::sync::mpsc::unbounded_channel();
+        let server = server.middleware(audit(move |record| {
+            record.log();
+            let _ = ended.send((record.call.name().to_owned(), record.outcome));
+        }));
+        let mut client = connect(server, version).await;
+        client.text("count", json!({})).await;
+        client.refused("refuses", json!({})).await;
+        client.refused("unreliable", json!({"until": "x"})).await;
+        let id = client
+            .start("tools/call", json!({"name": "waits", "arguments": {}}))
+            .await;
+        tests::wait::until(async || calls.so_far() == 3).await;
+        client.cancel(&id).await;
+        for expected in [
+            ("count", AuditOutcome::Succeeded),
+            ("refuses", AuditOutcome::Failed),
+            ("unreliable", AuditOutcome::Failed),
+            ("waits", AuditOutcome::Dropped),
+        ] {
+            let (name, outcome) = endings.recv().await.unwrap();
+            assert_eq!((&*name, outcome), expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_audit_line_names_the_caller_and_no_arguments() {
+    let (server, _) = server();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&lines);
+    let server = server.middleware(audit(move |record: &AuditRecord| {
+        kept.lock().unwrap().push(format!("{record:?}"));
+        record.log();
+    }));
+    let alice = mcp_runtime::Principal::new("alice");
+    let client = TestClient::modern(server).as_principal(alice).await;
+    let (log, _guard) = crate::results::Log::begin();
+    let arguments = json!({"of": "hunter2"});
+    client.call("count", arguments).await.unwrap();
+    let log = log.take();
+    for part in [
+        "name=count",
+        "subject=alice",
+        "outcome=Succeeded",
+        "version=2026-07-28",
+    ] {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+    assert!(!log.contains("hunter2") && !lines.lock().unwrap()[0].contains("hunter2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_answers_the_same_call_of_the_same_callers_for_a_while() {
+    let (server, calls) = server();
+    let server = server.middleware(cache(Duration::from_mins(1), |call| {
+        let who = call.principal().map(|who| who.key().to_owned());
+        (call.name() != "unreliable").then(|| who.unwrap_or_default())
+    }));
+    let hub = tests::link::Hub::serve(server);
+    let connect = async |subject: &'static str| {
+        let client = hub.client_as(Version::V2025_11_25, |connection| {
+            connection.with_principal(mcp_runtime::Principal::new(subject))
+        });
+        client.connect().await
+    };
+    let (mut alice, mut bob) = (connect("alice").await, connect("bob").await);
+    for _ in 0..3 {
+        assert_eq!(alice.text("count", json!({"of": "a"})).await, "1 a");
+        assert_eq!(bob.text("count", json!({"of": "a"})).await, "2 a");
+        assert_eq!(alice.text("count", json!({"of": "b"})).await, "3 b");
+        assert_eq!(calls.so_far(), 3);
+        tokio::time::advance(Duration::from_secs(10)).await;
+    }
+    tokio::time::advance(Duration::from_mins(1)).await;
+    assert_eq!(alice.text("count", json!({"of": "a"})).await, "4 a");
+    // Failures, and calls without a key, run again.
+    for expected in [5, 6] {
+        alice.refused("refuses", json!({})).await;
+        assert_eq!(calls.so_far(), expected);
+    }
+    for expected in ["7", "8"] {
+        assert_eq!(
+            alice.text("unreliable", json!({"until": 0})).await,
+            expected
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn temporary_failures_are_retried_with_growing_pauses() {
+    let temporary = |error: &HandlerError| {
+        let cause = error.cause()?.downcast_ref::<std::io::Error>()?;
+        Some(cause.kind() == std::io::ErrorKind::TimedOut)
+    };
+    for version in Version::ERAS {
+        let (server, calls) = server();
+        let server = server.middleware(retry(4, move |_, error| temporary(error) == Some(true)));
+        let mut client = connect(server, version).await;
+        let begun = tokio::time::Instant::now();
+        assert_eq!(client.text("unreliable", json!({"until": 3})).await, "3");
+        let waited = begun.elapsed();
+        let bounds = Duration::from_millis(150)..=Duration::from_millis(310);
+        assert!(bounds.contains(&waited), "{waited:?}");
+        // At most four attempts.
+        let failed = client.refused("unreliable", json!({"until": 100})).await;
+        assert!(failed.starts_with("internal error"), "{failed}");
+        assert_eq!(calls.so_far(), 7);
+        // Errors for the model are not temporary.
+        client.refused("refuses", json!({})).await;
+        assert_eq!(calls.so_far(), 8);
+    }
+}
+
+#[tokio::test]
+async fn long_text_is_trimmed_between_characters_and_says_so() {
+    for version in Version::ERAS {
+        let (server, _) = server();
+        let mut client = connect(server.middleware(trim_text(9)), version).await;
+        let result = client.tool("long", json!({"bytes": 6})).await;
+        assert_eq!(result["content"][0]["text"], "ééé");
+        assert_eq!(result["content"][1]["text"], "end");
+        let result = client.tool("long", json!({"bytes": 20})).await;
+        let note = |missing| format!("\n[{missing} more bytes were left out; ask for less]");
+        assert_eq!(result["content"][0]["text"], format!("éééé{}", note(12)));
+        assert_eq!(result["content"][1]["text"], note(3));
+        let result = client.tool("long_json", json!({"bytes": 50})).await;
+        assert_eq!(result["structuredContent"]["text"], "x".repeat(50));
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(text, format!("{{\"text\":\"{}", note(52)));
+    }
+}

@@ -1,0 +1,11 @@
+//! Types that authors have: each as an argument, as a field and as a result, in both eras; and the text of results.
+
+mod refused;
+mod results;
+mod types;
+
+use mcp_runtime::prelude::*;
+
+fn server() -> Server {
+    Server::new("values", "1").tags(["values"])
+}
