@@ -149,7 +149,7 @@ impl RequestInfo {
     }
 
     /// Returns the extensions over HTTP: values that the layers of the program in which the server is mounted attached
-    /// to the request. See also [`Extension`].
+    /// to the request. See also [`RequestExtension`].
     #[must_use]
     pub fn extensions(&self) -> Option<&Extensions> {
         self.http().map(|http| &http.parts.extensions)

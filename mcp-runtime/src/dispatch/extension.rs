@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::context::RequestSource;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::RequestOutcome;
 use crate::dispatch::origin::RequestOrigin;
@@ -52,6 +53,7 @@ impl Dispatcher {
             target: CallTarget::Method(Arc::new(target)),
             arguments: request.params.raw().unwrap_or("{}").into(),
             request,
+            source: RequestSource::Message,
         }))
     }
 

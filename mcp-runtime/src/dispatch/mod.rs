@@ -48,9 +48,9 @@ pub(crate) use decide::Decision;
 #[cfg(feature = "http")]
 pub(crate) use decide::{Reply, RequestOutcome};
 pub(crate) use dispatcher::{CacheHints, Dispatcher, ServerShared, Settings};
-pub(crate) use finish::WrittenResponse;
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
+pub(crate) use finish::WrittenResponse;
 #[cfg(feature = "http")]
 pub(crate) use listen::ListenRequest;
 #[cfg(feature = "http")]

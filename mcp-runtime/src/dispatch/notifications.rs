@@ -213,7 +213,7 @@ impl Mailbox {
     }
 
     fn post_extension(&self, member: &str, notification: &Arc<ExtensionNotification>) {
-        let ExtensionNotification { method, key, .. } = &**notification;
+        let key = &notification.key;
         {
             let MailboxState { filter, pending } = &mut *self.state();
             let is_followed = |filter: &ExtensionFilter| {
@@ -336,9 +336,8 @@ impl Mailbox {
         for (told, left) in pending.lists.iter_mut().zip(&lists) {
             told.add(left);
         }
-        let is_over = uris.is_empty()
-            && extensions.is_empty()
-            && lists.iter().all(NotifiedCallers::is_empty);
+        let is_over =
+            uris.is_empty() && extensions.is_empty() && lists.iter().all(NotifiedCallers::is_empty);
         // The earlier changes come first again.
         let later = std::mem::replace(&mut pending.uris, uris);
         pending.uris.retain(|(uri, _)| filter.follows(uri));
