@@ -3,6 +3,7 @@
 //! The schemas in `tests/schema` are unmodified. The definition that a message must match depends on a method: for a
 //! notification, the method in the message; for a result, the method of the request.
 
+#[path = "schema/extensions.rs"]
 mod extensions;
 
 use std::collections::HashMap;
