@@ -21,7 +21,8 @@ impl Scan<'_> {
 
     /// Reads a string that starts exactly at the current position and whose first `length` bytes have already been
     /// checked.
-    #[cold]
+    // Not cold: long text is read here, and code that is cold is not optimized for speed.
+    #[inline(never)]
     fn escaped_string(&mut self, length: usize) -> Option<Span> {
         let start = self.at;
         self.escaped += 1;
