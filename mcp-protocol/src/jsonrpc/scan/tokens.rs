@@ -21,8 +21,7 @@ impl Scan<'_> {
 
     /// Reads a string that starts exactly at the current position and whose first `length` bytes have already been
     /// checked.
-    // Not cold: long text is read here, and code that is cold is not optimized for speed.
-    #[inline(never)]
+    #[cold]
     fn escaped_string(&mut self, length: usize) -> Option<Span> {
         let start = self.at;
         self.escaped += 1;
