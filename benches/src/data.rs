@@ -85,7 +85,7 @@ impl Order {
     /// Returns `true` if the order is to leave today and is due on a date.
     #[must_use]
     pub fn is_urgent(&self) -> bool {
-        let is_date = self.due.len() == 10 && self.due.bytes().nth(4) == Some(b'-');
+        let is_date = self.due.len() == 10 && self.due.as_bytes().get(4) == Some(&b'-');
         is_date && matches!(self.kind, Kind::Express) && !self.place.city.is_empty()
     }
 }

@@ -42,5 +42,5 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
         at += 1;
     }
     let id = id.filter(|_| requests && depth == 0)?;
-    Some(Scan::scalar(id).next_value()?)
+    Scan::scalar(id).next_value()
 }

@@ -167,6 +167,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the reason why reading failed.
+    #[must_use]
     pub fn failure(&self) -> ScanFailure {
         self.fail
     }

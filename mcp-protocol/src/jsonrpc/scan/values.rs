@@ -22,7 +22,9 @@ impl<'a> Scan<'a> {
     /// Reads the next value, of any kind. Returns its text without surrounding white space.
     #[inline]
     pub fn next_value(&mut self) -> Option<&'a str> {
-        Some(self.value(0)?.of(self.text))
+        let start = self.next_value_start();
+        self.value(0)?;
+        self.text.get(start..self.at)
     }
 
     /// Reads the next value, which must be a string. Returns the decoded string.
