@@ -109,7 +109,7 @@ pub(crate) fn add_to_description(schema: &mut Map<String, Value>, phrase: &str) 
     schema.insert("description".to_owned(), text.into());
 }
 
-/// Returns the format of a schema's strings, by its keyword or by the phrase that [`describe_unlisted`] left in the
+/// Returns the format of a schema's strings, by its keyword or by the phrase that `describe_unlisted` left in the
 /// description.
 #[must_use]
 pub fn of_schema(schema: &Value) -> Option<&'static StringFormat> {

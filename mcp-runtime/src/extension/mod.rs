@@ -1,7 +1,7 @@
 //! Extensions of the protocol: their methods, results, notifications and filters, negotiated by identifier.
 //!
 //! An author describes an extension with [`Extension`]; `build` checks all extensions of a server together when it
-//! starts, and [`Extensions`] is what requests are compared with. `dispatch` runs the methods and sends the
+//! starts, and `Extensions` is what requests are compared with. `dispatch` runs the methods and sends the
 //! notifications. Extensions that come with this crate have a room each in this folder and use only what is public.
 //!
 //! Specification: 2026-07-28, basic/extensions.
