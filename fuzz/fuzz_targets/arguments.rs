@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
 use mcp_runtime::__private::{Bound, Constraints, ParameterMeta};
-use mcp_runtime::fuzzing::{Arguments, Arriving, parameter};
+use mcp_runtime::fuzzing::{ArgumentDecoder, Arriving, parameter};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -147,7 +147,7 @@ impl Slots {
     }
 }
 
-fn decode(decoder: &Arguments, arguments: &str) -> Result<Derived, String> {
+fn decode(decoder: &ArgumentDecoder, arguments: &str) -> Result<Derived, String> {
     let mut slots = Slots::default();
     decoder.decode(arguments, &mut slots.all())?;
     Ok(slots.into_derived().expect("every slot is filled"))
@@ -175,9 +175,9 @@ fn holds(found: &Derived) -> bool {
 }
 
 thread_local! {
-    static STRICT: Arguments = Arguments::new(&PARAMETERS, Arriving::Strict);
-    static LENIENT: Arguments = Arguments::new(&PARAMETERS, Arriving::Lenient);
-    static TEXT: Arguments = Arguments::new(&PARAMETERS, Arriving::Text);
+    static STRICT: ArgumentDecoder = ArgumentDecoder::new(&PARAMETERS, Arriving::Strict);
+    static LENIENT: ArgumentDecoder = ArgumentDecoder::new(&PARAMETERS, Arriving::Lenient);
+    static TEXT: ArgumentDecoder = ArgumentDecoder::new(&PARAMETERS, Arriving::Text);
 }
 
 fuzz_target!(|text: &str| {

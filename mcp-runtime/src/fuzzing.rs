@@ -46,7 +46,7 @@ pub fn string(inside: &[u8]) {
 
 /// Decodes the arguments of one function.
 #[derive(Debug)]
-pub struct Arguments(Decoder);
+pub struct ArgumentDecoder(Decoder);
 
 /// The mode for decoding arguments.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ pub enum Arriving {
     Text,
 }
 
-impl Arguments {
+impl ArgumentDecoder {
     /// Creates a decoder for these parameters, none of which may be injected.
     #[must_use]
     pub fn new(parameters: &'static [ParameterMeta], arriving: Arriving) -> Self {

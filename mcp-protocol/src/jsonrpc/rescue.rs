@@ -6,7 +6,8 @@ use crate::jsonrpc::text::plain;
 /// Returns the value of `id`, as JSON text, from a request that is too deeply nested or too long to be read in full.
 ///
 /// Values are skipped by matching brackets without validating the contents, so the id must be used only for an error
-/// response. Returns `None` for a response, or if the message contains more than one id.
+/// response. Returns `None` for a response, if the message contains more than one id, or if the name of a member contains
+/// an escape: decoded, it could be a second id.
 pub(super) fn rescue_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0_usize, 0_usize);
@@ -16,18 +17,24 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
             b'{' | b'[' => depth += 1,
             b'}' | b']' => depth = depth.saturating_sub(1),
             b'"' => {
-                let start = at;
+                let (start, mut escaped) = (at, false);
                 at += 1;
                 loop {
                     at += plain(bytes.get(at..)?);
                     match bytes.get(at)? {
                         b'"' => break,
-                        b'\\' => at += 2,
+                        b'\\' => {
+                            escaped = true;
+                            at += 2;
+                        }
                         _ => return None,
                     }
                 }
                 let rest = text.get(at + 1..)?.trim_ascii_start();
                 if let (1, Some(value)) = (depth, rest.strip_prefix(':')) {
+                    if escaped {
+                        return None;
+                    }
                     match text.get(start..=at)? {
                         "\"method\"" => requests = true,
                         "\"result\"" | "\"error\"" => return None,

@@ -272,6 +272,9 @@ fn a_response_that_is_too_deep_never_has_its_id_in_the_error() {
             Some("1"),
         ),
         (r#"{"id":1,"method":"x","p":[[["#, None),
+        // Decoded, this member is a second id, which other readers would take.
+        (r#"{"id":1,"\u0069d":2,"method":"x","p":[[[]]]}"#, None),
+        (r#"{"id":1,"method":"x","p":[[["\u0069d"]]]}"#, Some("1")),
     ] {
         let (found, error) = parse(text.as_bytes(), &limits).unwrap_err();
         assert_eq!(found.as_ref().map(RequestId::as_json), id, "{text}");

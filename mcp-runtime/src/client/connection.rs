@@ -105,10 +105,10 @@ impl InProcessClient {
 
     /// Returns the resources that have a definition, excluding the resources that listing functions return. No request
     /// can exclude the latter, so the dispatcher is called directly.
-    pub(crate) fn defined_resources(&self) -> Result<Vec<Value>, Failure> {
+    pub(crate) fn resources_without_listers(&self) -> Result<Vec<Value>, Failure> {
         let items = self
             .dispatcher
-            .defined_resources(&self.caller, self.version);
+            .resources_without_listers(&self.caller, self.version);
         serde_json::from_str(&format!("[{items}]"))
             .map_err(|_| Failure::Broken("the server renders resources that are not JSON"))
     }

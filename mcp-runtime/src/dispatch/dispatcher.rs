@@ -171,12 +171,16 @@ impl Dispatcher {
 
     /// Returns the defined resources that this caller may use, as comma-separated JSON objects.
     #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(crate) fn defined_resources(&self, caller: &Caller, version: ProtocolVersion) -> String {
+    pub(crate) fn resources_without_listers(
+        &self,
+        caller: &Caller,
+        version: ProtocolVersion,
+    ) -> String {
         let caller = self.settings.admission.admit(caller.clone());
         self.registry
             .snapshot()
             .seen_by(&caller)
-            .defined_resources(version)
+            .resources_without_listers(version)
     }
 
     /// Returns all scopes that the current definitions require, sorted.

@@ -233,7 +233,7 @@ impl CallFinisher {
         }
         let binding = self.binding(&end.arguments).digest();
         let seal = &self.dispatcher.settings.seal;
-        let journal = end.journal.write();
+        let journal = end.journal.to_json();
         let state = seal.seal(&binding, &journal, seal::now());
         let state = state.ok_or_else(|| ErrorObject::internal("the state cannot be sealed"))?;
         // If the state is kept in this process, the client holds only a handle, so the limit must apply to the journal.

@@ -43,12 +43,12 @@ pub(super) type InputResponses = BTreeMap<String, Box<RawValue>>;
 
 impl Journal {
     /// Parses an unsealed journal.
-    pub(super) fn read(sealed: &[u8]) -> Option<Self> {
-        serde_json::from_str(std::str::from_utf8(sealed).ok()?).ok()
+    pub(super) fn from_json(json: &[u8]) -> Option<Self> {
+        serde_json::from_str(std::str::from_utf8(json).ok()?).ok()
     }
 
     /// Serializes the journal for sealing.
-    pub(super) fn write(&self) -> Vec<u8> {
+    pub(super) fn to_json(&self) -> Vec<u8> {
         // Serialization cannot fail for strings, numbers and JSON that has already been parsed.
         serde_json::to_vec(self).unwrap_or_default()
     }
@@ -151,7 +151,7 @@ mod tests {
             identity("c", "3", true),
         ];
         journal.end_round(CallId([7; 16]), asked.iter());
-        let mut journal = Journal::read(&journal.write()).unwrap();
+        let mut journal = Journal::from_json(&journal.to_json()).unwrap();
         let mut given = responses(r#"{"a":{"x":1},"b":{"y":2},"c":12345,"other":{}}"#);
         journal.add_answers(&mut given);
         assert_eq!(given.keys().collect::<Vec<_>>(), ["other"]);
@@ -171,13 +171,13 @@ mod tests {
         let mut journal = Journal::default();
         for again in [true, false] {
             journal.end_round(CallId([7; 16]), asked.iter());
-            journal = Journal::read(&journal.write()).unwrap();
+            journal = Journal::from_json(&journal.to_json()).unwrap();
             journal.add_answers(&mut responses(r#"{"a":{}}"#));
             assert_eq!(journal.reject_answer("a", 2), again);
             assert_eq!(journal.answer(&asked[0]).is_none(), again);
         }
         // The next run must have the same outcome.
-        let mut journal = Journal::read(&journal.write()).unwrap();
+        let mut journal = Journal::from_json(&journal.to_json()).unwrap();
         assert_eq!(journal.answer(&asked[0]), Some("{}"));
         assert!(!journal.reject_answer("a", 2));
     }
@@ -192,9 +192,12 @@ mod tests {
             RawValue::from_string("{}".into()).unwrap(),
         );
         journal.end_round(CallId([1; 16]), [].iter());
-        let journal = Journal::read(&journal.write()).unwrap();
+        let journal = Journal::from_json(&journal.to_json()).unwrap();
         assert_eq!(journal.once_result("charge"), Some("[1,2]"));
         assert_eq!(journal.answer(&identity("a", "", false)), Some("{}"));
-        assert_eq!(Journal::read(b"{}x").map(|journal| journal.round), None);
+        assert_eq!(
+            Journal::from_json(b"{}x").map(|journal| journal.round),
+            None
+        );
     }
 }

@@ -210,7 +210,7 @@ fn read_call_memory(
             );
             refused.into_error()
         })?;
-        let journal = Journal::read(&sealed);
+        let journal = Journal::from_json(&sealed);
         memory.journal = journal.ok_or_else(|| SealError::Malformed.into_error())?;
         let mut responses = std::mem::take(&mut memory.loose);
         // Only answers to open questions are used.

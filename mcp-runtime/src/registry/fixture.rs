@@ -22,9 +22,9 @@ use crate::types::{
 
 pub(super) const MODERN: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
-struct Nobody;
+struct ContextStub;
 
-impl NotificationSender for Nobody {
+impl NotificationSender for ContextStub {
     fn progress(&self, _: &Progress) {}
     fn accepts_level(&self, _: LoggingLevel) -> bool {
         false
@@ -32,7 +32,7 @@ impl NotificationSender for Nobody {
     fn log(&self, _: LoggingLevel, _: Option<&str>, _: &str) {}
 }
 
-impl Control for Nobody {
+impl Control for ContextStub {
     fn notify(&self, _: ChangeNotification, _: &NotifiedCallers) {}
     fn edit(&self, _: Edit) -> Result<bool, Error> {
         Ok(false)
@@ -44,7 +44,7 @@ impl Control for Nobody {
 }
 
 /// Handlers in these tests do not ask the client any questions.
-impl QuestionTransport for Nobody {
+impl QuestionTransport for ContextStub {
     fn can_ask(&self, _: ClientFeature) -> bool {
         false
     }
@@ -84,10 +84,10 @@ impl CallHandle for Unasked {
         &self.0
     }
     fn outbound(&self) -> &dyn NotificationSender {
-        &Nobody
+        &ContextStub
     }
     fn asking(&self) -> &dyn QuestionTransport {
-        &Nobody
+        &ContextStub
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn context() -> Context {
         meta: None,
         cancelled: OnceLock::new(),
         states: Arc::new(States::default()),
-        server: ServerHandle(Arc::new(Nobody)),
+        server: ServerHandle(Arc::new(ContextStub)),
     })))
 }
 

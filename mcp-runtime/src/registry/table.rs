@@ -162,7 +162,7 @@ impl CallableTable {
         version: ProtocolVersion,
         cursor: impl Fn(&TableSlot) -> String,
     ) -> Bytes {
-        let render = || self.members(&self.select_range(start, size, |_| true), version, cursor);
+        let render = || self.members(&self.select(start, size, |_| true), version, cursor);
         let Some(number) = start
             .checked_div(size)
             .filter(|number| number.saturating_mul(size) == start)
@@ -193,18 +193,18 @@ impl CallableTable {
     }
 
     /// Returns up to `size` enabled callables for which `shows` returns `true`, starting at `start`.
-    pub(crate) fn select_range(
+    pub(crate) fn select(
         &self,
         start: usize,
         size: usize,
         shows: impl Fn(&Callable) -> bool,
-    ) -> TableRange {
+    ) -> SelectedCallables {
         let positions = start..self.visible.len();
         let mut positions = positions.filter(|position| {
             let slot = self.enabled_slot(*position);
             slot.is_some_and(|slot| shows(&slot.callable))
         });
-        TableRange {
+        SelectedCallables {
             positions: positions.by_ref().take(size).collect(),
             more: positions.next().is_some(),
         }
@@ -214,7 +214,7 @@ impl CallableTable {
     /// the last item on the page.
     pub(crate) fn members(
         &self,
-        part: &TableRange,
+        part: &SelectedCallables,
         version: ProtocolVersion,
         cursor: impl Fn(&TableSlot) -> String,
     ) -> String {
@@ -234,7 +234,7 @@ impl CallableTable {
     }
 
     /// Returns the items of a part in the form that `version` defines, separated by commas.
-    pub(crate) fn items(&self, part: &TableRange, version: ProtocolVersion) -> String {
+    pub(crate) fn items(&self, part: &SelectedCallables, version: ProtocolVersion) -> String {
         let mut text = String::new();
         let rendered = self.items.get(version as usize).filter(|_| self.restricted);
         let rendered = rendered.map(|items| items.get_or_init(|| self.render(version)));
@@ -274,14 +274,14 @@ impl CallableTable {
 
 /// A selection of the enabled callables, in order.
 #[derive(Debug)]
-pub(crate) struct TableRange {
+pub(crate) struct SelectedCallables {
     /// The positions of the selected callables among the enabled ones.
     positions: Vec<usize>,
     /// `true` if more callables follow.
     pub(crate) more: bool,
 }
 
-impl TableRange {
+impl SelectedCallables {
     /// Returns the number of callables.
     pub(crate) fn len(&self) -> usize {
         self.positions.len()

@@ -22,11 +22,11 @@ const LAST_LINES: Duration = Duration::from_millis(200);
 
 /// The queue of lines for the writer thread. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct LogLines(Arc<WriterThreadGuard>);
+pub(super) struct LogLines(Arc<CloseQueueOnDrop>);
 
 /// Ends the writer thread when the last handle is dropped.
 #[derive(Debug)]
-struct WriterThreadGuard(Arc<LogQueue>);
+struct CloseQueueOnDrop(Arc<LogQueue>);
 
 #[derive(Debug, Default)]
 struct LogQueue {
@@ -50,7 +50,7 @@ impl LogLines {
     /// Starts the writer thread, which ends with the process or when the last handle is dropped.
     pub(super) fn start(stream: impl Write + Send + 'static) -> io::Result<Self> {
         let queue = Arc::<LogQueue>::default();
-        let lines = Self(Arc::new(WriterThreadGuard(Arc::clone(&queue))));
+        let lines = Self(Arc::new(CloseQueueOnDrop(Arc::clone(&queue))));
         thread::Builder::new()
             .name("mcp-stderr".into())
             .spawn(move || queue.write_lines(stream))?;
@@ -107,7 +107,7 @@ impl LogLines {
     }
 }
 
-impl Drop for WriterThreadGuard {
+impl Drop for CloseQueueOnDrop {
     fn drop(&mut self) {
         self.0.lock().closed = true;
         self.0.changed.notify_all();

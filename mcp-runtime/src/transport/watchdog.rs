@@ -39,15 +39,15 @@ pub(crate) struct Beat {
 }
 
 impl Beat {
-    /// Records that the leader is entering user code. Afterwards it must call [`leader_returns`](Self::leader_returns) or, if it was
-    /// replaced, [`old_leader_returns`](Self::old_leader_returns).
-    pub(super) fn leader_enters(&self, watchdog: &WatchdogWaker) {
+    /// Records that the leader is entering user code. Afterwards it must call [`leader_leaves_user_code`](Self::leader_leaves_user_code) or, if it was
+    /// replaced, [`old_leader_leaves_user_code`](Self::old_leader_leaves_user_code).
+    pub(super) fn leader_enters_user_code(&self, watchdog: &WatchdogWaker) {
         self.leader.fetch_add(1, SeqCst);
         watchdog.wake();
     }
 
     /// Records that the leader has returned and still leads.
-    pub(super) fn leader_returns(&self) {
+    pub(super) fn leader_leaves_user_code(&self) {
         self.leader.fetch_add(1, SeqCst);
     }
 
@@ -58,7 +58,7 @@ impl Beat {
     }
 
     /// Records that the old leader has returned.
-    pub(super) fn old_leader_returns(&self) {
+    pub(super) fn old_leader_leaves_user_code(&self) {
         self.inside.fetch_sub(1, SeqCst);
     }
 

@@ -43,7 +43,7 @@ fn kind_within(schema: &Value, depth: usize) -> String {
                 Some(format) => format.to_owned(),
                 None => "string".to_owned(),
             },
-            name => match (minimum(schema), maximum(schema)) {
+            name => match (minimum_to_show(schema), maximum_to_show(schema)) {
                 (Some(minimum), Some(maximum)) => format!("{name} {minimum} to {maximum}"),
                 (Some(minimum), None) => format!("{name} from {minimum}"),
                 (None, Some(maximum)) => format!("{name} to {maximum}"),
@@ -59,14 +59,14 @@ fn kind_within(schema: &Value, depth: usize) -> String {
 }
 
 /// Returns the minimum unless it merely reflects the range of an integer type.
-fn minimum(schema: &Value) -> Option<&Number> {
+fn minimum_to_show(schema: &Value) -> Option<&Number> {
     let is_width = |minimum: i64| minimum == i64::from(i32::MIN) || minimum == i64::MIN;
     let minimum = schema["minimum"].as_number();
     minimum.filter(|minimum| !minimum.as_i64().is_some_and(is_width))
 }
 
 /// Returns the maximum unless it merely reflects the range of an integer type.
-fn maximum(schema: &Value) -> Option<&Number> {
+fn maximum_to_show(schema: &Value) -> Option<&Number> {
     const WIDTHS: [u64; 4] = [
         i32::MAX.unsigned_abs() as u64,
         u32::MAX as u64,

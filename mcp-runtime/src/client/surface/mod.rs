@@ -32,7 +32,7 @@ impl Surface {
         }
         for list in ListRequest::ALL {
             let mut items = match list {
-                ListRequest::Resources => client.defined_resources()?,
+                ListRequest::Resources => client.resources_without_listers()?,
                 list => client.list(list).await?,
             };
             items.sort_by(|a, b| a[list.key()].as_str().cmp(&b[list.key()].as_str()));

@@ -11,7 +11,7 @@ use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Details;
 use crate::registry::cursor::{Cursor, CursorPosition, InvalidCursor, ItemMark};
 use crate::registry::page::{ListPage, ListingTemplate, PartialPage};
-use crate::registry::table::{CallableTable, TableRange, TableSlot};
+use crate::registry::table::{CallableTable, SelectedCallables, TableSlot};
 
 impl CallerView<'_> {
     /// Returns the list page that starts at `cursor`, or the first page if there is no cursor.
@@ -129,17 +129,17 @@ impl CallerView<'_> {
     /// Returns all resource definitions to which the caller has access, excluding resources that only listers return.
     /// The result is a comma-separated sequence of list items in the form that `version` defines.
     #[cfg(any(feature = "cli", feature = "testing"))]
-    pub(crate) fn defined_resources(&self, version: ProtocolVersion) -> String {
+    pub(crate) fn resources_without_listers(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;
-        let all = table.select_range(0, usize::MAX, |callable| {
+        let all = table.select(0, usize::MAX, |callable| {
             callable.access.is_usable_by(self.caller)
         });
         table.items(&all, version)
     }
 
     /// Returns one page of the callables that the caller has access to.
-    fn page_range(&self, table: &CallableTable, start: usize) -> TableRange {
-        table.select_range(start, self.snapshot.page_size, |callable| {
+    fn page_range(&self, table: &CallableTable, start: usize) -> SelectedCallables {
+        table.select(start, self.snapshot.page_size, |callable| {
             callable.access.is_usable_by(self.caller)
         })
     }

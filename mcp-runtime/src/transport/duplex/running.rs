@@ -26,16 +26,16 @@ impl Channel {
     ) {
         answer.clear();
         let pace = call.pace().cloned();
-        self.beat.leader_enters(&self.watchdog);
+        self.beat.leader_enters_user_code(&self.watchdog);
         let began = Instant::now();
         let progress = call.run(id, &|| self.sink(id, serial), answer);
         record_first_poll(pace.as_deref(), began);
 
         let mut state = self.lock();
         if state.leader == me {
-            self.beat.leader_returns();
+            self.beat.leader_leaves_user_code();
         } else {
-            self.beat.old_leader_returns();
+            self.beat.old_leader_leaves_user_code();
         }
         let is_wanted = state.in_flight.calls.leave(serial);
         match progress {
