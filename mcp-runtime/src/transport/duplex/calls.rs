@@ -35,7 +35,7 @@ impl Channel {
                 }
             }
             Ok(Incoming::Message(message)) => {
-                self.handle_message(leader, text, message, None, scratch)
+                self.handle_message(leader, text, message, None, scratch);
             }
             Ok(Incoming::Batch(elements)) => self.handle_batch(leader, elements, scratch),
         }
