@@ -4,12 +4,14 @@
 //! checker says what is wrong. `server/environment.rs` makes the struct the state of a server, and the command line shows
 //! the variables in its help.
 
+mod declared;
 mod read;
 mod secret;
 #[cfg(test)]
 mod tests;
 mod variable;
 
+pub(crate) use declared::ServerEnvironment;
 pub(crate) use read::{Reading, read};
 pub use secret::Secret;
-pub(crate) use variable::DeclaredVariable;
+use variable::DeclaredVariable;

@@ -9,13 +9,13 @@ use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
 use crate::dispatch::{Admission, CacheHints, Dispatcher, ServerShared, Settings};
+use crate::environment::ServerEnvironment;
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{MethodReceiver, Registry, Sources};
-use crate::server::environment::ServerEnvironment;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::telemetry::Hooks;
