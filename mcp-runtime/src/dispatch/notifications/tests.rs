@@ -261,10 +261,10 @@ fn notifications_for_other_callers_take_no_room() {
         notifications.post_extension("keys", &news(Some(key), number, audience));
     }
     for number in 0..2_000 {
-        let audience = NotifiedCallers::those(Caller::is_trusted);
-        notifications.post_extension("flag", &news(None, number, audience));
         // Those for the same caller replace each other, whichever way the program chose it.
         let audience = NotifiedCallers::those(|caller| caller.principal().is_some());
+        notifications.post_extension("flag", &news(None, number, audience));
+        let audience = NotifiedCallers::those(Caller::is_trusted);
         notifications.post_extension("flag", &news(None, number, audience));
     }
     assert_eq!(woken.load(Ordering::Relaxed), 1_025);
