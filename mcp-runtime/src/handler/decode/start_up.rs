@@ -2,7 +2,7 @@
 
 use mcp_schema::check::Validator;
 use mcp_schema::constraint::{Constraints, TextConstraints};
-use mcp_schema::generate::{Properties, Property};
+use mcp_schema::generate::{Properties, Property, published};
 use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -100,6 +100,9 @@ impl Decoder {
                 return Err(problems);
             }
         };
+        if !raw {
+            check_published_defaults(&validator, &arguments, &mut problems);
+        }
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -121,6 +124,7 @@ impl Decoder {
             flattened,
             flattened_types,
             style,
+            published: (!raw).then(|| published(validator.schema())).flatten(),
             validator,
             arguments,
             headers,
@@ -226,6 +230,32 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
             "argument `{name}`: the default `{text}` violates the argument's constraints: {}",
             broken.join(", ")
         ));
+    }
+}
+
+/// Reports defaults that the schema does not allow although the type accepts them: a client that sends such a default would
+/// be refused.
+fn check_published_defaults(
+    validator: &Validator,
+    arguments: &[ArgumentInfo],
+    problems: &mut Vec<String>,
+) {
+    for argument in arguments {
+        let subject = format!("argument `{}`: ", argument.name);
+        let Some(default) = argument.schema.get("default") else {
+            continue;
+        };
+        if problems.iter().any(|problem| problem.starts_with(&subject)) {
+            continue;
+        }
+        let faults = validator.check_property(argument.name, default);
+        let faults: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
+        if !faults.is_empty() {
+            problems.push(format!(
+                "{subject}the default `{default}` is not allowed by the argument's schema: {}",
+                faults.join("; ")
+            ));
+        }
     }
 }
 
