@@ -175,7 +175,7 @@ impl ShapeForVersion for Option<Annotations> {
 fn shape_icons(icons: &mut Vec<Icon>, version: ProtocolVersion) {
     since!(version, V2025_11_25 => *icons);
     icons.retain(|icon| {
-        let may_stay = Icon::is_source(&icon.src);
+        let may_stay = mcp_schema::rules::icon(&icon.src).holds();
         if !may_stay {
             tracing::warn!(
                 src = &*icon.src,
