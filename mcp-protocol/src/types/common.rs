@@ -109,7 +109,6 @@ impl Icon {
     }
 }
 
-/// Returns `true` if `text` starts with `start`, ignoring ASCII case.
 /// The background that an icon is designed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

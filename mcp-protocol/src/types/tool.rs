@@ -137,6 +137,7 @@ impl CallToolResult {
     /// version has no structured content.
     ///
     /// Until the result is sent, its content is one empty text block.
+    #[must_use]
     pub fn structured_only(content: Box<RawValue>) -> Self {
         Self {
             structured_content: Some(content),
