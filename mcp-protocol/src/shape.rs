@@ -46,7 +46,7 @@ impl ShapeForVersion for CallToolResult {
         if wants_none {
             self.content.clear();
         }
-        if lacks_text(&self.content) && !(wants_none && version >= V2025_06_18) {
+        if lacks_text(&self.content) && !(wants_none && version.has_structured_content()) {
             self.content.push(ContentBlock::text(json.get()));
         }
         since!(version, V2025_06_18 => self.structured_content);

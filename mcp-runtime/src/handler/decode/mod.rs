@@ -89,7 +89,7 @@ pub(crate) struct Decoder {
     /// Enforces the schema.
     validator: Validator,
     /// The schema as clients get it, if it differs from the enforced one.
-    published: Option<Value>,
+    published: Option<Box<Value>>,
     arguments: Vec<ArgumentInfo>,
     #[cfg_attr(
         not(feature = "http"),
@@ -121,7 +121,7 @@ impl Decoder {
     /// Returns the input schema for clients, which is either generated from the parameters, in order, or provided by the
     /// author and left unchanged.
     pub(crate) fn schema(&self) -> &Value {
-        self.published.as_ref().unwrap_or(self.validator.schema())
+        self.published.as_deref().unwrap_or(self.validator.schema())
     }
 
     /// Returns the named arguments, in order.

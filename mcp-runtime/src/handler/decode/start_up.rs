@@ -73,21 +73,12 @@ impl Decoder {
             });
             arguments.push(argument_info(parameter, schema, required));
         }
-        if wire.len() > MOST {
-            problems.push(format!(
-                "{} arguments; a function can have at most {MOST}",
-                wire.len()
-            ));
-        }
+        check_count(wire.len(), &mut problems);
         let (mut schema, closed) = root.finish(style);
         properties.finish(&mut schema);
         let raw = raw_schema.is_some();
         if let Some(given) = raw_schema {
-            schema = given.to_value();
-            if schema.get("type").is_none_or(|kind| kind != "object") {
-                problems
-                    .push("the input schema needs `\"type\": \"object\"` at its root".to_owned());
-            }
+            schema = checked_root(given, &mut problems);
         }
         for (wire, argument) in wire.iter_mut().zip(&arguments) {
             wire.accepts_text = accepts_text(&argument.schema, &schema, 0);
@@ -100,8 +91,10 @@ impl Decoder {
                 return Err(problems);
             }
         };
+        let mut published_schema = None;
         if !raw {
             check_published_defaults(&validator, &arguments, &mut problems);
+            published_schema = published(validator.schema()).map(Box::new);
         }
         if !problems.is_empty() {
             return Err(problems);
@@ -124,7 +117,7 @@ impl Decoder {
             flattened,
             flattened_types,
             style,
-            published: (!raw).then(|| published(validator.schema())).flatten(),
+            published: published_schema,
             validator,
             arguments,
             headers,
@@ -132,6 +125,23 @@ impl Decoder {
             closed: closed && !raw && style != ArgumentStyle::Text,
         })
     }
+}
+
+fn check_count(arguments: usize, problems: &mut Vec<String>) {
+    if arguments > MOST {
+        problems.push(format!(
+            "{arguments} arguments; a function can have at most {MOST}"
+        ));
+    }
+}
+
+/// Returns the schema that the author wrote, which has to be that of an object.
+fn checked_root(schema: Schema, problems: &mut Vec<String>) -> Value {
+    let schema = schema.to_value();
+    if schema.get("type").is_none_or(|kind| kind != "object") {
+        problems.push("the input schema needs `\"type\": \"object\"` at its root".to_owned());
+    }
+    schema
 }
 
 /// Returns the schema of an argument, including all options of its parameter. Mistakes are added to `problems`.
