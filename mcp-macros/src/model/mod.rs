@@ -17,4 +17,5 @@ pub(crate) mod resource;
 pub(crate) mod scopes;
 pub(crate) mod server;
 pub(crate) mod signature;
+pub(crate) mod text;
 pub(crate) mod tool;

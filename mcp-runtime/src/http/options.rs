@@ -193,6 +193,17 @@ impl HttpOptions {
         self
     }
 
+    /// Trusts more proxies, which report the client's address in the header that the program chose.
+    #[cfg(feature = "cli")]
+    pub(crate) fn also_trust_proxies(mut self, proxies: Vec<String>) -> Self {
+        if !proxies.is_empty() {
+            let trusted = self.proxies.take();
+            let trusted = trusted.unwrap_or_else(|| TrustedProxies::new([""; 0]));
+            self.proxies = Some(trusted.and(proxies));
+        }
+        self
+    }
+
     /// Requires an access token for every request. By default, the server accepts every request that passes the host
     /// and origin checks.
     ///

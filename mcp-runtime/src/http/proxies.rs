@@ -50,20 +50,25 @@ impl TrustedProxies {
     ///
     /// Start-up fails if an entry is neither an address nor a network.
     pub fn new(proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let mut trusted = Self {
+        let trusted = Self {
             networks: Vec::new(),
             everywhere: false,
             forwarded: false,
             invalid: Vec::new(),
         };
+        trusted.and(proxies)
+    }
+
+    /// Trusts more proxies.
+    pub(crate) fn and(mut self, proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
         for proxy in proxies.into_iter().map(Into::into) {
             match Network::parse(&proxy) {
-                Some(network) => trusted.networks.push(network),
-                None if proxy == "*" => trusted.everywhere = true,
-                None => trusted.invalid.push(proxy),
+                Some(network) => self.networks.push(network),
+                None if proxy == "*" => self.everywhere = true,
+                None => self.invalid.push(proxy),
             }
         }
-        trusted
+        self
     }
 
     /// Reads the client's address from `Forwarded` (RFC 7239) instead of `X-Forwarded-For`.
@@ -291,6 +296,8 @@ mod tests {
             assert!(!proxies.include(None));
         }
         assert!(TrustedProxies::new(["*"]).include(None));
+        let more = TrustedProxies::new(["10.0.0.1"]).forwarded().and(["*"]);
+        assert!(more.include(None) && more.forwarded);
         let invalid =
             TrustedProxies::new(["proxy", "10.0.0.0/33", "::/129", "10.0.0.0/x", "10.0.0.1"]);
         assert_eq!(invalid.faults().count(), 4);

@@ -1,5 +1,6 @@
 //! Limits the text that a tool adds to a model's context.
 
+use crate::ProtocolVersion;
 use crate::middleware::{Call, CallOutput, MiddlewareFuture, Next};
 use crate::types::{CallToolResult, ContentBlock};
 
@@ -13,21 +14,24 @@ pub fn trim_text(
 ) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
     move |call, next| {
         Box::pin(async move {
+            let version = call.context().request().protocol_version();
             let mut output = next.run(call).await?;
             if let CallOutput::Tool(result) = &mut output {
-                trim_result(result, max_bytes);
+                trim_result(result, version, max_bytes);
             }
             Ok(output)
         })
     }
 }
 
-fn trim_result(result: &mut CallToolResult, max_bytes: usize) {
+fn trim_result(result: &mut CallToolResult, version: ProtocolVersion, max_bytes: usize) {
+    let wants_none = result.is_structured_only() && version.has_structured_content();
+    let lacks_text = result.content.is_empty() || result.is_structured_only();
     // The text of structured content is otherwise added when the result is sent.
-    if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content)
+    if let (true, Some(structured)) = (lacks_text && !wants_none, &result.structured_content)
         && structured.get().len() > max_bytes
     {
-        result.content.push(ContentBlock::text(structured.get()));
+        result.content = vec![ContentBlock::text(structured.get())];
     }
     let mut room = max_bytes;
     for block in &mut result.content {

@@ -140,16 +140,14 @@ fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<sch
 
 /// Warns about arguments whose generated schemas model APIs reject.
 fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
-    for breach in breaches(None, decoder.schema()) {
-        if breach.rule.severity == Severity::Refused {
-            tracing::warn!(
-                tool = definition.name,
-                at = %definition.location,
-                "{} ({})",
-                breach.text,
-                breach.rule.says
-            );
-        }
+    for breach in breaches(None, decoder.schema(), &[Severity::Refused]) {
+        tracing::warn!(
+            tool = definition.name,
+            at = %definition.location,
+            "{} ({})",
+            breach.text,
+            breach.rule.text
+        );
     }
 }
 

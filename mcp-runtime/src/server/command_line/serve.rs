@@ -22,6 +22,8 @@ pub(crate) struct ServeOptions {
     #[cfg(feature = "http")]
     pub(crate) origins: Vec<String>,
     #[cfg(feature = "http")]
+    pub(crate) trusted_proxies: Vec<String>,
+    #[cfg(feature = "http")]
     pub(crate) legacy_sse: bool,
 }
 
@@ -47,6 +49,7 @@ impl ServeOptions {
                 }),
             hosts: all("allow-host"),
             origins: all("allow-origin"),
+            trusted_proxies: all("trusted-proxies"),
             legacy_sse: matches.get_flag("legacy-sse"),
         }
     }
@@ -88,6 +91,15 @@ pub(super) fn with_serve_options(command: Command) -> Command {
                 .action(ArgAction::Append)
                 .requires("http")
                 .help("Also accept requests from web pages of this origin; `*` accepts all"),
+        )
+        .arg(
+            Arg::new("trusted-proxies")
+                .long("trusted-proxies")
+                .value_name("ADDRESS")
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .requires("http")
+                .help("Believe what these proxies report about clients: addresses, networks such as `10.0.0.0/8`, or `*` for all"),
         )
         .arg(
             Arg::new("legacy-sse")

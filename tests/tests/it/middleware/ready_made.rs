@@ -78,6 +78,11 @@ fn long_json(bytes: usize) -> Json<Found> {
     })
 }
 
+#[tool(tags("ready-made"), text = "none")]
+fn long_without_text(bytes: usize) -> Json<Found> {
+    long_json(bytes)
+}
+
 fn server() -> (Server, Calls) {
     let calls = Calls::default();
     let server = Server::new("ready-made", "1").tags(["ready-made"]);
@@ -218,5 +223,21 @@ async fn long_text_is_trimmed_between_characters_and_says_so() {
         assert_eq!(result["structuredContent"]["text"], "x".repeat(50));
         let text = result["content"][0]["text"].as_str().unwrap();
         assert_eq!(text, format!("{{\"text\":\"{}", note(52)));
+    }
+}
+
+#[tokio::test]
+async fn text_that_only_old_clients_get_is_trimmed_for_them() {
+    for version in Version::ALL {
+        let (server, _) = server();
+        let mut client = connect(server.middleware(trim_text(9)), version).await;
+        let result = client.tool("long_without_text", json!({"bytes": 50})).await;
+        if version >= Version::V2025_06_18 {
+            assert_eq!(result["content"], json!([]));
+        } else {
+            let text = result["content"][0]["text"].as_str().unwrap();
+            let note = "\n[52 more bytes were left out; ask for less]";
+            assert_eq!(text, format!("{{\"text\":\"{note}"));
+        }
     }
 }
