@@ -112,6 +112,14 @@ impl CallTarget {
         }
     }
 
+    /// Returns the argument to complete, if there is one.
+    pub(super) fn completed_argument(&self) -> Option<&str> {
+        match self {
+            Self::Completion(completion) => Some(&completion.argument),
+            Self::Named(_) | Self::Read(_) | Self::Method(_) | Self::List(_) => None,
+        }
+    }
+
     /// Returns the name to use in the log.
     pub(super) fn name(&self) -> &str {
         match self {

@@ -45,6 +45,10 @@ impl WrappedHandler {
 }
 
 impl InnermostStep for WrappedHandler {
+    fn completed_argument(&self) -> Option<&str> {
+        self.target.completed_argument()
+    }
+
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
         Box::pin(async move {
             let permit = self.acquire_permit().await?;

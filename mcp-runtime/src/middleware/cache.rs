@@ -30,8 +30,9 @@ const MAX_RESULTS: usize = 1_024;
 ///     }));
 /// ```
 ///
-/// Failures are not cached. Neither are results of handlers that have asked the client in 2026-07-28; do not cache those
-/// of handlers that ask in earlier versions. At most 1,024 results are kept, in this process.
+/// Failures are not cached, and neither are results that an [extension](crate::extension) defines. The same holds for
+/// results of handlers that have asked the client in 2026-07-28; do not cache those of handlers that ask in earlier
+/// versions. At most 1,024 results are kept, in this process.
 pub fn cache(
     ttl: Duration,
     key: impl Fn(&Call) -> Option<String> + Send + Sync + 'static,
@@ -52,7 +53,7 @@ pub fn cache(
                 return Ok(output.clone());
             }
             let output = next.run(call).await?;
-            if !matches!(&output, CallOutput::Tool(result) if result.is_error) {
+            if may_be_shared(&output) {
                 let mut results = lock();
                 results.retain(|_, (_, since)| since.elapsed() < ttl);
                 if results.len() >= MAX_RESULTS {
@@ -67,8 +68,22 @@ pub fn cache(
     }
 }
 
+/// Returns `true` if another caller may get the result. A result that an extension defines is for clients that have declared
+/// the extension, so it stays with the call that it answers.
+fn may_be_shared(output: &CallOutput) -> bool {
+    match output {
+        CallOutput::Tool(result) => !result.is_error,
+        CallOutput::Prompt(_) | CallOutput::Resource(_) | CallOutput::Completion(_) => true,
+        CallOutput::Extension(_) | CallOutput::List(_) => false,
+    }
+}
+
 /// Returns the key of a result. No part of it can be mistaken for another one.
 fn full_key(call: &Call, key: &str) -> String {
     let arguments = serde_json::to_string(&call.arguments().0).unwrap_or_default();
-    format!("{:?}", (call.kind(), call.name(), key, arguments))
+    let completed = call.completed_argument();
+    format!(
+        "{:?}",
+        (call.kind(), call.name(), completed, key, arguments)
+    )
 }

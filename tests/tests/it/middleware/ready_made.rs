@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::middleware::{AuditOutcome, AuditRecord, audit, cache, retry, trim_text};
+use mcp_runtime::extension::{Extension, ExtensionResult};
+use mcp_runtime::middleware::{
+    AuditOutcome, AuditRecord, Call, CallOutput, Kind, Next, audit, cache, retry, trim_text,
+};
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::TestClient;
 use serde_json::json;
@@ -54,6 +57,12 @@ fn refuses(calls: &State<Calls>) -> Result<()> {
 async fn waits(calls: State<Calls>) {
     calls.next();
     std::future::pending::<()>().await;
+}
+
+/// Has two arguments with different candidates.
+#[prompt(tags("ready-made"))]
+fn route(#[complete(["Rome"])] from: &str, #[complete(["Riga"])] to: &str) -> String {
+    format!("{from} {to}")
 }
 
 /// What was found.
@@ -175,6 +184,77 @@ async fn a_cache_answers_the_same_call_of_the_same_callers_for_a_while() {
             expected
         );
     }
+}
+
+#[tokio::test]
+async fn a_cache_does_not_mix_the_candidates_of_two_arguments() {
+    for version in Version::ERAS {
+        let (server, _) = server();
+        let server = server.middleware(cache(Duration::from_mins(1), |_| Some(String::new())));
+        let mut client = connect(server, version).await;
+        let mut complete = async |argument: &str| {
+            let params = json!({
+                "ref": {"type": "ref/prompt", "name": "route"},
+                "argument": {"name": argument, "value": "R"},
+                // Some clients send the argument with the others, so that both calls have the same text.
+                "context": {"arguments": {"from": "R", "to": "R"}},
+            });
+            let mut completed = client.ok("completion/complete", params).await;
+            completed["completion"]["values"].take()
+        };
+        for _ in 0..2 {
+            assert_eq!(complete("to").await, json!(["Riga"]), "{version:?}");
+            assert_eq!(complete("from").await, json!(["Rome"]), "{version:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn middleware_sees_which_argument_is_completed() {
+    for version in Version::ERAS {
+        let (server, _) = server();
+        let (seen, mut completed) = tokio::sync::mpsc::unbounded_channel();
+        let server = server.middleware(move |call: Call, next: Next| {
+            let _ = seen.send(call.completed_argument().map(str::to_owned));
+            next.run(call)
+        });
+        let mut client = connect(server, version).await;
+        let reference = json!({"type": "ref/prompt", "name": "route"});
+        let params = json!({"ref": reference, "argument": {"name": "to", "value": ""}});
+        client.ok("completion/complete", params).await;
+        client.text("count", json!({})).await;
+        assert_eq!(completed.recv().await.unwrap().as_deref(), Some("to"));
+        assert_eq!(completed.recv().await.unwrap(), None);
+    }
+}
+
+// Covers: EXT-05
+#[tokio::test]
+async fn a_cache_does_not_keep_what_an_extension_answers() {
+    const ESTIMATES: &str = "com.example/estimates";
+    let estimates = Extension::new(ESTIMATES)
+        .result_type("tools/call", "estimate")
+        .middleware(async |call, next| {
+            if call.kind() != Kind::Tool || call.context().extension(ESTIMATES).is_none() {
+                return next.run(call).await;
+            }
+            let result = ExtensionResult::new(json!({"minutes": 3}))?;
+            Ok(CallOutput::Extension(result.result_type("estimate")))
+        });
+    let (server, calls) = server();
+    let server = server
+        .middleware(cache(Duration::from_mins(1), |_| Some(String::new())))
+        .extension(estimates);
+    let hub = tests::link::Hub::serve(server);
+    let mut declaring = hub.client(Version::V2026_07_28);
+    declaring.capabilities = json!({"extensions": {ESTIMATES: {}}});
+    let mut declaring = declaring.connect().await;
+    let mut plain = hub.client(Version::V2026_07_28).connect().await;
+    let estimate = declaring.ok("tools/call", json!({"name": "count"})).await;
+    assert_eq!(estimate["resultType"], "estimate");
+    assert_eq!(plain.text("count", json!({})).await, "1 ");
+    assert_eq!(plain.text("count", json!({})).await, "1 ");
+    assert_eq!(calls.so_far(), 1);
 }
 
 #[tokio::test(start_paused = true)]
