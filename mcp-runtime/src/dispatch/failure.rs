@@ -31,7 +31,7 @@ impl CallFinisher {
             HandlerErrorRepr::Reauthorize(error) => {
                 #[cfg(feature = "http")]
                 if let Some(request) = &self.http_request {
-                    request.demand_authorization(&error);
+                    request.demand_authorization(&error, self.caller.principal());
                 }
                 return Err(error);
             }
