@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use crate::context::states::LazyState;
+use crate::context::lazy_state::LazyState;
 use crate::context::{CallHandle, Context, NotificationSender, QuestionTransport, RequestContext};
 use crate::handler::handler_error::HandlerError;
 use crate::lock::lock;

@@ -11,7 +11,7 @@ use tests::Version;
 use tests::http::Request;
 use tokio::sync::Semaphore;
 
-use crate::http::support::text;
+use crate::http::support::{call, initialize, text};
 
 /// Stands in for a database that takes a while to connect to.
 struct Database {
@@ -208,6 +208,79 @@ async fn calls_at_the_same_time_make_state_once() {
         assert_eq!(called.unwrap().text(), "0");
     }
     assert_eq!(maker.made(), 1);
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_the_same_attempt_share_its_failure() {
+    for version in Version::ERAS {
+        let maker = Maker::default();
+        maker.fail(true);
+        let client = TestClient::new(maker.server(), version.protocol_version()).await;
+        let call = || client.call("queries", json!({}));
+        let (one, two, three) = tokio::join!(call(), call(), call());
+        for called in [one, two, three] {
+            let failed = called.unwrap().error_text().to_owned();
+            assert!(failed.starts_with("internal error"), "{failed}");
+        }
+        assert_eq!(maker.made(), 1);
+        maker.fail(false);
+        assert_eq!(call().await.unwrap().text(), "0");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_cancels_its_call_does_not_keep_state_from_others() {
+    for version in Version::ERAS {
+        let (begun, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let made = Arc::new(AtomicU32::new(0));
+        let maker = (Arc::clone(&begun), Arc::clone(&go_on), Arc::clone(&made));
+        let server = Server::new("awaited", "1")
+            .tags(["awaited"])
+            .state_with(move || {
+                let (begun, go_on, made) = maker.clone();
+                async move {
+                    begun.add_permits(1);
+                    go_on.acquire().await?.forget();
+                    made.fetch_add(1, Ordering::Relaxed);
+                    let queries = AtomicU32::new(0);
+                    Ok::<_, tokio::sync::AcquireError>(Database { queries })
+                }
+            });
+        let service = server.into_http_service().unwrap();
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = axum::Router::from(service);
+        tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        let mut request = Request::tool("queries", json!({}));
+        let mut session = String::new();
+        if !version.is_modern() {
+            let opened = tests::http::send(address, &initialize(version)).await;
+            session = opened.header("mcp-session-id").unwrap().to_owned();
+            request = call(&session, 1, "queries", json!({}), version);
+        }
+        {
+            // The client goes while the value is made.
+            let mut first = Box::pin(tests::http::send(address, &request));
+            tokio::select! {
+                _ = &mut first => panic!("there is no value yet"),
+                permit = begun.acquire() => permit.unwrap().forget(),
+            }
+        }
+        if !version.is_modern() {
+            // In a session the call goes on without its client, until it is cancelled.
+            let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+            let cancelled = Request::legacy(&session, &cancelled, version);
+            assert_eq!(tests::http::send(address, &cancelled).await.status, 202);
+        }
+        go_on.add_permits(1);
+        let mut response = tests::http::send(address, &request).await;
+        assert_eq!(text(&response.message().await), "0");
+        assert_eq!(made.load(Ordering::Relaxed), 1);
+        // It was not begun a second time.
+        assert_eq!(begun.available_permits(), 0, "{version:?}");
+    }
 }
 
 #[tokio::test]
