@@ -81,6 +81,11 @@ impl States {
         value.is_some()
     }
 
+    /// Returns `true` if there is a value of type `T`, without declaring that it is needed.
+    pub(crate) fn is_declared<T: Send + Sync + 'static>(&self) -> bool {
+        self.values.contains_key(&TypeId::of::<T>())
+    }
+
     /// Starts a check of one handler's parameters.
     pub(crate) fn begin_check(&self) {
         lock(&self.looked_up).clear();

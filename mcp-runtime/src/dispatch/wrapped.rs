@@ -52,10 +52,11 @@ impl InnermostStep for WrappedHandler {
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
         Box::pin(async move {
             let permit = self.acquire_permit().await?;
-            let context = match self.target.awaited() {
+            let context = match self.target.awaited(&self.dispatcher.settings.states) {
                 Some(awaited) => awaited.prepare(context).await?,
                 None => context,
             };
+            let _run = HandlerRun::begin(context.clone());
             let started = self.target.start(&arguments, &|| context.clone())?;
             let (dispatcher, waits) = (Arc::clone(&self.dispatcher), self.waits.clone());
             match started {
@@ -70,5 +71,21 @@ impl InnermostStep for WrappedHandler {
                 }
             }
         })
+    }
+}
+
+/// A run of the handler, until it is dropped.
+struct HandlerRun(Context);
+
+impl HandlerRun {
+    fn begin(context: Context) -> Self {
+        context.asking().begin_run();
+        Self(context)
+    }
+}
+
+impl Drop for HandlerRun {
+    fn drop(&mut self) {
+        self.0.asking().end_run();
     }
 }

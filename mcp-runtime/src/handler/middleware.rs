@@ -145,7 +145,8 @@ impl fmt::Debug for Call {
 
 /// The next middleware in the chain or, after the last one, the handler.
 ///
-/// It is cheap to clone. Running it more than once runs the handler more than once. With the feature `tower`, it
+/// It is cheap to clone. Running it again runs the handler again: after a failure, it then gets the answers of the client and
+/// the results of [`once`](Context::once) that it got before. With the feature `tower`, it
 /// implements `Service` and returns the handler's errors in its response, to keep them distinct from a layer's errors.
 #[derive(Clone, Default)]
 pub struct Next(Option<Arc<dyn Fn(Call) -> Running + Send + Sync>>);
