@@ -37,7 +37,7 @@ pub(super) enum CallTarget {
 pub(super) struct MethodTarget {
     pub(super) callable: Arc<Callable>,
     /// The types of its results, besides `complete`.
-    pub(super) result_types: Box<[String]>,
+    pub(super) result_types: Arc<[String]>,
 }
 
 /// A resource or resource template, and the URI to be read.
