@@ -20,7 +20,7 @@ pub(super) struct HandlerRuns {
 struct RunsState {
     /// `None` until the call first asks a question or uses `once`.
     uses: Option<Box<QuestionUses>>,
-    /// The uses of middleware before the first run. `None` until then, which is for ever without middleware.
+    /// The uses of middleware before the first run. `None` until then, and in calls that nothing wraps.
     before_first: Option<Option<Box<QuestionUses>>>,
     /// Number of runs that have not ended.
     running: usize,
@@ -106,7 +106,7 @@ impl HandlerRuns {
         self.keep(|journal| journal.set_once_result(name, result));
     }
 
-    /// Keeps something for further runs if there is middleware, which alone can begin them.
+    /// Keeps something for further runs, unless nothing wraps the handler and so could begin them.
     fn keep<T>(&self, change: impl FnOnce(&mut Journal) -> T) -> Option<T> {
         let state = &mut *self.state();
         state.before_first.as_ref()?;

@@ -52,11 +52,12 @@ impl InnermostStep for WrappedHandler {
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
         Box::pin(async move {
             let permit = self.acquire_permit().await?;
+            // Before its parameters are awaited, because they may ask the client, too.
+            let _run = HandlerRun::begin(context.clone());
             let context = match self.target.awaited(&self.dispatcher.settings.states) {
                 Some(awaited) => awaited.prepare(context).await?,
                 None => context,
             };
-            let _run = HandlerRun::begin(context.clone());
             let started = self.target.start(&arguments, &|| context.clone())?;
             let (dispatcher, waits) = (Arc::clone(&self.dispatcher), self.waits.clone());
             match started {

@@ -33,9 +33,9 @@ pub enum AuditOutcome {
 /// Creates middleware that passes each call to `record` when it ends, including calls that are cancelled, take too long
 /// or panic.
 ///
-/// Calls that are refused before that are not among them, because no middleware sees them: the caller lacks a scope or may not
-/// see the handler, a rate is exceeded, or a `requestState` is not accepted. They are part of the telemetry: each has its span,
-/// and over HTTP a refusal for lack of a scope is logged and counted as `forbidden` or `unauthorized`.
+/// Calls that are refused before middleware are not among them: the caller lacks a scope or may not see the handler, a rate is
+/// exceeded, or a `requestState` is not accepted. The server's own log has them, apart from handlers that the caller may not
+/// see: rates as refusals of kind `too_many`, scopes over HTTP as `forbidden` or `unauthorized`.
 ///
 /// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a task.
 ///
