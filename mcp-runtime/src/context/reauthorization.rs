@@ -132,18 +132,19 @@ mod tests {
         ErrorObject::internal(text)
     }
 
-    fn caller(principal: &'static str, token: &'static str) -> Option<ChallengedCaller<'static>> {
-        Some(ChallengedCaller {
+    fn caller(principal: &'static str, token: &'static str) -> ChallengedCaller<'static> {
+        ChallengedCaller {
             principal,
             authorization: Some(token.as_bytes()),
-        })
+        }
     }
 
     #[test]
     fn a_demand_goes_with_the_head_or_with_the_next_request_of_the_same_caller() {
         let pending = Arc::default();
         let request = || Reauthorization::new(&pending);
-        let (alice, bob) = (caller("alice", "token"), caller("bob", "token"));
+        let alice = Some(caller("alice", "token"));
+        let bob = Some(caller("bob", "token"));
         let first = request();
         first.demand(&error("now"), alice);
         assert_eq!(first.send_head(true).unwrap().message, "now");
@@ -153,7 +154,7 @@ mod tests {
         assert!(second.send_head(false).is_none());
         second.demand(&error("later"), alice);
         assert!(request().take_earlier(|| bob).is_none());
-        let refreshed = caller("alice", "new token");
+        let refreshed = Some(caller("alice", "new token"));
         assert!(request().take_earlier(|| refreshed).is_none());
         assert_eq!(request().take_earlier(|| alice).unwrap().message, "later");
         assert!(request().take_earlier(|| alice).is_none());

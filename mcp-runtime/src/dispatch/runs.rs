@@ -20,8 +20,10 @@ pub(super) struct HandlerRuns {
 struct RunsState {
     /// `None` until the call first asks a question or uses `once`.
     uses: Option<Box<QuestionUses>>,
-    /// The uses of middleware before the first run. `None` until then, and in calls that nothing wraps.
-    before_first: Option<Option<Box<QuestionUses>>>,
+    /// `true` once the first run has begun. Calls that nothing wraps never begin one.
+    has_begun: bool,
+    /// The uses of middleware before the first run.
+    before_first: Option<Box<QuestionUses>>,
     /// Number of runs that have not ended.
     running: usize,
     /// Answers and results for further runs, unless the journal of the round has them.
@@ -41,10 +43,11 @@ impl HandlerRuns {
     /// under way.
     pub(super) fn begin(&self) {
         let state = &mut *self.state();
-        match &state.before_first {
-            None => state.before_first = Some(state.uses.clone()),
-            Some(uses) if state.running == 0 => state.uses.clone_from(uses),
-            Some(_) => {}
+        if !state.has_begun {
+            state.has_begun = true;
+            state.before_first.clone_from(&state.uses);
+        } else if state.running == 0 {
+            state.uses.clone_from(&state.before_first);
         }
         state.running = state.running.saturating_add(1);
     }
@@ -109,8 +112,9 @@ impl HandlerRuns {
     /// Keeps something for further runs, unless nothing wraps the handler and so could begin them.
     fn keep<T>(&self, change: impl FnOnce(&mut Journal) -> T) -> Option<T> {
         let state = &mut *self.state();
-        state.before_first.as_ref()?;
-        Some(change(state.kept.get_or_insert_default()))
+        state
+            .has_begun
+            .then(|| change(state.kept.get_or_insert_default()))
     }
 
     fn state(&self) -> MutexGuard<'_, RunsState> {

@@ -228,7 +228,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_oldest_results_make_room_for_new_ones() {
-        let mut results = CachedResults::new(Duration::from_secs(60), 100_000);
+        let mut results = CachedResults::new(Duration::from_mins(1), 100_000);
         let text = "x".repeat(10_000);
         for number in 0..100 {
             insert(&mut results, number, &text);
@@ -252,12 +252,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn expired_results_are_replaced_and_their_size_is_given_back() {
-        let mut results = CachedResults::new(Duration::from_secs(60), 100_000);
+        let mut results = CachedResults::new(Duration::from_mins(1), 100_000);
         insert(&mut results, 1, "old");
         let bytes = results.bytes;
         insert(&mut results, 1, "of a call that ran at the same time");
         assert_eq!(results.bytes, bytes);
-        tokio::time::advance(Duration::from_secs(60)).await;
+        tokio::time::advance(Duration::from_mins(1)).await;
         assert!(results.get(&key(1)).is_none());
         insert(&mut results, 1, "new");
         assert_eq!((results.bytes, results.oldest_first.len()), (bytes, 1));

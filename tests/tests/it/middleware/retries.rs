@@ -51,13 +51,13 @@ async fn pays(
 ) -> Result<String> {
     let Name { name } = ctx.elicit("Who?").await?;
     let charge = async || Ok(charges.0.next());
-    let charged: u32 = ctx.once("charge", charge).await?;
+    let receipt: u32 = ctx.once("charge", charge).await?;
     // The same question again has a key of its own.
     let Name { name: other } = ctx.elicit("Who?").await?;
     if calls.next() < until {
         Err(std::io::Error::from(std::io::ErrorKind::TimedOut))?;
     }
-    Ok(format!("{name} {other} {charged}"))
+    Ok(format!("{name} {other} {receipt}"))
 }
 
 #[tokio::test(start_paused = true)]
