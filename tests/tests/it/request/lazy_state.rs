@@ -59,7 +59,7 @@ async fn calls_that_wait_for_the_same_attempt_share_its_failure() {
         let call = || client.call("queries", json!({}));
         let (one, two, three) = tokio::join!(call(), call(), call());
         for called in [one, two, three] {
-            let failed = called.unwrap().error_text().to_owned();
+            let failed = called.unwrap().error_text();
             assert!(failed.starts_with("internal error"), "{failed}");
         }
         assert_eq!(maker.made(), 1);
