@@ -8,7 +8,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use hyper::HeaderMap;
-use hyper::header::{FORWARDED, HeaderName};
+use hyper::header::{FORWARDED, HeaderName, HeaderValue};
 
 static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -97,28 +97,45 @@ impl TrustedProxies {
     /// Returns the address of the client of a trusted proxy, or `None` if the proxy does not report it. If trusted
     /// proxies report only each other, the client is the first of them.
     pub(super) fn reported_client(&self, headers: &HeaderMap) -> Option<IpAddr> {
-        let name = if self.forwarded {
-            &FORWARDED
+        if self.forwarded {
+            let lists = headers.get_all(FORWARDED).iter().rev();
+            self.first_untrusted(lists.flat_map(addresses_in_forwarded))
         } else {
-            &X_FORWARDED_FOR
-        };
-        let mut earliest = None;
-        for list in headers.get_all(name).iter().rev() {
-            let list = list.to_str().ok()?;
-            for element in split_unquoted(list, ',')?.into_iter().rev() {
-                let address = if self.forwarded {
-                    forwarded_for(element)?
-                } else {
-                    node_address(element.trim_ascii())?
-                };
-                if !self.include_address(address) {
-                    return Some(address);
-                }
-                earliest = Some(address);
-            }
+            let lists = headers.get_all(&X_FORWARDED_FOR).iter().rev();
+            self.first_untrusted(lists.flat_map(addresses_in_x_forwarded_for))
         }
-        earliest
     }
+
+    /// Returns the first address that is not a trusted proxy's, or the last one if there are only these. An unreadable
+    /// element before that hides the client; those after it are its own.
+    fn first_untrusted(&self, addresses: impl Iterator<Item = Option<IpAddr>>) -> Option<IpAddr> {
+        let mut last = None;
+        for address in addresses {
+            let address = address?;
+            if !self.include_address(address) {
+                return Some(address);
+            }
+            last = Some(address);
+        }
+        last
+    }
+}
+
+/// Returns the addresses in a header `X-Forwarded-For`, from its end, with `None` for an unreadable element. There are no quoted
+/// strings in it, so that a client's quotation mark has no effect on what proxies append.
+fn addresses_in_x_forwarded_for(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
+    let elements = list.as_bytes().rsplit(|byte| *byte == b',');
+    elements.map(|element| node_address(std::str::from_utf8(element).ok()?.trim_ascii()))
+}
+
+/// Returns the addresses in a header `Forwarded`, from its end, with `None` for an unreadable element.
+fn addresses_in_forwarded(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
+    let list = String::from_utf8_lossy(list.as_bytes());
+    let addresses: Vec<_> = match split_unquoted(&list, ',') {
+        Some(elements) => elements.into_iter().rev().map(forwarded_for).collect(),
+        None => vec![None],
+    };
+    addresses.into_iter()
 }
 
 impl Network {
@@ -208,8 +225,6 @@ fn node_address(node: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
-
     use super::*;
 
     fn reported(proxies: &TrustedProxies, name: &HeaderName, lines: &[&str]) -> String {
@@ -239,6 +254,10 @@ mod tests {
             (&["unknown"], "-"),
             (&["203.0.113.7, "], "-"),
             (&["203.0.113.7, é"], "-"),
+            // What a client sends cannot hide its address, which the proxy appends.
+            (&["\", 203.0.113.7"], "203.0.113.7"),
+            (&["é, 203.0.113.7"], "203.0.113.7"),
+            (&["\"", "203.0.113.7, 10.1.2.3"], "203.0.113.7"),
             (&["203.0.113.7, \"10.1.2.3"], "-"),
             (&["203.0.113.7, [10.1.2.3"], "-"),
             (&[], "-"),
@@ -268,6 +287,8 @@ mod tests {
             ),
             (&["for=\"a, for=198.51.100.1\", for=10.0.0.1"], "-"),
             (&["for=198.51.100.1", "for=203.0.113.7"], "203.0.113.7"),
+            (&["for=é, for=203.0.113.7"], "203.0.113.7"),
+            (&["for=\"", "for=203.0.113.7"], "203.0.113.7"),
             (&["for=unknown"], "-"),
             (&["for=\"_hidden\""], "-"),
             (&["proto=https"], "-"),
