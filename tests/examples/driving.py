@@ -113,6 +113,7 @@ def run(*checks):
                 print(f"{name} ... ok", flush=True)
             except Exception:
                 failed += 1
-                print(f"{name} ... FAILED: {traceback.format_exc()}", flush=True)
+                said = "".join(traceback.format_exc().splitlines(keepends=True)[-25:])
+                print(f"{name} ... FAILED: {said}", flush=True)
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)

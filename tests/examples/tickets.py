@@ -25,6 +25,7 @@ async def commands_need_no_database():
     assert code == 0 and "no problems found" in output, output
     code, output = await command(PROGRAM, "--help", **nowhere)
     assert code == 0 and "TICKETS_LISTEN" in output and "DATABASE_URL" in output, output
+    assert "TICKETS_TENANT" in output, output
     code, output = await command(PROGRAM, **nowhere)
     assert code == 1 and "cannot make the state of type `Store`" in output, output
 

@@ -27,7 +27,7 @@ pub struct Settings {
     /// Addresses or networks of the gateway that sets `X-Tenant`
     #[serde(default = "this_machine")]
     gateways: Vec<String>,
-    /// How many seconds requests are still accepted after a signal to stop
+    /// Number of seconds for which requests are still accepted after a signal to stop
     #[serde(default)]
     #[schemars(range(max = 60))]
     shutdown_delay: u64,

@@ -22,7 +22,7 @@ pub struct Ticket {
     pub resolution: Option<String>,
 }
 
-/// How urgent a ticket is.
+/// The urgency of a ticket.
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
 #[serde(rename_all = "lowercase")]

@@ -1,4 +1,4 @@
-//! What clients can do.
+//! The tools and resources.
 
 use mcp_runtime::prelude::*;
 use uuid::Uuid;
@@ -14,7 +14,7 @@ async fn open_ticket(
     /// The problem in one line
     #[arg(length(1..=200))]
     title: &str,
-    /// What the customer did, what happened, and what should have happened
+    /// Steps of the customer, what happened, and what should have happened
     #[arg(length(1..=20_000))]
     body: &str,
     #[arg(default = "normal")] priority: Priority,
@@ -22,7 +22,7 @@ async fn open_ticket(
     Ok(Json(store.open(tenant, title, body, priority).await?))
 }
 
-/// Which tickets to list.
+/// The tickets to list.
 #[data(input)]
 #[serde(rename_all = "lowercase")]
 enum Status {
@@ -53,7 +53,7 @@ async fn close_ticket(
     tenant: Tenant,
     /// Id of an open ticket
     id: Uuid,
-    /// What solved the problem; the customer reads this
+    /// The solution; the customer reads this
     #[arg(length(1..=2_000))]
     resolution: &str,
 ) -> Result<Json<Ticket>> {
