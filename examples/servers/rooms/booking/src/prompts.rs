@@ -9,7 +9,9 @@ fn plan_meeting(
     topic: &str,
     /// Names of the people
     people: &str,
-    #[complete(["half an hour", "one hour", "half a day"])] length: &str,
+    /// Length of the meeting
+    #[complete(["half an hour", "one hour", "half a day"])]
+    length: &str,
 ) -> String {
     format!(
         "Find a room for {length}, for a meeting on {topic} with {people}. Ask me when, look for rooms that are free, \
