@@ -14,4 +14,4 @@ mod variable;
 pub(crate) use declared::ServerEnvironment;
 pub(crate) use read::{Reading, read};
 pub use secret::Secret;
-use variable::DeclaredVariable;
+pub(crate) use variable::DeclaredVariable;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mcp_schema::explain;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A variable that a server declares.
 #[derive(Clone, Debug)]
@@ -29,6 +29,22 @@ impl DeclaredVariable {
             is_required,
             shown: None,
         }
+    }
+
+    /// Declares a variable that stands in for a header. It is secret, because a header may hold credentials.
+    pub(crate) fn header(name: &str, description: &str) -> Self {
+        let mut variable = Self {
+            name: name.to_owned(),
+            field: name.to_owned(),
+            is_secret: true,
+            schema: json!({"type": "string", "description": description}),
+            is_required: false,
+            shown: None,
+        };
+        if let Ok(text) = std::env::var(name) {
+            variable.set_to(&text);
+        }
+        variable
     }
 
     /// Records that the variable is set to this valid value.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use crate::context::short_type_name;
-use crate::environment::{self, Reading};
+use crate::environment::{self, DeclaredVariable, Reading};
 use crate::error::{Error, ErrorKind};
 use crate::server::Server;
 
@@ -115,11 +115,15 @@ impl Server {
     /// let server = new_server!().header_from_env("x-tenant", "EXPENSES_TENANT");
     /// ```
     ///
-    /// The variable is read now. If it is not set or is empty, the header is absent.
+    /// The variable is read now, and `--help` lists it. If it is not set or is empty, the header is absent.
     pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
+        let header = header.into();
+        let description = format!("Value of the header `{header}` over standard input and output");
+        let declared = DeclaredVariable::header(variable, &description);
+        self.environment.variables.push(declared);
         match std::env::var(variable) {
             Ok(value) if !value.trim().is_empty() => {
-                self.environment_headers.set(header.into(), value);
+                self.environment_headers.set(header, value);
             }
             Ok(_) | Err(std::env::VarError::NotPresent) => {}
             Err(std::env::VarError::NotUnicode(_)) => self.faults.push(format!(
