@@ -9,33 +9,32 @@ use crate::expand::{completer, resource, tool};
 use crate::model::handler::Handler;
 use crate::parse::access::{Scopes, Tags};
 use crate::parse::guard::{GuardOptions, PositiveCount};
+use crate::parse::listed::ListedOptions;
 use crate::parse::options::Options;
 use crate::parse::value::{Expression, PathValue};
 
 /// Returns an expression of type `Options`.
 pub(crate) fn options(handler: &Handler) -> TokenStream {
     let mut fields = Fields::default();
-    if let Some(listed) = handler.options.listed() {
-        let scopes = listed.scopes.as_ref();
-        fields.set(
-            "scopes",
-            scopes.map(|Scopes(scopes)| quote!(&[#(#scopes),*])),
-        );
-        let visible_if = listed.visible_if.as_ref().map(|PathValue(path)| {
-            let path = replace_self_and_lifetimes(path, handler.self_type.as_ref(), "_");
-            quote!(__mcp::visible_if(#path))
-        });
-        fields.set("visible_if", visible_if);
-        fields.set_some("title", listed.title.as_ref());
-        let tags = listed.tags.as_ref();
-        fields.set("tags", tags.map(|Tags(tags)| quote!(&[#(#tags),*])));
-        fields.set_some("icons", listed.icons.as_ref());
-        let meta = listed.meta.as_ref();
-        fields.set_some("meta", meta.map(|Expression(meta)| quote!(|| #meta)));
-    }
-    fields.set("guards", guards(&handler.options.common().guards));
+    let meta = match handler.options.listed() {
+        Some(listed) => {
+            set_listed_options(&mut fields, listed, handler.self_type.as_ref());
+            listed.meta.as_ref().map(|Expression(meta)| quote!(#meta))
+        }
+        None => {
+            fields.set("guards", guards(&handler.options.common().guards));
+            None
+        }
+    };
+    let meta = match &handler.options {
+        Options::Tool(tool) => tool::meta(tool, handler.self_type.as_ref(), meta),
+        _ => meta,
+    };
+    fields.set_some("meta", meta.map(|meta| quote!(|| #meta)));
     match &handler.options {
-        Options::Tool(tool) => tool::set_tool_options(&mut fields, tool),
+        Options::Tool(tool) => {
+            tool::set_tool_options(&mut fields, tool, handler.self_type.as_ref());
+        }
         Options::Resource(uri, resource) => {
             resource::set_resource_options(&mut fields, uri, resource);
         }
@@ -45,6 +44,29 @@ pub(crate) fn options(handler: &Handler) -> TokenStream {
     let completes = target.map(|target| completer::completes(target, handler.self_type.as_ref()));
     fields.set_some("completes", completes);
     fields.into_expression(&quote!(__mcp::Options))
+}
+
+/// Sets the fields of `Options` that every listed definition has, except for `meta`.
+pub(crate) fn set_listed_options(
+    fields: &mut Fields,
+    listed: &ListedOptions,
+    self_type: Option<&syn::Type>,
+) {
+    let scopes = listed.scopes.as_ref();
+    fields.set(
+        "scopes",
+        scopes.map(|Scopes(scopes)| quote!(&[#(#scopes),*])),
+    );
+    let visible_if = listed.visible_if.as_ref().map(|PathValue(path)| {
+        let path = replace_self_and_lifetimes(path, self_type, "_");
+        quote!(__mcp::visible_if(#path))
+    });
+    fields.set("visible_if", visible_if);
+    fields.set_some("title", listed.title.as_ref());
+    let tags = listed.tags.as_ref();
+    fields.set("tags", tags.map(|Tags(tags)| quote!(&[#(#tags),*])));
+    fields.set_some("icons", listed.icons.as_ref());
+    fields.set("guards", guards(&listed.common.guards));
 }
 
 /// Returns an expression of type `GuardOptions`, or `None` if no limit is set.
@@ -60,27 +82,34 @@ fn guards(guards: &GuardOptions) -> Option<TokenStream> {
 
 /// Returns compile-time checks for the syntax of scopes, icons and the rate.
 pub(crate) fn checks(handler: &Handler) -> TokenStream {
-    let mut checks = TokenStream::new();
-    if let Some(listed) = handler.options.listed() {
-        for scope in listed.scopes.iter().flat_map(|Scopes(scopes)| scopes) {
-            checks.extend(compile_time_check(
-                scope.span(),
-                &quote!(__mcp::rules::scope(#scope)),
-            ));
-        }
-        for icon in listed.icons.iter().flat_map(|icons| &icons.0) {
-            let src = &icon.src;
-            checks.extend(compile_time_check(
-                src.span(),
-                &quote!(__mcp::rules::icon(#src)),
-            ));
-        }
+    match handler.options.listed() {
+        Some(listed) => listed_checks(listed),
+        None => rate_check(&handler.options.common().guards),
     }
-    if let Some(rate) = &handler.options.common().guards.rate {
+}
+
+/// Returns compile-time checks for the options that every listed definition has.
+pub(crate) fn listed_checks(listed: &ListedOptions) -> TokenStream {
+    let mut checks = TokenStream::new();
+    for scope in listed.scopes.iter().flat_map(|Scopes(scopes)| scopes) {
         checks.extend(compile_time_check(
-            rate.span(),
-            &quote!(__mcp::rules::rate(#rate)),
+            scope.span(),
+            &quote!(__mcp::rules::scope(#scope)),
         ));
     }
+    for icon in listed.icons.iter().flat_map(|icons| &icons.0) {
+        let src = &icon.src;
+        checks.extend(compile_time_check(
+            src.span(),
+            &quote!(__mcp::rules::icon(#src)),
+        ));
+    }
+    checks.extend(rate_check(&listed.common.guards));
     checks
+}
+
+fn rate_check(guards: &GuardOptions) -> TokenStream {
+    guards.rate.as_ref().map_or_else(TokenStream::new, |rate| {
+        compile_time_check(rate.span(), &quote!(__mcp::rules::rate(#rate)))
+    })
 }

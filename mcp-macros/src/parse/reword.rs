@@ -74,7 +74,7 @@ fn is_close(written: &str, name: &str) -> bool {
 }
 
 /// Returns the edit distance: the minimum number of bytes to insert, delete or replace.
-fn edit_distance(a: &str, b: &str) -> usize {
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let mut above: Vec<usize> = (0..=b.len()).collect();
     for (row, left) in a.bytes().enumerate() {
         let mut corner = above[0];

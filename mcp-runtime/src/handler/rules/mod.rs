@@ -5,6 +5,7 @@
 //!
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
 
+mod app;
 mod applicable;
 mod icon;
 mod names;
@@ -15,6 +16,7 @@ mod tests;
 
 use crate::types::Icon;
 
+pub use app::{app_uri, csp_origin};
 pub use applicable::ApplicableConstraints;
 pub use icon::icon;
 pub use mcp_schema::template::{template_has_variable, template_syntax, uri};
