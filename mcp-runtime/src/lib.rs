@@ -242,6 +242,8 @@ mod guide {
     mod arguments {}
     #[doc = include_str!("../../docs/asking.md")]
     mod asking {}
+    #[doc = include_str!("../../docs/apps.md")]
+    mod apps {}
     #[cfg(feature = "testing")]
     #[doc = include_str!("../../docs/authorization.md")]
     mod authorization {}

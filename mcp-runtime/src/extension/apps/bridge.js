@@ -56,6 +56,18 @@ const mcpApp = (() => {
     }
   }
 
+  // Versions before 2025-06-18 have no `structuredContent`: the server sends it as text.
+  function withStructure(result) {
+    const [only, ...others] = result?.content ?? [];
+    if (!result || result.structuredContent !== undefined || only?.type !== "text" || others.length > 0) return result;
+    try {
+      const value = JSON.parse(only.text);
+      return value !== null && typeof value === "object" ? { ...result, structuredContent: value } : result;
+    } catch {
+      return result;
+    }
+  }
+
   function answered({ id, result, error }) {
     const request = pending.get(id);
     if (!request) return;
@@ -88,6 +100,7 @@ const mcpApp = (() => {
       params = host.hostContext;
     }
     if (event.startsWith("tool-input")) params = params.arguments ?? {};
+    if (event === "tool-result") params = withStructure(params);
     emit(event, params);
   }
 
@@ -167,7 +180,7 @@ const mcpApp = (() => {
     get hostContext() {
       return host.hostContext ?? {};
     },
-    callTool: (name, args = {}) => requestWhenReady("tools/call", { name, arguments: args }),
+    callTool: (name, args = {}) => requestWhenReady("tools/call", { name, arguments: args }).then(withStructure),
     readResource: (uri) => requestWhenReady("resources/read", { uri }),
     sendMessage: (text) => requestWhenReady("ui/message", { role: "user", content: { type: "text", text } }),
     updateModelContext: (context) => requestWhenReady("ui/update-model-context", context),

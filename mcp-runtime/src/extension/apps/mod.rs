@@ -24,6 +24,10 @@ const ID: &str = "io.modelcontextprotocol/ui";
 /// The media type of pages.
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
+/// Types of the bridge for editors. They refer to types of the server's tools.
+#[cfg(feature = "cli")]
+pub(crate) const BRIDGE_TYPES: &str = include_str!("bridge.d.ts");
+
 /// A page that hosts show, named by a struct with the attribute [`#[app]`](macro@crate::app). Only the attribute implements
 /// this trait.
 #[diagnostic::on_unimplemented(

@@ -3,7 +3,8 @@
 use mcp_runtime::apps::{App, MIME_TYPE};
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
-use tests::{Client, Version};
+use tests::{Client, Version, bridge};
+use tokio::net::TcpListener;
 
 use crate::support::{connect, raw};
 
@@ -110,6 +111,22 @@ async fn tools_name_their_pages_in_every_version() {
         assert_eq!(of(&tools, "model_only")["_meta"], expected);
         let expected = json!({"ui": {"resourceUri": "ui://tests/bare"}});
         assert_eq!(of(&tools, "saw")["_meta"], expected);
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_served_over_http() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(server().serve_http_listener(listener));
+    for version in Version::ERAS {
+        let (reader, writer) = tokio::io::split(bridge::streamable(address, version));
+        let mut client = Client::new(reader, writer, version);
+        client.capabilities = json!({"extensions": {UI: {"mimeTypes": [MIME_TYPE]}}});
+        let mut client = client.connect().await;
+        let read = client.ok("resources/read", json!({ "uri": URI })).await;
+        assert_eq!(read["contents"][0]["_meta"]["ui"], probe_ui());
+        assert_eq!(client.text("measure", json!({})).await, "shows apps: true");
     }
 }
 
