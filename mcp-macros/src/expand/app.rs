@@ -90,13 +90,11 @@ pub(crate) fn app_without_page(app: &App) -> TokenStream {
 
 /// Returns the URI: the author's, or one from the names of the package and the file.
 fn uri(app: &App) -> TokenStream {
-    match &app.options.uri {
-        Some(uri) => quote!(#uri),
-        None => {
-            let path = app.encoded_path();
-            quote!(::core::concat!("ui://", ::core::env!("CARGO_PKG_NAME"), "/", #path))
-        }
+    if let Some(uri) = &app.options.uri {
+        return quote!(#uri);
     }
+    let path = app.encoded_path();
+    quote!(::core::concat!("ui://", ::core::env!("CARGO_PKG_NAME"), "/", #path))
 }
 
 /// Returns an expression of type `AppPage`. Because it includes the file, the program is compiled again when that changes.

@@ -16,16 +16,13 @@ use crate::parse::value::{Expression, PathValue};
 /// Returns an expression of type `Options`.
 pub(crate) fn options(handler: &Handler) -> TokenStream {
     let mut fields = Fields::default();
-    let meta = match handler.options.listed() {
-        Some(listed) => {
-            set_listed_options(&mut fields, listed, handler.self_type.as_ref());
-            listed.meta.as_ref().map(|Expression(meta)| quote!(#meta))
-        }
-        None => {
-            fields.set("guards", guards(&handler.options.common().guards));
-            None
-        }
-    };
+    let mut meta = None;
+    if let Some(listed) = handler.options.listed() {
+        set_listed_options(&mut fields, listed, handler.self_type.as_ref());
+        meta = listed.meta.as_ref().map(|Expression(meta)| quote!(#meta));
+    } else {
+        fields.set("guards", guards(&handler.options.common().guards));
+    }
     let meta = match &handler.options {
         Options::Tool(tool) => tool::meta(tool, handler.self_type.as_ref(), meta),
         _ => meta,

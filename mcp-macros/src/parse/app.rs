@@ -54,6 +54,10 @@ pub(crate) struct AppOptions {
 
 /// Options in `csp(…)`. Each lists origins.
 #[derive(Default, FromMeta)]
+#[allow(
+    clippy::struct_field_names,
+    reason = "the fields are the specification's"
+)]
 pub(crate) struct Csp {
     /// Origins that scripts may connect to.
     pub(crate) connect_domains: Option<Origins>,

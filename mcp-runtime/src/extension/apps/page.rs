@@ -48,6 +48,10 @@ impl AppPage {
 
 /// The origins that a page uses. The host refuses all others.
 #[derive(Debug)]
+#[allow(
+    clippy::struct_field_names,
+    reason = "the fields are the specification's"
+)]
 pub struct AppCsp {
     /// `connect_domains(…)`
     pub connect_domains: &'static [&'static str],
