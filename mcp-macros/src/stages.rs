@@ -6,12 +6,14 @@ use quote::ToTokens;
 use crate::errors::Errors;
 use crate::expand;
 use crate::model;
+use crate::model::app::App;
 use crate::model::data::Data;
 use crate::model::elicit::Elicited;
 use crate::model::expose::Exposed;
 use crate::model::handler::Handler;
 use crate::model::server::Server;
 use crate::parse::annotations::parse_function;
+use crate::parse::app::parse_app;
 use crate::parse::elicit::parse_elicit;
 use crate::parse::function::Function;
 use crate::parse::kind::Kind;
@@ -68,6 +70,17 @@ pub(crate) fn server(options: TokenStream, item: TokenStream) -> TokenStream {
         Server::new,
         expand::server,
         |server| server.block.into_token_stream(),
+    )
+}
+
+/// Expands `#[app]`.
+pub(crate) fn app(options: TokenStream, item: TokenStream) -> TokenStream {
+    run_stages(
+        item,
+        |item, errors| parse_app(options, item, errors),
+        App::new,
+        |app| expand::app(&app),
+        |app| expand::app_without_page(&app),
     )
 }
 

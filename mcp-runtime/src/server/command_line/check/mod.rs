@@ -1,7 +1,9 @@
 //! `check`: reports definitions that clients or models reject, and changes that break clients. Suitable for both
 //! interactive use and CI.
 
+mod apps;
 mod lint;
+mod page;
 
 use std::fs;
 
@@ -49,7 +51,8 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let surface = Surface::of(&session.client).await?;
-    let findings = lint::lint(&surface);
+    let mut findings = lint::lint(&surface);
+    findings.extend(apps::lint(&session.client, &surface).await);
     let file = matches.get_one::<String>("surface").map(String::as_str);
     let saves = matches.get_flag("save");
     let differences = match file {
