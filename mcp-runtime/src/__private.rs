@@ -3,6 +3,10 @@
 pub use crate::context::{
     AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext,
 };
+#[cfg(feature = "skills")]
+pub use crate::extension::skills::{
+    CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents,
+};
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,

@@ -122,6 +122,8 @@ pub use macros::main;
 pub use macros::{
     Elicit, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
+#[cfg(feature = "skills")]
+pub use macros::skills;
 pub use protocol::ProtocolVersion;
 #[cfg(feature = "client-logs")]
 pub use server::client_logs;

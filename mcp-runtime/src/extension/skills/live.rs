@@ -1,133 +1,56 @@
-//! The skills of a running server, which change when their directories do.
+//! Starts to serve skills, and replaces those whose directories change.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Duration;
 
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
-use serde_json::json;
+use mcp_skills::folder;
 
-use crate::context::{Caller, ServerHandle};
+use crate::context::{Context, ServerHandle};
 use crate::error::{Error, ErrorKind};
-use crate::extension::ExtensionResult;
+use crate::extension::skills::answers::LiveSkills;
 use crate::extension::skills::catalog::Catalog;
-use crate::extension::skills::skill::{CheckedSkill, Skill, SkillFile};
-use crate::extension::skills::{MAX_TEXT, UriParams, VisibleIf, after, folder, invalid, page};
+use crate::extension::skills::skill::ServedSkill;
+use crate::extension::skills::watch::Watched;
 use crate::handler::dynamic::{Arguments, DynamicResource, DynamicTemplate};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::types::ResourceContents;
 
-/// Time without changes after which a directory is read again.
-const QUIET: Duration = Duration::from_millis(100);
-
-/// The skills of a running server.
-pub(super) struct LiveSkills {
-    catalog: RwLock<Arc<Catalog>>,
-    visible_if: Option<Arc<VisibleIf>>,
-}
-
 impl LiveSkills {
-    pub(super) fn new(visible_if: Option<Arc<VisibleIf>>) -> Arc<Self> {
-        Arc::new(Self {
-            catalog: RwLock::default(),
-            visible_if,
-        })
-    }
-
-    /// Returns a page of `skills/list`.
-    pub(super) fn list(
-        &self,
-        caller: &Caller,
-        cursor: Option<&str>,
-        size: usize,
-    ) -> Result<ExtensionResult> {
-        let catalog = self.catalog();
-        let found = catalog.page(after("skills", cursor)?, size, &|skill| {
-            self.shows(skill, caller)
-        });
-        page("skills", "skills", found)
-    }
-
-    /// Returns the result of `skills/get`.
-    pub(super) fn entry(&self, caller: &Caller, uri: &str) -> Result<ExtensionResult> {
-        let catalog = self.catalog();
-        let entry = catalog.entry(uri, &|skill| self.shows(skill, caller));
-        let entry = entry.ok_or_else(|| invalid("there is no skill with this URI"))?;
-        ExtensionResult::new(json!({ "skill": entry }))
-    }
-
-    /// Returns a page of `resources/directory/read`.
-    pub(super) fn children(
-        &self,
-        caller: &Caller,
-        params: &UriParams,
-        size: usize,
-    ) -> Result<ExtensionResult> {
-        let uri = params.uri.as_str();
-        let after = after("directory", params.cursor.as_deref())?;
-        let catalog = self.catalog();
-        let found = (uri.len() <= MAX_TEXT)
-            .then(|| catalog.children(uri, (after, size), &|skill| self.shows(skill, caller)));
-        let found = found
-            .flatten()
-            .ok_or_else(|| invalid("there is no directory with this URI"))?;
-        page("resources", "directory", found)
-    }
-
-    /// Returns the contents of the file at a path.
-    fn read(&self, caller: &Caller, path: &str) -> Result<ResourceContents> {
-        let catalog = self.catalog();
-        let file = catalog.file(path, &|skill| self.shows(skill, caller));
-        file.map(|file| contents(file))
-            .ok_or_else(HandlerError::resource_not_found)
-    }
-
-    fn shows(&self, skill: &CheckedSkill, caller: &Caller) -> bool {
-        let visible_if = self.visible_if.as_ref();
-        visible_if.is_none_or(|visible_if| visible_if(caller, &skill.path))
-    }
-
-    fn catalog(&self) -> Arc<Catalog> {
-        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&catalog)
-    }
-
-    /// Reads all skills, serves their files as resources, and watches the directories.
+    /// Reads all skills, serves their files as resources, and watches the directories. `fixed` are the skills that do not
+    /// change, and a message for each that is invalid.
     pub(super) fn start(
         self: &Arc<Self>,
-        skills: Vec<Skill>,
+        (fixed, mut problems): (Vec<Arc<ServedSkill>>, Vec<String>),
         directories: Vec<PathBuf>,
         server: &ServerHandle,
     ) -> std::result::Result<(), Error> {
         let fail =
             |problems: Vec<String>| Error::new(ErrorKind::Configuration, problems.join("\n"));
         // The directories are watched before they are read, so that no change in between is missed.
-        let watching = watch(&directories);
-        let (checked, problems) = read_all(&skills, &directories);
+        let watching = Watched::new(&directories);
+        let (skills, unreadable) = read_all(&fixed, &directories);
+        problems.extend(unreadable);
         if !problems.is_empty() {
             return Err(fail(problems));
         }
-        let catalog = Arc::new(Catalog::new(checked).map_err(fail)?);
+        let catalog = Arc::new(Catalog::new(skills).map_err(fail)?);
         for skill in catalog.skills() {
             server.resources().insert(self.resource(skill))?;
         }
         server.resource_templates().insert(self.template())?;
-        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+        self.replace_catalog(catalog);
         if directories.is_empty() {
             return Ok(());
         }
         let cannot_watch = "the directories of skills cannot be watched";
-        let (watcher, changes) =
+        let watched =
             watching.map_err(|error| Error::new(ErrorKind::Io, cannot_watch).with_source(error))?;
         let (live, server) = (Arc::downgrade(self), server.clone());
         let work = move || {
-            let _watcher = watcher;
-            follow(&live, &changes, || {
-                reload(&live, &skills, &directories, &server);
-            });
+            let is_needed = || live.strong_count() > 0;
+            watched.follow(is_needed, || reload(&live, &fixed, &directories, &server));
         };
         let thread = thread::Builder::new().name("skills".to_owned()).spawn(work);
         thread
@@ -136,13 +59,12 @@ impl LiveSkills {
     }
 
     /// Returns the resource for a skill's `SKILL.md`.
-    fn resource(self: &Arc<Self>, skill: &CheckedSkill) -> DynamicResource {
+    fn resource(self: &Arc<Self>, skill: &ServedSkill) -> DynamicResource {
         let path = skill.path.clone();
-        let file = format!("{path}/SKILL.md");
+        let file: Arc<str> = format!("{path}/SKILL.md").into();
         let live = Arc::downgrade(self);
         let resource = DynamicResource::new(&skill.uri, &skill.name, move |ctx| {
-            let found = read_if_live(&live, ctx.caller(), &file);
-            async move { found }
+            read_if_live(live.clone(), ctx, Arc::clone(&file))
         });
         let resource = resource
             .description(&skill.description)
@@ -156,10 +78,9 @@ impl LiveSkills {
     /// Returns the resource template for all other files.
     fn template(self: &Arc<Self>) -> DynamicTemplate {
         let live = Arc::downgrade(self);
-        let read = move |arguments: Arguments, ctx: crate::context::Context| {
-            let path = arguments.text("path").unwrap_or_default();
-            let found = read_if_live(&live, ctx.caller(), path);
-            async move { found }
+        let read = move |arguments: Arguments, ctx: Context| {
+            let path = arguments.text("path").unwrap_or_default().into();
+            read_if_live(live.clone(), ctx, path)
         };
         DynamicTemplate::new("skill://{+path}", "skill-file", read)
             .description("A file of a skill, named in the skill's entry")
@@ -167,81 +88,49 @@ impl LiveSkills {
 }
 
 /// Reads a file, unless the server has stopped.
-fn read_if_live(live: &Weak<LiveSkills>, caller: &Caller, path: &str) -> Result<ResourceContents> {
+async fn read_if_live(
+    live: Weak<LiveSkills>,
+    ctx: Context,
+    path: Arc<str>,
+) -> Result<ResourceContents> {
     let live = live
         .upgrade()
         .ok_or_else(HandlerError::resource_not_found)?;
-    live.read(caller, path)
+    live.read(&ctx, &path).await
 }
 
-fn contents(file: &SkillFile) -> ResourceContents {
-    let contents = match std::str::from_utf8(&file.contents) {
-        Ok(text) => ResourceContents::text(file.uri.clone(), text),
-        Err(_) => ResourceContents::blob(file.uri.clone(), &file.contents),
-    };
-    contents.with_mime_type(file.mime_type)
-}
-
-/// Watches directories. The receiver gets a message for each change.
-fn watch(directories: &[PathBuf]) -> notify::Result<(RecommendedWatcher, Receiver<()>)> {
-    let (sender, changes) = mpsc::channel();
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        // Reading a file is not a change. After an error, changes may have been missed.
-        if event.map_or(true, |event| !event.kind.is_access()) {
-            let _ = sender.send(());
-        }
-    })?;
+/// Reads and checks the skills in all directories. Returns them and the fixed ones, and a message for each of the others.
+fn read_all(
+    fixed: &[Arc<ServedSkill>],
+    directories: &[PathBuf],
+) -> (Vec<Arc<ServedSkill>>, Vec<String>) {
+    let (mut all, mut problems) = (fixed.to_vec(), Vec::new());
     for directory in directories {
-        watcher.watch(directory, RecursiveMode::Recursive)?;
-    }
-    Ok((watcher, changes))
-}
-
-/// Reads and checks all skills. Returns those that follow the rules, and a message for each of the others.
-fn read_all(skills: &[Skill], directories: &[PathBuf]) -> (Vec<Arc<CheckedSkill>>, Vec<String>) {
-    let (mut all, mut problems) = (skills.to_vec(), Vec::new());
-    for directory in directories {
-        let (found, unreadable) = folder::read(directory);
-        all.extend(found);
-        problems.extend(unreadable);
-    }
-    let mut checked = Vec::with_capacity(all.len());
-    for skill in all {
-        let path = skill.path.clone();
-        match CheckedSkill::new(skill) {
-            Ok(skill) => checked.push(Arc::new(skill)),
-            Err(problem) => problems.push(format!("skill `{path}`: {problem}")),
-        }
-    }
-    (checked, problems)
-}
-
-/// Calls `reload` after each burst of changes, until the server is dropped.
-fn follow(live: &Weak<LiveSkills>, changes: &Receiver<()>, reload: impl Fn()) {
-    loop {
-        match changes.recv_timeout(Duration::from_secs(1)) {
-            Ok(()) => {
-                while changes.recv_timeout(QUIET).is_ok() {}
-                reload();
+        let found = folder::read(directory, &directory.display().to_string());
+        problems.extend(found.problems);
+        for skill in found.skills {
+            match skill.check() {
+                Ok(skill) => all.push(Arc::new(ServedSkill::new(skill))),
+                Err(found) => problems.extend(found),
             }
-            Err(RecvTimeoutError::Timeout) if live.strong_count() > 0 => {}
-            Err(_) => return,
         }
     }
+    let problems = problems.iter().map(ToString::to_string);
+    (all, problems.collect())
 }
 
 /// Reads all directories again, and replaces the skills that have changed.
 fn reload(
     live: &Weak<LiveSkills>,
-    skills: &[Skill],
+    fixed: &[Arc<ServedSkill>],
     directories: &[PathBuf],
     server: &ServerHandle,
 ) {
     let Some(live) = live.upgrade() else { return };
     let before = live.catalog();
-    let (checked, mut problems) = read_all(skills, directories);
-    let by_path = checked.into_iter().map(|skill| (skill.path.clone(), skill));
-    let mut next: BTreeMap<String, Arc<CheckedSkill>> = by_path.collect();
+    let (skills, mut problems) = read_all(fixed, directories);
+    let by_path = skills.into_iter().map(|skill| (skill.path.clone(), skill));
+    let mut next: BTreeMap<String, Arc<ServedSkill>> = by_path.collect();
     // A skill that cannot be read any more stays as it was. If only some are found, nothing tells one that was deleted from
     // one that is being written, so a problem keeps all of them.
     if !problems.is_empty() {
@@ -256,7 +145,7 @@ fn reload(
         tracing::error!(problem, "a changed skill was left as it was");
     }
     let Ok(catalog) = catalog else { return };
-    *live.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&catalog);
+    live.replace_catalog(Arc::clone(&catalog));
     notify_clients(&live, &before, &catalog, server);
 }
 
@@ -275,7 +164,7 @@ fn notify_clients(
             resources.remove(&skill.uri);
         }
         for skill in after.skills() {
-            let is_listed_alike = |old: &Arc<CheckedSkill>| old.description == skill.description;
+            let is_listed_alike = |old: &Arc<ServedSkill>| old.description == skill.description;
             if !before.skill(&skill.path).is_some_and(is_listed_alike) {
                 resources.replace(live.resource(skill));
             }
