@@ -518,8 +518,8 @@ pub use mcp_macros::expose;
 /// The skills are read and checked when the program is compiled: every mistake is a compile error that names the file, and
 /// the program contains the bytes of the files with their digests. Nothing is read when the program runs.
 ///
-/// A file that changes or disappears causes the program to be compiled again. Cargo does not notice files that are added,
-/// until another file changes or the package has a build script with this line:
+/// The program is compiled again when a file changes or disappears, but not when one is added, unless the package has a build
+/// script with this line:
 ///
 /// ```
 /// println!("cargo::rerun-if-changed=skills");

@@ -6,11 +6,11 @@
 pub use serde_json::json;
 
 pub use crate::listing::{ListCursor, Page};
+#[cfg(feature = "skills")]
+pub use crate::macros::skills;
 pub use crate::macros::{
     completer, data, expose, prompt, resource, resource_template, server, tool,
 };
-#[cfg(feature = "skills")]
-pub use crate::macros::skills;
 pub use crate::types::{ContentBlock, PromptMessage, Resource};
 pub use crate::{
     AskError, AsyncFromContext, Context, Elicit, Elicited, FromContext, HandlerError, Json,

@@ -112,9 +112,7 @@ impl Directory {
     fn entries(&self) -> Result<Vec<Entry>, SkillProblem> {
         let fail = |text: String| SkillProblem::new(&self.shown, text);
         if self.depth > MAX_DEPTH {
-            return Err(fail(format!(
-                "directories are more than {MAX_DEPTH} deep"
-            )));
+            return Err(fail(format!("directories are more than {MAX_DEPTH} deep")));
         }
         let unreadable = |error: std::io::Error| fail(error.to_string());
         let mut entries = Vec::new();
@@ -171,7 +169,12 @@ fn read_skill(directory: &Directory, entries: &[Entry]) -> Result<SkillFiles, Sk
         relative: String::new(),
         depth: directory.depth,
     };
-    read_files(&mut skill, &inside, entries, &mut MAX_BYTES.saturating_add(1))?;
+    read_files(
+        &mut skill,
+        &inside,
+        entries,
+        &mut MAX_BYTES.saturating_add(1),
+    )?;
     Ok(skill)
 }
 
@@ -327,7 +330,10 @@ mod tests {
         assert!(skills.is_empty() && problems[0].starts_with("`s/a/link`: it is a link"));
         fs::remove_file(link).unwrap();
         scratch.write("a/b/c", "");
-        let strange = scratch.0.join("a/b").join(std::ffi::OsStr::from_bytes(b"\xff"));
+        let strange = scratch
+            .0
+            .join("a/b")
+            .join(std::ffi::OsStr::from_bytes(b"\xff"));
         fs::write(strange, "").unwrap();
         let (skills, problems) = scratch.read();
         assert!(skills.is_empty() && problems[0].ends_with("the name is not UTF-8"));

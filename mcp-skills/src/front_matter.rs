@@ -8,10 +8,14 @@ use crate::name::check_name;
 const MAX_DESCRIPTION: usize = 1_024;
 /// Maximum size of the front matter, in bytes.
 const MAX_BYTES: usize = 64 << 10;
+/// Maximum number of values, after anchors have been expanded.
+const MAX_VALUES: usize = 4_096;
+/// Maximum number of anchors.
+const MAX_ANCHORS: usize = 64;
+/// Maximum depth of lists and mappings.
+const MAX_DEPTH: usize = 32;
 
 /// Reads the front matter of a file. Its members are in the order of the file.
-///
-/// Anchors that expand to more than a few thousand values are refused.
 ///
 /// # Errors
 ///
@@ -48,9 +52,9 @@ fn parse(text: &str) -> Result<Map<String, Value>, String> {
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_anchors: 64,
-            max_depth: 32,
-            max_nodes: 4_096,
+            max_anchors: MAX_ANCHORS,
+            max_depth: MAX_DEPTH,
+            max_nodes: MAX_VALUES,
         },
     };
     match serde_saphyr::from_str_with_options::<Value>(yaml, options) {
@@ -62,8 +66,20 @@ fn parse(text: &str) -> Result<Map<String, Value>, String> {
 
 /// Describes an error in one line.
 fn not_yaml(error: &serde_saphyr::Error) -> String {
+    use serde_saphyr::Error;
+
+    let mut cause = error;
+    while let Error::AliasError { error, .. } | Error::WithSnippet { error, .. } = cause {
+        cause = error;
+    }
+    if matches!(cause, Error::Budget { .. }) {
+        return format!(
+            "the front matter has more than {MAX_VALUES} values or {MAX_ANCHORS} anchors, or more than {MAX_DEPTH} levels"
+        );
+    }
     let error = error.to_string();
     let first = error.lines().next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
     format!("the front matter is not valid YAML: {first}")
 }
 
@@ -76,17 +92,18 @@ fn string<'m>(members: &'m Map<String, Value>, name: &str) -> Result<&'m str, St
     }
 }
 
-/// Returns the text between the first line, which must be `---`, and the next such line.
+/// Returns the text between the first line, which must be `---`, and the next such line. It begins with the end of the first
+/// line, so that lines have the same numbers as in the file.
 fn between_markers(text: &str) -> Option<&str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rest = text.strip_prefix("---")?;
     let rest = rest
         .strip_prefix("\r\n")
         .or_else(|| rest.strip_prefix('\n'))?;
-    let mut end = 0;
+    let mut end = text.len() - rest.len();
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
-            return rest.get(..end);
+            return text.get("---".len()..end);
         }
         end += line.len();
     }
@@ -134,11 +151,14 @@ mod tests {
                 "must have 1 to 1024",
             ),
             ("- a", "not a mapping"),
-            ("a: [", "not valid YAML"),
+            ("a: [", "not valid YAML: line 2 column 4: "),
             ("a: 1\na: 2", "not valid YAML"),
-            (&*bomb, "not valid YAML"),
-            (&*deep, "not valid YAML"),
-            (&*format!("a: {}", "x".repeat(64 << 10)), "longer than 65536"),
+            (&*bomb, "more than 4096 values or 64 anchors"),
+            (&*deep, "or more than 32 levels"),
+            (
+                &*format!("a: {}", "x".repeat(64 << 10)),
+                "longer than 65536",
+            ),
         ] {
             let problems = read(&format!("---\n{yaml}\n---\n")).unwrap_err();
             let [error] = &*problems else {

@@ -38,17 +38,26 @@ impl IncludedSkills {
             push("the path of this package is not UTF-8".to_owned());
             return included;
         };
+        if !Path::new(folder).is_dir() {
+            push(format!(
+                "`{shown}`: there is no such folder; the path is relative to `Cargo.toml`"
+            ));
+            return included;
+        }
         folder.clone_into(&mut included.folder);
         let found = folder::read(Path::new(folder), &shown);
         if found.skills.is_empty() && found.problems.is_empty() {
             push(format!("`{shown}`: this folder has no skills"));
         }
-        found.problems.iter().for_each(|problem| push(problem.to_string()));
+        let mut problems = found.problems;
         for skill in found.skills {
             match skill.check() {
                 Ok(skill) => included.skills.push(skill),
-                Err(problems) => problems.iter().for_each(|problem| push(problem.to_string())),
+                Err(found) => problems.extend(found),
             }
+        }
+        for problem in problems {
+            push(problem.to_string());
         }
         included
     }

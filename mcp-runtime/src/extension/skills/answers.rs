@@ -21,15 +21,18 @@ pub(super) struct LiveSkills {
     /// The skills that are the same for all requests, until a directory changes.
     catalog: RwLock<Arc<Catalog>>,
     /// Functions that return further skills for each request.
-    find: Vec<Box<FindSkills>>,
+    functions: Vec<Box<FindSkills>>,
     pub(super) visible_if: Option<Arc<VisibleIf>>,
 }
 
 impl LiveSkills {
-    pub(super) fn new(find: Vec<Box<FindSkills>>, visible_if: Option<Arc<VisibleIf>>) -> Arc<Self> {
+    pub(super) fn new(
+        functions: Vec<Box<FindSkills>>,
+        visible_if: Option<Arc<VisibleIf>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             catalog: RwLock::default(),
-            find,
+            functions,
             visible_if,
         })
     }
@@ -45,7 +48,11 @@ impl LiveSkills {
     }
 
     /// Returns a page of `skills/list`.
-    pub(super) async fn list(&self, ctx: &Context, cursor: Option<&str>) -> Result<ExtensionResult> {
+    pub(super) async fn list(
+        &self,
+        ctx: &Context,
+        cursor: Option<&str>,
+    ) -> Result<ExtensionResult> {
         let after = after("skills", cursor)?;
         let catalog = self.all(ctx).await?;
         self.see(ctx, |sight| catalog.list(after, sight))
@@ -90,7 +97,7 @@ impl LiveSkills {
     ) -> Result<Option<T>> {
         let catalog = self.catalog();
         let found = self.see(ctx, |sight| look_up(&catalog, sight));
-        if found.is_some() || self.find.is_empty() {
+        if found.is_some() || self.functions.is_empty() {
             return Ok(found);
         }
         let catalog = self.all(ctx).await?;
@@ -102,12 +109,12 @@ impl LiveSkills {
     /// Of these, invalid ones are left out, and those with the path of a skill that is there already.
     async fn all(&self, ctx: &Context) -> Result<Arc<Catalog>> {
         let fixed = self.catalog();
-        if self.find.is_empty() {
+        if self.functions.is_empty() {
             return Ok(fixed);
         }
         let mut all = fixed.copy();
-        for find in &self.find {
-            for skill in find(ctx.clone()).await? {
+        for function in &self.functions {
+            for skill in function(ctx.clone()).await? {
                 let added = skill.served().map_err(|problems| {
                     let problems = problems.iter().map(ToString::to_string);
                     problems.collect::<Vec<_>>().join("; ")

@@ -73,7 +73,9 @@ impl Catalog {
             above = directory;
         }
         let below = format!("{path}/");
-        let mut next = self.skills.range::<str, _>((Bound::Included(&*below), Bound::Unbounded));
+        let mut next = self
+            .skills
+            .range::<str, _>((Bound::Included(&*below), Bound::Unbounded));
         let inner = next.next().filter(|(inner, _)| inner.starts_with(&below));
         if let Some((inner, _)) = inner {
             return Err(is_inside((inner, path)));
@@ -119,8 +121,11 @@ impl Catalog {
         });
         let visible: Option<Box<[bool]>> =
             sight.map(|sees| self.skills.values().map(|skill| sees(skill)).collect());
-        let is_visible =
-            |index: usize| visible.as_ref().is_none_or(|visible| visible.get(index) == Some(&true));
+        let is_visible = |index: usize| {
+            visible
+                .as_ref()
+                .is_none_or(|visible| visible.get(index) == Some(&true))
+        };
         let render = || {
             let rest = self.skills.values().enumerate().skip(start);
             let rest = rest.filter(|(index, _)| is_visible(*index));
@@ -192,22 +197,16 @@ fn describe_file(file: &ServedFile) -> Value {
 /// Creates a result with the first items, which have keys, and the cursor for the next page.
 fn page(
     member: &str,
-    list: &str,
+    cursor_prefix: &str,
     items: impl Iterator<Item = (String, Value)>,
 ) -> Result<ExtensionResult> {
     let mut items = items.peekable();
-    let mut last = None;
-    let mut values = Vec::new();
-    while values.len() < PAGE
-        && let Some((key, value)) = items.next()
-    {
-        last = Some(key);
-        values.push(value);
-    }
+    let (keys, values): (Vec<String>, Vec<Value>) = items.by_ref().take(PAGE).unzip();
     let mut members = Map::new();
     members.insert(member.to_owned(), values.into());
-    if let Some(last) = last.filter(|_| items.peek().is_some()) {
-        members.insert("nextCursor".to_owned(), format!("{list}:{last}").into());
+    if let (Some(_), Some(last)) = (items.peek(), keys.last()) {
+        let cursor = format!("{cursor_prefix}:{last}");
+        members.insert("nextCursor".to_owned(), cursor.into());
     }
     ExtensionResult::new(members)
 }

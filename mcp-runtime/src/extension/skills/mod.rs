@@ -30,8 +30,8 @@ use crate::protocol::ProtocolVersion;
 use crate::types::CacheScope;
 use answers::LiveSkills;
 pub use compiled::{CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents};
-pub use skill::Skill;
 use skill::ServedSkill;
+pub use skill::Skill;
 
 /// The identifier of the extension.
 pub(crate) const ID: &str = "io.modelcontextprotocol/skills";
@@ -64,7 +64,7 @@ pub struct Skills {
     in_memory: Vec<Skill>,
     compiled: Vec<Arc<ServedSkill>>,
     directories: Vec<PathBuf>,
-    find: Vec<Box<FindSkills>>,
+    functions: Vec<Box<FindSkills>>,
     visible_if: Option<Arc<VisibleIf>>,
     ttl: Duration,
 }
@@ -129,7 +129,7 @@ impl Skills {
         A: Future<Output = Result<Vec<Skill>, E>> + Send + 'static,
         E: IntoHandlerError,
     {
-        self.find.push(Box::new(move |ctx| {
+        self.functions.push(Box::new(move |ctx| {
             let found = find(ctx);
             Box::pin(async move { found.await.map_err(IntoHandlerError::into_handler_error) })
         }));
@@ -157,12 +157,12 @@ impl Skills {
     /// Converts the collection into an extension.
     pub(crate) fn into_extension(self) -> Extension {
         let ttl = self.ttl;
-        let scope = if self.visible_if.is_none() && self.find.is_empty() {
+        let scope = if self.visible_if.is_none() && self.functions.is_empty() {
             CacheScope::Public
         } else {
             CacheScope::Private
         };
-        let live = LiveSkills::new(self.find, self.visible_if);
+        let live = LiveSkills::new(self.functions, self.visible_if);
         let (list, get, read) = (Arc::clone(&live), Arc::clone(&live), Arc::clone(&live));
         let (in_memory, compiled, directories) = (self.in_memory, self.compiled, self.directories);
         let start = move |server: &ServerHandle| {

@@ -8,7 +8,7 @@ use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// Time without changes after which a directory is read again.
 const QUIET: Duration = Duration::from_millis(100);
-/// Time after which a watcher notices that nobody needs it any more.
+/// Time after which a watcher ends that is not needed any more.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// Directories that are being watched.

@@ -48,6 +48,9 @@ async fn skills_are_those_of_the_folder_and_of_the_caller() {
         );
         let files: Vec<&Value> = skills[1]["resources"].as_array().unwrap().iter().collect();
         assert_eq!(files.len(), 3);
-        assert_eq!(files[1]["uri"], "skill://release-notes/references/examples.md");
+        assert_eq!(
+            files[1]["uri"],
+            "skill://release-notes/references/examples.md"
+        );
     }
 }

@@ -108,8 +108,7 @@ async fn callers_who_see_different_skills_have_different_pages() {
     let is_even = |path: &str| path.ends_with(['0', '2', '4', '6', '8']);
     let alternate = Arc::new(AtomicUsize::new(0));
     let shown = Arc::clone(&alternate);
-    let many =
-        many.visible_if(move |_, path| shown.load(Ordering::Relaxed) == 0 || is_even(path));
+    let many = many.visible_if(move |_, path| shown.load(Ordering::Relaxed) == 0 || is_even(path));
     let mut client = connect(server(many), MODERN).await;
     for _ in 0..2 {
         alternate.store(0, Ordering::Relaxed);

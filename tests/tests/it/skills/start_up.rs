@@ -31,7 +31,10 @@ async fn a_server_does_not_start_with_an_invalid_skill() {
             Skill::new("other", good_text()),
             "`other/SKILL.md`: the name in the front matter is `good`, but the directory is `other`",
         ),
-        (Skill::new("good", [0xff]), "`good/SKILL.md`: it is not UTF-8"),
+        (
+            Skill::new("good", [0xff]),
+            "`good/SKILL.md`: it is not UTF-8",
+        ),
         (Skill::new("a/../good", good_text()), "without `.`, `..`"),
         (good().file("../x", ""), "`good/../x`: a path"),
         (good().file("/x", ""), "`good//x`: a path"),

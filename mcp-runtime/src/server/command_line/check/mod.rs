@@ -2,6 +2,8 @@
 //! interactive use and CI.
 
 mod lint;
+#[cfg(feature = "skills")]
+mod skills;
 
 use std::fs;
 
@@ -49,7 +51,13 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let surface = Surface::of(&session.client).await?;
-    let findings = lint::lint(&surface);
+    #[cfg_attr(
+        not(feature = "skills"),
+        expect(unused_mut, reason = "skills add findings")
+    )]
+    let mut findings = lint::lint(&surface);
+    #[cfg(feature = "skills")]
+    findings.extend(skills::lint(&session.client).await?);
     let file = matches.get_one::<String>("surface").map(String::as_str);
     let saves = matches.get_flag("save");
     let differences = match file {
