@@ -24,8 +24,8 @@ use crate::parse::skills::parse_skills;
 
 /// Runs the stages of one macro and collects the mistakes that they find.
 ///
-/// If `item` cannot be parsed, it is returned unchanged; if it contains other mistakes, the output of `recover`
-/// replaces it. In both cases, a `compile_error!` for each mistake follows.
+/// If `item` cannot be parsed, it is returned unchanged; if it contains mistakes that keep it from being expanded, the
+/// output of `recover` replaces it. A `compile_error!` for each mistake follows.
 fn run_stages<Parsed, Model>(
     item: TokenStream,
     parse: impl FnOnce(TokenStream, &mut Errors) -> syn::Result<Parsed>,
@@ -39,9 +39,14 @@ fn run_stages<Parsed, Model>(
         Err(error) => return expand::with_error(item, &error),
     };
     let model = model(parsed, &mut errors);
-    match errors.into_result() {
-        Ok(()) => expand(model),
-        Err(error) => expand::with_error(recover(model), &error),
+    let output = if errors.can_expand() {
+        expand(model)
+    } else {
+        recover(model)
+    };
+    match errors.into_error() {
+        None => output,
+        Some(error) => expand::with_error(output, &error),
     }
 }
 
@@ -97,9 +102,9 @@ pub(crate) fn skills(input: TokenStream, package: Option<std::path::PathBuf>) ->
     };
     let mut errors = Errors::default();
     let included = IncludedSkills::new(folder, package, &mut errors);
-    match errors.into_result() {
-        Ok(()) => expand::skills(&included),
-        Err(error) => expand::failed_skills(&included, &error),
+    match errors.into_error() {
+        None => expand::skills(&included),
+        Some(error) => expand::failed_skills(&included, &error),
     }
 }
 

@@ -210,6 +210,8 @@ fn read_file(path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
     /// A directory for one test, which is removed afterwards.
@@ -308,7 +310,7 @@ mod tests {
         scratch.write("large/SKILL.md", "x");
         let found = read(&scratch.0, "s");
         let sizes = found.skills.iter().map(|skill| {
-            let bytes: usize = skill.files.values().map(|file| file.len()).sum();
+            let bytes: usize = skill.files.values().map(Bytes::len).sum();
             (skill.files.len(), bytes as u64)
         });
         assert_eq!(

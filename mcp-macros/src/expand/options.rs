@@ -1,9 +1,9 @@
-//! Expands the options shared by several kinds of handlers into fields of `Options`, and generates checks for them.
+//! Expands the options shared by several kinds of handlers into fields of `Options`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::tokens::{compile_time_check, replace_self_and_lifetimes};
+use crate::expand::tokens::replace_self_and_lifetimes;
 use crate::expand::value::Fields;
 use crate::expand::{completer, resource, tool};
 use crate::model::handler::Handler;
@@ -56,31 +56,4 @@ fn guards(guards: &GuardOptions) -> Option<TokenStream> {
     fields.set_some("concurrency", concurrency.map(|PositiveCount(calls)| calls));
     fields.set_some("max_output", guards.max_output.as_ref());
     (!fields.is_empty()).then(|| fields.into_expression(&quote!(__mcp::GuardOptions)))
-}
-
-/// Returns compile-time checks for the syntax of scopes, icons and the rate.
-pub(crate) fn checks(handler: &Handler) -> TokenStream {
-    let mut checks = TokenStream::new();
-    if let Some(listed) = handler.options.listed() {
-        for scope in listed.scopes.iter().flat_map(|Scopes(scopes)| scopes) {
-            checks.extend(compile_time_check(
-                scope.span(),
-                &quote!(__mcp::rules::scope(#scope)),
-            ));
-        }
-        for icon in listed.icons.iter().flat_map(|icons| &icons.0) {
-            let src = &icon.src;
-            checks.extend(compile_time_check(
-                src.span(),
-                &quote!(__mcp::rules::icon(#src)),
-            ));
-        }
-    }
-    if let Some(rate) = &handler.options.common().guards.rate {
-        checks.extend(compile_time_check(
-            rate.span(),
-            &quote!(__mcp::rules::rate(#rate)),
-        ));
-    }
-    checks
 }

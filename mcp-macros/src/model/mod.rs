@@ -19,4 +19,5 @@ pub(crate) mod server;
 pub(crate) mod signature;
 #[cfg(feature = "skills")]
 pub(crate) mod skills;
+pub(crate) mod text;
 pub(crate) mod tool;

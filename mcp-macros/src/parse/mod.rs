@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod annotations;
 pub(crate) mod argument;
+pub(crate) mod choice;
 pub(crate) mod complete;
 pub(crate) mod completer;
 pub(crate) mod data;

@@ -3,6 +3,7 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
+use crate::parse::choice::choice;
 use crate::parse::listed::ListedOptions;
 use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, flag};
 
@@ -53,19 +54,12 @@ pub(crate) enum JsonTextValue {
 
 impl FromMeta for JsonTextValue {
     fn from_value(value: &syn::Lit) -> darling::Result<Self> {
-        let known = match value {
-            syn::Lit::Str(text) => match text.value().as_str() {
-                "compact" => Some(Self::Compact),
-                "none" => Some(Self::None),
-                "table" => Some(Self::Table),
-                _ => None,
-            },
-            _ => None,
-        };
-        known.ok_or_else(|| {
-            darling::Error::custom("`text` must be `\"compact\"`, `\"none\"` or `\"table\"`")
-                .with_span(value)
-        })
+        let words = [
+            ("compact", Self::Compact),
+            ("none", Self::None),
+            ("table", Self::Table),
+        ];
+        choice("text", value, &words)
     }
 }
 

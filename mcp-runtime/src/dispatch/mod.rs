@@ -34,6 +34,7 @@ mod request;
 #[cfg(feature = "http")]
 mod resumed;
 mod rounds;
+mod runs;
 pub(crate) mod seal;
 mod stream;
 mod target;

@@ -25,6 +25,7 @@ impl Server {
     /// | `--http [ADDRESS]` | serve HTTP instead, on this address; the URL is printed to standard error. Without an address, the environment variables `HOST` (default 127.0.0.1) and `PORT` (default 8000) make it up |
     /// | `--allow-host HOST` | also accept requests to this host name ([`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host)) |
     /// | `--allow-origin ORIGIN` | also accept requests from web pages of this origin ([`HttpOptions::allow_origin`](crate::http::HttpOptions::allow_origin)) |
+    /// | `--trusted-proxies ADDRESS,…` | also believe what these proxies report about clients ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)) |
     /// | `--legacy-sse` | also serve the HTTP+SSE transport of 2024-11-05 ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) |
     /// | `tools`, `prompts`, `resources`, `templates` | list tools, prompts, resources or resource templates |
     /// | `call TOOL NAME=VALUE…` | call a tool; its schema determines the types of values |
@@ -75,6 +76,7 @@ impl Server {
             for origin in options.origins {
                 server.http = server.http.allow_origin(origin);
             }
+            server.http = server.http.also_trust_proxies(options.trusted_proxies);
             if options.legacy_sse {
                 server.http = server.http.legacy_sse(true);
             }

@@ -1,14 +1,16 @@
 //! Answers requests of the extension, and reads files, as one caller sees them.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use notify::RecommendedWatcher;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::extension::ExtensionResult;
+use crate::extension::skills::FindSkills;
 use crate::extension::skills::catalog::{Catalog, Sight};
 use crate::extension::skills::skill::{ServedFile, ServedSkill};
-use crate::extension::skills::{FindSkills, VisibleIf};
+use crate::extension::visibility::KeyVisibility;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::jsonrpc::ErrorObject;
 use crate::types::ResourceContents;
@@ -22,18 +24,18 @@ pub(super) struct LiveSkills {
     catalog: RwLock<Arc<Catalog>>,
     /// Functions that return further skills for each request.
     functions: Vec<Box<FindSkills>>,
-    pub(super) visible_if: Option<Arc<VisibleIf>>,
+    pub(super) visible_if: KeyVisibility,
+    /// Watches the directories. Dropping it ends the thread that follows their changes.
+    watcher: OnceLock<RecommendedWatcher>,
 }
 
 impl LiveSkills {
-    pub(super) fn new(
-        functions: Vec<Box<FindSkills>>,
-        visible_if: Option<Arc<VisibleIf>>,
-    ) -> Arc<Self> {
+    pub(super) fn new(functions: Vec<Box<FindSkills>>, visible_if: KeyVisibility) -> Arc<Self> {
         Arc::new(Self {
             catalog: RwLock::default(),
             functions,
             visible_if,
+            watcher: OnceLock::new(),
         })
     }
 
@@ -45,6 +47,11 @@ impl LiveSkills {
 
     pub(super) fn replace_catalog(&self, catalog: Arc<Catalog>) {
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+    }
+
+    /// Watches directories for as long as these skills are served.
+    pub(super) fn keep_watcher(&self, watcher: RecommendedWatcher) {
+        let _ = self.watcher.set(watcher);
     }
 
     /// Returns a page of `skills/list`.
@@ -129,13 +136,12 @@ impl LiveSkills {
 
     /// Calls a function with the sight of the caller.
     fn see<T>(&self, ctx: &Context, look: impl FnOnce(Sight<'_>) -> T) -> T {
-        match &self.visible_if {
-            None => look(None),
-            Some(visible_if) => {
-                let is_visible = |skill: &ServedSkill| visible_if(ctx.caller(), &skill.path);
-                look(Some(&is_visible))
-            }
+        if !self.visible_if.is_restricted() {
+            return look(None);
         }
+        let is_visible =
+            |skill: &ServedSkill| self.visible_if.is_visible_to(ctx.caller(), &skill.path);
+        look(Some(&is_visible))
     }
 }
 

@@ -153,8 +153,8 @@ impl Catalog {
             .filter(|path| !path.is_empty())?;
         let depth = directory.split('/').count();
         let mut children = BTreeMap::new();
-        let visible = self.files.values().filter(|(skill, _)| shows(sight, skill));
-        for (_, file) in visible {
+        let skills = self.skills.values().filter(|skill| shows(sight, skill));
+        for file in skills.flat_map(|skill| &skill.files) {
             let below = file.uri.strip_prefix(uri);
             let Some(below) = below.and_then(|below| below.strip_prefix('/')) else {
                 continue;

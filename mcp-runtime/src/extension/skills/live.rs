@@ -1,18 +1,20 @@
 //! Starts to serve skills, and replaces those whose directories change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::thread;
 
 use mcp_skills::folder;
+use mcp_skills::skill::SKILL_FILE;
 
-use crate::context::{Context, ServerHandle};
+use crate::context::{Context, Notifier, ServerHandle};
 use crate::error::{Error, ErrorKind};
 use crate::extension::skills::answers::LiveSkills;
 use crate::extension::skills::catalog::Catalog;
 use crate::extension::skills::skill::ServedSkill;
-use crate::extension::skills::watch::Watched;
+use crate::extension::skills::watch;
 use crate::handler::dynamic::{Arguments, DynamicResource, DynamicTemplate};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::types::ResourceContents;
@@ -29,7 +31,7 @@ impl LiveSkills {
         let fail =
             |problems: Vec<String>| Error::new(ErrorKind::Configuration, problems.join("\n"));
         // The directories are watched before they are read, so that no change in between is missed.
-        let watching = Watched::new(&directories);
+        let watching = watch::watch(&directories);
         let (skills, unreadable) = read_all(&fixed, &directories);
         problems.extend(unreadable);
         if !problems.is_empty() {
@@ -45,12 +47,17 @@ impl LiveSkills {
             return Ok(());
         }
         let cannot_watch = "the directories of skills cannot be watched";
-        let watched =
+        let (watcher, changes) =
             watching.map_err(|error| Error::new(ErrorKind::Io, cannot_watch).with_source(error))?;
-        let (live, server) = (Arc::downgrade(self), server.clone());
+        self.keep_watcher(watcher);
+        // The server owns the skills, so the thread must not own the server.
+        let (live, server) = (Arc::downgrade(self), Arc::downgrade(&server.0));
         let work = move || {
-            let is_needed = || live.strong_count() > 0;
-            watched.follow(is_needed, || reload(&live, &fixed, &directories, &server));
+            watch::follow(&changes, || {
+                if let (Some(live), Some(server)) = (live.upgrade(), server.upgrade()) {
+                    reload(&live, &fixed, &directories, &ServerHandle(server));
+                }
+            });
         };
         let thread = thread::Builder::new().name("skills".to_owned()).spawn(work);
         thread
@@ -69,10 +76,11 @@ impl LiveSkills {
         let resource = resource
             .description(&skill.description)
             .mime_type("text/markdown");
-        match self.visible_if.clone() {
-            Some(visible_if) => resource.visible_if(move |caller| visible_if(caller, &path)),
-            None => resource,
+        if !self.visible_if.is_restricted() {
+            return resource;
         }
+        let visible_if = self.visible_if.clone();
+        resource.visible_if(move |caller| visible_if.is_visible_to(caller, &path))
     }
 
     /// Returns the resource template for all other files.
@@ -84,6 +92,43 @@ impl LiveSkills {
         };
         DynamicTemplate::new("skill://{+path}", "skill-file", read)
             .description("A file of a skill, named in the skill's entry")
+    }
+    /// Replaces the resources that are different, and notifies the clients that see a skill of each file that has changed.
+    fn notify_clients(self: &Arc<Self>, before: &Catalog, after: &Catalog, server: &ServerHandle) {
+        let is_gone = |skill: &&Arc<ServedSkill>| after.skill(&skill.path).is_none();
+        let edited = server.resources().edit(|resources| {
+            for skill in before.skills().filter(is_gone) {
+                resources.remove(&skill.uri);
+            }
+            for skill in after.skills() {
+                let is_listed_alike = |old: &Arc<ServedSkill>| old.description == skill.description;
+                if !before.skill(&skill.path).is_some_and(is_listed_alike) {
+                    resources.replace(self.resource(skill));
+                }
+            }
+        });
+        if let Err(error) = edited {
+            tracing::error!(%error, "the resources of changed skills cannot be listed");
+        }
+        for skill in before.skills().filter(is_gone).chain(after.skills()) {
+            let changed = changed_files(before.skill(&skill.path), after.skill(&skill.path));
+            if !changed.is_empty() {
+                let notifier = self.notifier(&skill.path, server);
+                for uri in changed {
+                    notifier.resource_updated(uri);
+                }
+            }
+        }
+    }
+
+    /// Returns a notifier for the callers who see the skill at this path.
+    fn notifier(&self, path: &str, server: &ServerHandle) -> Notifier {
+        let notifier = server.notify();
+        if !self.visible_if.is_restricted() {
+            return notifier;
+        }
+        let (visible_if, path) = (self.visible_if.clone(), path.to_owned());
+        notifier.for_callers(move |caller| visible_if.is_visible_to(caller, &path))
     }
 }
 
@@ -119,69 +164,73 @@ fn read_all(
     (all, problems.collect())
 }
 
+/// Returns the skills to serve after a change: those that were found, and those that were served before and still exist
+/// but cannot be used. Adds a message for each path that two skills have; neither of them is new.
+fn succeed(
+    before: &Catalog,
+    found: impl IntoIterator<Item = Arc<ServedSkill>>,
+    directories: &[PathBuf],
+    problems: &mut Vec<String>,
+) -> BTreeMap<String, Arc<ServedSkill>> {
+    let (mut next, mut twice) = (BTreeMap::new(), BTreeSet::new());
+    for skill in found {
+        if let Some(other) = next.insert(skill.path.clone(), skill) {
+            twice.insert(other.path.clone());
+        }
+    }
+    for path in twice {
+        next.remove(&path);
+        problems.push(format!("skill `{path}` exists twice"));
+    }
+    for skill in before.skills() {
+        if !next.contains_key(&skill.path) && !is_deleted(directories, &skill.path) {
+            next.insert(skill.path.clone(), Arc::clone(skill));
+        }
+    }
+    next
+}
+
+/// Returns `true` if no directory has a skill at this path. If a directory cannot be searched, nothing in it counts as
+/// deleted.
+fn is_deleted(directories: &[PathBuf], path: &str) -> bool {
+    let is_gone = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    directories.iter().all(|directory| {
+        let file = directory.join(path).join(SKILL_FILE).symlink_metadata();
+        directory.is_dir() && file.is_err_and(|error| is_gone(error.kind()))
+    })
+}
+
 /// Reads all directories again, and replaces the skills that have changed.
 fn reload(
-    live: &Weak<LiveSkills>,
+    live: &Arc<LiveSkills>,
     fixed: &[Arc<ServedSkill>],
     directories: &[PathBuf],
     server: &ServerHandle,
 ) {
-    let Some(live) = live.upgrade() else { return };
     let before = live.catalog();
-    let (skills, mut problems) = read_all(fixed, directories);
-    let by_path = skills.into_iter().map(|skill| (skill.path.clone(), skill));
-    let mut next: BTreeMap<String, Arc<ServedSkill>> = by_path.collect();
-    // A skill that cannot be read any more stays as it was. If only some are found, nothing tells one that was deleted from
-    // one that is being written, so a problem keeps all of them.
-    if !problems.is_empty() {
-        for skill in before.skills() {
-            next.entry(skill.path.clone())
-                .or_insert_with(|| Arc::clone(skill));
-        }
-    }
+    let (found, mut problems) = read_all(fixed, directories);
+    let next = succeed(&before, found, directories, &mut problems);
     let catalog = Catalog::new(next.into_values()).map(Arc::new);
     let catalog = catalog.map_err(|found| problems.extend(found));
     for problem in problems {
-        tracing::error!(problem, "a changed skill was left as it was");
+        tracing::error!(
+            problem,
+            "the directories of skills have a mistake; a skill that has become invalid stays as it was"
+        );
     }
     let Ok(catalog) = catalog else { return };
     live.replace_catalog(Arc::clone(&catalog));
-    notify_clients(&live, &before, &catalog, server);
+    live.notify_clients(&before, &catalog, server);
 }
 
-/// Replaces the resources that are different, and notifies clients of each file that has changed.
-fn notify_clients(
-    live: &Arc<LiveSkills>,
-    before: &Catalog,
-    after: &Catalog,
-    server: &ServerHandle,
-) {
-    let edited = server.resources().edit(|resources| {
-        for skill in before
-            .skills()
-            .filter(|skill| after.skill(&skill.path).is_none())
-        {
-            resources.remove(&skill.uri);
-        }
-        for skill in after.skills() {
-            let is_listed_alike = |old: &Arc<ServedSkill>| old.description == skill.description;
-            if !before.skill(&skill.path).is_some_and(is_listed_alike) {
-                resources.replace(live.resource(skill));
-            }
-        }
-    });
-    if let Err(error) = edited {
-        tracing::error!(%error, "the resources of changed skills cannot be listed");
-    }
-    let notifier = server.notify();
-    for skill in after.skills() {
-        let Some(old) = before.skill(&skill.path) else {
-            continue;
-        };
-        for file in &skill.files {
-            if !old.files.contains(file) {
-                notifier.resource_updated(&file.uri);
-            }
-        }
-    }
+/// Returns the URIs of the files that differ between two versions of a skill.
+fn changed_files<'s>(
+    old: Option<&'s Arc<ServedSkill>>,
+    new: Option<&'s Arc<ServedSkill>>,
+) -> BTreeSet<&'s str> {
+    let files = |skill: Option<&'s Arc<ServedSkill>>| skill.map_or(&[][..], |skill| &skill.files);
+    let (old, new) = (files(old), files(new));
+    let removed = old.iter().filter(|file| !new.contains(file));
+    let added = new.iter().filter(|file| !old.contains(file));
+    removed.chain(added).map(|file| &*file.uri).collect()
 }

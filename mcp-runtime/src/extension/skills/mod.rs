@@ -1,8 +1,8 @@
 //! The extension `io.modelcontextprotocol/skills`: instructions for models, with the files that they refer to.
 //!
-//! It is built on [`Extension`] alone, as an author's own extension would be. The rules for a skill are in
+//! It is described with [`Extension`], as an author's own extension would be. The rules for a skill are in
 //! [`mcp_skills`], which `skills!` applies at compile time too. `skill` has one as clients see it, `catalog` all of them,
-//! `answers` those that one request is about, and `live` replaces them when a directory changes.
+//! `answers` those that one request is about. `watch` reports when a directory changes, and `live` then replaces them.
 //!
 //! Specification: the repository `modelcontextprotocol/ext-skills`, version 2026-09-04.
 
@@ -24,6 +24,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::context::{Caller, Capability, Context, ServerHandle};
+use crate::extension::visibility::KeyVisibility;
 use crate::extension::{Extension, ExtensionMethod};
 use crate::handler::handler_error::{IntoHandlerError, Result};
 use crate::protocol::ProtocolVersion;
@@ -65,12 +66,9 @@ pub struct Skills {
     compiled: Vec<Arc<ServedSkill>>,
     directories: Vec<PathBuf>,
     functions: Vec<Box<FindSkills>>,
-    visible_if: Option<Arc<VisibleIf>>,
+    visible_if: KeyVisibility,
     ttl: Duration,
 }
-
-/// A function that returns `true` if a caller may see the skill at a path.
-type VisibleIf = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 
 /// A function that returns the skills for a request.
 type FindSkills =
@@ -91,7 +89,8 @@ impl Skills {
     /// that neither are skills nor contain any.
     ///
     /// The directory is watched. When a file changes, its skill is read and checked as a whole, so digests and contents
-    /// change together, and clients are notified. A skill that has become invalid stays as it was, and an error is logged.
+    /// change together, and clients are notified. A skill that has become invalid stays as it was, and so does one whose
+    /// path another skill takes; an error is logged. A skill whose `SKILL.md` is gone is removed.
     /// Hidden files are left out; links and names that are not UTF-8 make a skill invalid.
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.directories.push(path.into());
@@ -139,12 +138,13 @@ impl Skills {
     /// Shows a skill, identified by its path, only to callers for whom the function returns `true`. To others, it and its
     /// files do not exist. By default, every caller sees every skill.
     ///
-    /// The function runs for each skill at the start of every list request and read, so it must not block.
+    /// The function runs for one skill or more in every request for skills or their files, and when a skill changes, so
+    /// it must not block. If it panics, the skill is hidden.
     pub fn visible_if(
         mut self,
         visible_if: impl Fn(&Caller, &str) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.visible_if = Some(Arc::new(visible_if));
+        self.visible_if = KeyVisibility::new(visible_if);
         self
     }
 
@@ -157,10 +157,10 @@ impl Skills {
     /// Converts the collection into an extension.
     pub(crate) fn into_extension(self) -> Extension {
         let ttl = self.ttl;
-        let scope = if self.visible_if.is_none() && self.functions.is_empty() {
-            CacheScope::Public
-        } else {
+        let scope = if self.visible_if.is_restricted() || !self.functions.is_empty() {
             CacheScope::Private
+        } else {
+            CacheScope::Public
         };
         let live = LiveSkills::new(self.functions, self.visible_if);
         let (list, get, read) = (Arc::clone(&live), Arc::clone(&live), Arc::clone(&live));

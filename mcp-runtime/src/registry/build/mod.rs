@@ -267,6 +267,7 @@ impl Build {
     ) -> Option<Callable> {
         let given = ServerAdditions {
             states,
+            lister_states: self.check_lister(definition),
             receiver: self.receiver(definition),
             scopes: self.scopes(definition),
             meta_keys: self.meta_keys.clone(),
@@ -330,6 +331,18 @@ impl Build {
                     format_args!("cannot get its parameter `{}`: {missing}", parameter.name),
                 );
             }
+        }
+        self.states.end_check()
+    }
+
+    /// Does the same for the function that lists the resources of a template.
+    fn check_lister(&mut self, definition: &Definition) -> Vec<Arc<LazyState>> {
+        self.states.begin_check();
+        if let Some(list) = definition.options.list
+            && let Err(missing) = list().check(&self.states)
+        {
+            let problem = format!("cannot get a parameter of its listing function: {missing}");
+            self.report(definition, vec![problem]);
         }
         self.states.end_check()
     }

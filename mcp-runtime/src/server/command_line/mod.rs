@@ -168,7 +168,7 @@ async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
         return Ok(true);
     };
     if name == "install" {
-        return install::run(server.identity(), matches);
+        return install::run(&server.identity, matches);
     }
     let session = CommandSession::start(server, before, matches).await?;
     if name == "shell" {
@@ -207,6 +207,8 @@ mod tests {
             options(&["--http"]).http,
             Some(HttpAddress::FromEnvironment)
         );
+        let proxies = ["--http", "--trusted-proxies", "a,b", "--trusted-proxies=c"];
+        assert_eq!(options(&proxies).trusted_proxies, ["a", "b", "c"]);
         let options = options(&["--http", "[::1]:9", "--allow-host", "a", "--allow-host=b"]);
         assert!(!options.legacy_sse);
         assert_eq!(options.http, Some(HttpAddress::Given("[::1]:9".into())));
@@ -269,6 +271,7 @@ mod tests {
             (&["install", "cursr"], "'cursor'"),
             (&["tools", "--protocol-version", "2025-01-01"], "2025-11-25"),
             (&["--legacy-sse"], "--http"),
+            (&["--trusted-proxies", "*"], "--http"),
         ] {
             let Err(error) = invocation(arguments) else {
                 panic!("{arguments:?} is understood");

@@ -9,6 +9,7 @@ mod legacy_sse;
 mod shell;
 #[cfg(unix)]
 mod terminal;
+mod trusted_proxies;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
