@@ -58,6 +58,19 @@ fn check_finds_every_fault() {
             "refused: page `ui://fixtures/ui/faulty.html`",
             "without `<script src=\"mcp-app.js\"></script>`",
         ),
+        ("advice: skill `paint`", "an unknown member `version`"),
+        (
+            "advice: skill `paint`",
+            "`SKILL.md` links to `references/colors.md`, which is not in the skill; did you mean `references/colours.md`?",
+        ),
+        (
+            "refused: skill `paint`",
+            "`skill://paint/references/colours.md` does not match its digest",
+        ),
+        (
+            "advice: skill `paint`",
+            "has the same name as skill `old/paint`",
+        ),
     ] {
         let is_there = |line: &str| line.starts_with(kind) && line.contains(text);
         assert!(ran.out.lines().any(is_there), "{kind}: {text}\n{}", ran.out);
@@ -66,6 +79,10 @@ fn check_finds_every_fault() {
     assert_eq!(run("chart", &["check", "--strict"]).code, Some(0));
     assert_eq!(run("notes", &["check"]).code, Some(0));
     assert_eq!(run("notes", &["check", "--strict"]).code, Some(1));
+    assert_eq!(run("skills", &["check", "--strict"]).code, Some(0));
+    // In older protocol versions there are no skills to check.
+    let older = run("faulty", &["check", "--protocol-version", "2025-11-25"]);
+    assert!(!older.out.contains("skill `"), "{}", older.out);
     let json = run("faulty", &["check", "--json"]);
     let report: Value = serde_json::from_str(&json.out).unwrap();
     let mut findings = report["findings"].as_array().unwrap().iter();

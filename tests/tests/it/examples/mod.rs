@@ -7,6 +7,7 @@ mod guide;
 mod mounted;
 mod notes;
 mod observed;
+mod skills;
 mod tls;
 mod weather;
 

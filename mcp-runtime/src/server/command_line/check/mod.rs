@@ -4,6 +4,8 @@
 mod apps;
 mod lint;
 mod page;
+#[cfg(feature = "skills")]
+mod skills;
 
 use std::fs;
 
@@ -53,6 +55,8 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let surface = Surface::of(&session.client).await?;
     let mut findings = lint::lint(&surface);
     findings.extend(apps::lint(&session.client, &surface).await);
+    #[cfg(feature = "skills")]
+    findings.extend(skills::lint(&session.client).await?);
     let file = matches.get_one::<String>("surface").map(String::as_str);
     let saves = matches.get_flag("save");
     let differences = match file {
