@@ -6,6 +6,7 @@ use quote::ToTokens;
 use crate::errors::Errors;
 use crate::expand;
 use crate::model;
+use crate::model::app::App;
 use crate::model::data::Data;
 use crate::model::elicit::Elicited;
 use crate::model::expose::Exposed;
@@ -14,6 +15,7 @@ use crate::model::server::Server;
 #[cfg(feature = "skills")]
 use crate::model::skills::IncludedSkills;
 use crate::parse::annotations::parse_function;
+use crate::parse::app::parse_app;
 use crate::parse::elicit::parse_elicit;
 use crate::parse::function::Function;
 use crate::parse::kind::Kind;
@@ -72,6 +74,17 @@ pub(crate) fn server(options: TokenStream, item: TokenStream) -> TokenStream {
         Server::new,
         expand::server,
         |server| server.block.into_token_stream(),
+    )
+}
+
+/// Expands `#[app]`.
+pub(crate) fn app(options: TokenStream, item: TokenStream) -> TokenStream {
+    run_stages(
+        item,
+        |item, errors| parse_app(options, item, errors),
+        App::new,
+        |app| expand::app(&app),
+        |app| expand::app_without_page(&app),
     )
 }
 

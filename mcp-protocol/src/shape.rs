@@ -15,7 +15,7 @@ use crate::shape::schema::without_booleans;
 use crate::shape::structured::object_schema;
 use crate::types::{
     Annotations, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, Icon,
-    Implementation, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceLink,
+    Implementation, Meta, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceLink,
     ResourceTemplate, ServerCapabilities, TextContent, Tool,
 };
 
@@ -85,7 +85,8 @@ impl ShapeForVersion for Tool {
             annotations.title.get_or_insert(title);
         }
         since!(version, V2025_03_26 => self.annotations);
-        since!(version, V2025_06_18 => self.title, self.output_schema, self.meta);
+        since!(version, V2025_06_18 => self.title, self.output_schema);
+        shape_meta(&mut self.meta, version);
         shape_icons(&mut self.icons, version);
         if version >= V2026_07_28 {
             return;
@@ -114,7 +115,8 @@ impl ShapeForVersion for Prompt {
 
 impl ShapeForVersion for Resource {
     fn shape(&mut self, version: ProtocolVersion) {
-        since!(version, V2025_06_18 => self.title, self.meta);
+        since!(version, V2025_06_18 => self.title);
+        shape_meta(&mut self.meta, version);
         shape_icons(&mut self.icons, version);
         self.annotations.shape(version);
     }
@@ -147,11 +149,25 @@ impl ShapeForVersion for ServerCapabilities {
 impl ShapeForVersion for ResourceContents {
     /// Also ensures that exactly one of text and blob is present.
     fn shape(&mut self, version: ProtocolVersion) {
-        since!(version, V2025_06_18 => self.meta);
+        shape_meta(&mut self.meta, version);
         match (&self.text, &self.blob) {
             (Some(_), Some(_)) => self.text = None,
             (None, None) => self.text = Some(String::new()),
             _ => {}
+        }
+    }
+}
+
+/// Removes `_meta`, except for what hosts read of MCP Apps: versions without `_meta` on definitions and contents tolerate
+/// it, and the extension exists in all of them.
+fn shape_meta(meta: &mut Option<Meta>, version: ProtocolVersion) {
+    if version >= V2025_06_18 {
+        return;
+    }
+    if let Some(kept) = meta {
+        kept.retain(|key, _| matches!(key.as_str(), "ui" | "ui/resourceUri"));
+        if kept.is_empty() {
+            *meta = None;
         }
     }
 }

@@ -3,6 +3,10 @@
 pub use crate::context::{
     AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext,
 };
+pub use crate::extension::apps::{
+    App, AppCsp, AppPage, AppPermission, MIME_TYPE as APP_MIME_TYPE, ToolVisibility, page_contents,
+    page_meta, tool_meta,
+};
 #[cfg(feature = "skills")]
 pub use crate::extension::skills::{
     CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents,

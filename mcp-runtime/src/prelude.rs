@@ -9,7 +9,7 @@ pub use crate::listing::{ListCursor, Page};
 #[cfg(feature = "skills")]
 pub use crate::macros::skills;
 pub use crate::macros::{
-    completer, data, expose, prompt, resource, resource_template, server, tool,
+    app, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
 pub use crate::types::{ContentBlock, PromptMessage, Resource};
 pub use crate::{

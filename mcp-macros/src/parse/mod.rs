@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod annotations;
+pub(crate) mod app;
 pub(crate) mod argument;
 pub(crate) mod choice;
 pub(crate) mod complete;

@@ -3,9 +3,10 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
+use crate::parse::app::{Visibility, parse_visibility};
 use crate::parse::choice::choice;
 use crate::parse::listed::ListedOptions;
-use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, flag};
+use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, PathValue, flag};
 
 /// Options in `#[tool(…)]`.
 #[derive(Default, FromMeta)]
@@ -37,6 +38,11 @@ pub(crate) struct ToolOptions {
     pub(crate) ttl: Option<DurationValue>,
     /// The scope in which a result may be cached.
     pub(crate) cache: Option<CacheScopeValue>,
+    /// The page that shows the results.
+    pub(crate) app: Option<PathValue>,
+    /// The users of the tool: the model, the page, or both.
+    #[darling(with = parse_visibility)]
+    pub(crate) visibility: Option<Visibility>,
     #[darling(flatten)]
     pub(crate) listed: ListedOptions,
 }

@@ -7,6 +7,7 @@
 //!
 //! Specification: 2026-07-28, basic/extensions.
 
+pub(crate) mod apps;
 mod build;
 mod declaration;
 mod filter;

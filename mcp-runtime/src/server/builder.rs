@@ -15,7 +15,7 @@ use crate::handler::definition::Selected;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
-use crate::registry::{MethodReceiver, Registry, Sources};
+use crate::registry::{MethodReceiver, Registry, Sources, serves_apps};
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::telemetry::Hooks;
@@ -366,7 +366,11 @@ impl Server {
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>);
-        let (extensions, meta_keys) = self.extensions.start(&handle)?;
+        let mut extensions = self.extensions;
+        if serves_apps(self.selected.as_deref(), &self.tags) {
+            extensions.add_apps();
+        }
+        let (extensions, meta_keys) = extensions.start(&handle)?;
         let states = Arc::new(self.states);
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,

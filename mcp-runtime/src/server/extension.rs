@@ -6,7 +6,7 @@ use crate::context::ServerHandle;
 use crate::error::{Error, ErrorKind};
 #[cfg(feature = "skills")]
 use crate::extension::skills::Skills;
-use crate::extension::{self, Extension, Extensions};
+use crate::extension::{self, Extension, Extensions, apps};
 use crate::server::Server;
 
 /// The extensions of a server that has not been started yet.
@@ -40,6 +40,11 @@ impl Server {
 }
 
 impl ExtensionSettings {
+    /// Adds the extension for pages, which the attribute `#[app]` brings with it.
+    pub(super) fn add_apps(&mut self) {
+        self.0.push(apps::extension());
+    }
+
     /// Checks all extensions together, then runs the functions that prepare the server for them. Returns the extensions
     /// and the reserved keys of `_meta` that they define.
     ///

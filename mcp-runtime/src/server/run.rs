@@ -32,6 +32,7 @@ impl Server {
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
     /// | `shell` | run several commands on one server that keeps its state |
     /// | `check [--surface FILE]` | report definitions that clients or models reject and changes since the file was saved; useful in CI |
+    /// | `types` | print TypeScript declarations of the tools, for the pages of [apps](macro@crate::app) |
     /// | `install CLIENT` | add this executable to the configuration of a client |
     /// | `--help`, `--version` | print help or the version |
     ///

@@ -6,6 +6,7 @@
 //!
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
 
+mod app;
 mod icon;
 mod names;
 mod rate;
@@ -14,6 +15,7 @@ mod tests;
 mod uri;
 
 pub use crate::verdict::RuleVerdict;
+pub use app::{app_uri, csp_origin};
 pub use icon::icon;
 pub use names::{header, media_type, scope, timestamp, tool_name};
 pub use rate::{RateSyntax, parse_rate, rate};

@@ -19,7 +19,7 @@ use crate::registry::callable::Callable;
 use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
-use choose::{choose, nothing_to_serve_message};
+use choose::{Selection, choose, nothing_to_serve_message};
 
 /// The sources of a server's definitions.
 #[derive(Debug)]
@@ -93,6 +93,13 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
         .map(|submitted| submitted.0)
         .collect();
     assemble(sources, definitions)
+}
+
+/// Returns `true` if a server with this selection serves the page of an app.
+pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
+    let submitted = inventory::iter::<Submitted>();
+    let definitions: Vec<_> = submitted.map(|submitted| submitted.0).collect();
+    !Selection { only, tags }.pages(&definitions).is_empty()
 }
 
 /// Sorts definitions in source order: by file, then by line.

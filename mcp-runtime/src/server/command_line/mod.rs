@@ -23,6 +23,7 @@ mod serve;
 mod session;
 mod shell;
 mod terminal;
+mod types;
 
 use std::ffi::OsString;
 

@@ -1,7 +1,9 @@
 //! `check`: reports definitions that clients or models reject, and changes that break clients. Suitable for both
 //! interactive use and CI.
 
+mod apps;
 mod lint;
+mod page;
 #[cfg(feature = "skills")]
 mod skills;
 
@@ -51,11 +53,8 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let surface = Surface::of(&session.client).await?;
-    #[cfg_attr(
-        not(feature = "skills"),
-        expect(unused_mut, reason = "skills add findings")
-    )]
     let mut findings = lint::lint(&surface);
+    findings.extend(apps::lint(&session.client, &surface).await);
     #[cfg(feature = "skills")]
     findings.extend(skills::lint(&session.client).await?);
     let file = matches.get_one::<String>("surface").map(String::as_str);
