@@ -3,29 +3,20 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-/// The package in which trybuild compiles the fixtures. Paths in `skills!` are relative to it.
+/// The package in which trybuild compiles the fixtures. Paths in `skills!` and `#[app]` are relative to it.
 const PACKAGE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../tests/trybuild/tests");
 
 #[test]
 fn mistakes_are_explained() {
-    make_pages(&Path::new(PACKAGE).join("ui"));
     copy(
         Path::new("tests/ui/skills"),
         &Path::new(PACKAGE).join("skills"),
     );
     make_skills(&Path::new(PACKAGE).join("skills/made"));
+    make_pages().expect("the folder of the fixtures can be written");
     let cases = trybuild::TestCases::new();
     cases.pass("tests/ui/pass/*.rs");
     cases.compile_fail("tests/ui/fail/*/*.rs");
-}
-
-/// Makes the pages that fixtures embed.
-fn make_pages(folder: &Path) {
-    fs::create_dir_all(folder).unwrap();
-    fs::write(folder.join("chart.html"), "<!doctype html>").unwrap();
-    fs::write(folder.join("binary.html"), [0xff, 0xfe]).unwrap();
-    let large = File::create(folder.join("large.html")).unwrap();
-    large.set_len(16 << 20).unwrap();
 }
 
 /// Copies a folder with everything in it.
@@ -67,4 +58,13 @@ fn make_skills(made: &Path) {
     std::os::unix::fs::symlink("/etc/passwd", link).unwrap();
     #[cfg(windows)]
     std::os::windows::fs::symlink_file("C:\\Windows\\win.ini", link).unwrap();
+}
+
+/// Makes the pages that fixtures embed.
+fn make_pages() -> std::io::Result<()> {
+    let folder = Path::new(PACKAGE).join("ui");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("chart.html"), "<!doctype html>")?;
+    fs::write(folder.join("binary.html"), [0xff, 0xfe])?;
+    File::create(folder.join("large.html"))?.set_len(16 << 20)
 }

@@ -38,6 +38,19 @@ fn check_finds_every_fault() {
             "argument `name` has no description",
         ),
         ("advice: resource `faulty://nothing`", "has no description"),
+        ("advice: skill `paint`", "an unknown member `version`"),
+        (
+            "advice: skill `paint`",
+            "`SKILL.md` links to `references/colors.md`, which is not in the skill; did you mean `references/colours.md`?",
+        ),
+        (
+            "refused: skill `paint`",
+            "`skill://paint/references/colours.md` does not match its digest",
+        ),
+        (
+            "advice: skill `paint`",
+            "has the same name as skill `old/paint`",
+        ),
         (
             "refused: page `ui://fixtures/ui/faulty.html`",
             "write `csp(resource_domains(\"https://cdn.example.com\"))`",
@@ -57,19 +70,6 @@ fn check_finds_every_fault() {
         (
             "refused: page `ui://fixtures/ui/faulty.html`",
             "without `<script src=\"mcp-app.js\"></script>`",
-        ),
-        ("advice: skill `paint`", "an unknown member `version`"),
-        (
-            "advice: skill `paint`",
-            "`SKILL.md` links to `references/colors.md`, which is not in the skill; did you mean `references/colours.md`?",
-        ),
-        (
-            "refused: skill `paint`",
-            "`skill://paint/references/colours.md` does not match its digest",
-        ),
-        (
-            "advice: skill `paint`",
-            "has the same name as skill `old/paint`",
         ),
     ] {
         let is_there = |line: &str| line.starts_with(kind) && line.contains(text);
