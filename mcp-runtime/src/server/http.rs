@@ -173,7 +173,7 @@ impl Server {
         };
         let stop_announced = service.clone();
         let mut serving = pin!(http::serve_process(listener, service));
-        // Polled after `serving`, which handles signals from its first poll on. Whoever reads the URL may send one.
+        // Polled after `serving`, which handles signals from its first poll on. A program that reads the URL may send one.
         let started = async {
             // Standard error may be closed; the server runs regardless.
             let _ = writeln!(io::stderr(), "{url}");
