@@ -12,7 +12,7 @@ pub use crate::handler::completion::IntoCompletionResult;
 pub use crate::handler::data_field::data_field;
 pub use crate::handler::definition::{
     ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
-    Submitted, named, type_id_of,
+    Submitted, TaskOptions, named, type_id_of,
 };
 pub use crate::handler::exposed::{ExposedError, exposed_text};
 pub use crate::handler::form;

@@ -62,6 +62,7 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
+pub mod backend;
 mod bell;
 mod cancellation;
 #[cfg(any(feature = "cli", feature = "testing"))]
@@ -178,6 +179,11 @@ pub mod request {
 #[cfg(feature = "skills")]
 pub mod skills {
     pub use crate::extension::skills::{Skill, Skills};
+}
+
+/// Tasks: calls to tools that go on after their request.
+pub mod tasks {
+    pub use crate::handler::definition::TaskOptions;
 }
 
 /// Utilities for strings that clients, models and people read.

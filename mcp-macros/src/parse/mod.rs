@@ -19,6 +19,7 @@ pub(crate) mod range;
 pub(crate) mod resource;
 pub(crate) mod reword;
 pub(crate) mod server;
+pub(crate) mod task;
 pub(crate) mod tool;
 pub(crate) mod types;
 pub(crate) mod value;

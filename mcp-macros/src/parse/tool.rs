@@ -4,6 +4,7 @@ use darling::FromMeta;
 use darling::util::Flag;
 
 use crate::parse::listed::ListedOptions;
+use crate::parse::task::TaskOptions;
 use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, flag};
 
 /// Options in `#[tool(…)]`.
@@ -28,6 +29,8 @@ pub(crate) struct ToolOptions {
     pub(crate) requires: Option<RequiredFeatures>,
     /// Replaces the generated input schema.
     pub(crate) schema: Option<Expression>,
+    /// Calls can be tasks.
+    pub(crate) task: Option<TaskOptions>,
     /// The text of a structured result.
     pub(crate) text: Option<JsonTextValue>,
     /// If `true`, arguments of the wrong type are not coerced.

@@ -73,8 +73,10 @@ impl Caller {
         }
     }
 
-    /// Returns a key that identifies the caller. All anonymous callers share one key, and so do all trusted callers.
-    pub(crate) fn key(&self) -> &str {
+    /// Returns a key that identifies the caller, for use in maps and stores. All anonymous callers share one key, the
+    /// empty string, and so do all trusted callers. For a principal, it is [`Principal::key`].
+    #[must_use]
+    pub fn key(&self) -> &str {
         match &self.0 {
             Standing::Anonymous => "",
             // This cannot be a principal's key, because such a key starts with a number.

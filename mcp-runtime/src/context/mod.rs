@@ -21,6 +21,7 @@ mod request;
 mod request_info;
 mod state;
 mod states;
+mod task_start;
 mod type_name;
 
 pub use ask::{Ask, AskError, Elicited, Questions};

@@ -30,6 +30,10 @@ pub(crate) trait CallHandle: Send + Sync {
     fn outbound(&self) -> &dyn NotificationSender;
     /// Returns the interface through which this call can ask questions.
     fn asking(&self) -> &dyn QuestionTransport;
+    /// Returns the token that is cancelled when the handler asks to go on as a task, if it can.
+    fn task_start(&self) -> Option<&CancellationToken> {
+        None
+    }
     /// Returns the values of awaited parameters, if the call has waited for any.
     fn prepared(&self) -> Option<&Mutex<Vec<Box<dyn Any + Send>>>> {
         None
@@ -56,6 +60,26 @@ pub(crate) struct RequestContext {
 impl RequestContext {
     fn cancellation(&self) -> &CancellationToken {
         self.cancelled.get_or_init(CancellationToken::default)
+    }
+
+    /// Returns the same data for a run of the call apart from its request.
+    pub(crate) fn detached(&self) -> Self {
+        Self {
+            client: match &self.client {
+                ClientIdentity::Known(client) => ClientIdentity::Known(client.clone()),
+                ClientIdentity::Claimed(_) => ClientIdentity::Claimed(OnceLock::new()),
+            },
+            info: self.info.clone(),
+            #[cfg(feature = "telemetry")]
+            trace: self.trace.clone(),
+            caller: self.caller.clone(),
+            version: self.version,
+            capabilities: Arc::clone(&self.capabilities),
+            meta: self.meta.clone(),
+            cancelled: OnceLock::new(),
+            states: Arc::clone(&self.states),
+            server: self.server.clone(),
+        }
     }
 
     /// Cancels the call.
@@ -93,6 +117,10 @@ impl Context {
 
     pub(super) fn call(&self) -> &dyn CallHandle {
         &*self.0
+    }
+
+    pub(crate) fn request_context(&self) -> &RequestContext {
+        self.0.request()
     }
 
     pub(crate) fn states(&self) -> &States {

@@ -12,6 +12,7 @@ use crate::context::{
     once,
 };
 use crate::dispatch::Dispatcher;
+use crate::dispatch::journal::Journal;
 use crate::dispatch::pending::{PendingQuestions, wire_id};
 use crate::dispatch::rounds::{Round, RoundEnd};
 use crate::dispatch::seal;
@@ -378,9 +379,23 @@ impl QuestionTransport for ClientQuestions {
         }
     }
 
+    fn journal(&self) -> String {
+        let call = self.call_id();
+        let journal = match &self.way {
+            QuestionDelivery::Rounds(round) => round.journal(call),
+            QuestionDelivery::None | QuestionDelivery::Requests { .. } => Journal::of_call(call),
+        };
+        String::from_utf8(journal.to_json()).unwrap_or_default()
+    }
+
     fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
         match &self.way {
-            QuestionDelivery::Rounds(_) => self.dispatcher.settings.once_store.clone(),
+            QuestionDelivery::Rounds(round) => {
+                let own = round
+                    .steps()
+                    .or(self.dispatcher.settings.once_store.as_ref());
+                own.cloned()
+            }
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
         }
     }

@@ -37,7 +37,7 @@ impl Dispatcher {
             .filter(|method| method.callable.access.is_visible_to(&request.caller))
             .ok_or_else(|| errors::method_not_found(name))?;
         let extension = &method.extension;
-        if !extension.is_open_to(&request.sender.capabilities()) {
+        if !extension.is_open_to(&request.sender.capabilities(), request.version) {
             let error = errors::undeclared_extension(request.version, name, &extension.id);
             return Err(error);
         }
@@ -45,6 +45,7 @@ impl Dispatcher {
         let target = MethodTarget {
             callable: Arc::clone(&method.callable),
             result_types: method.result_types.clone(),
+            may_ask: method.forwards_questions && !request.version.is_modern(),
         };
         Ok(RequestOutcome::Call(PreparedCall {
             dispatcher: Arc::clone(self),

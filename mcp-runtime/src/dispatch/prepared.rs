@@ -112,7 +112,13 @@ impl PreparedCall<'_> {
             }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
-        let around = &dispatcher.settings.around;
+        let task = request.params.get(Member::Task);
+        let settings = &dispatcher.settings;
+        // Middleware for tasks runs only around tools that can be tasks and calls that ask for one.
+        let around = match &settings.around_tasks {
+            Some(around) if finish.target.can_be_task(task.is_some()) => around,
+            _ => &settings.around,
+        };
         let resumed = Cell::new(resumed);
         let made = OnceCell::new();
         let context = || {
@@ -132,7 +138,7 @@ impl PreparedCall<'_> {
             };
             let waits = innermost.waits.clone();
             let round = rounds.saturating_add(1);
-            if let Some(call) = innermost.into_call(&arguments, context(), round) {
+            if let Some(call) = innermost.into_call(&arguments, context(), round, task) {
                 let around = around.clone();
                 // Like the handler, middleware runs only when it is polled.
                 let future = Box::pin(async move { around.start(call).await });

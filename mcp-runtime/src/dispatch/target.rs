@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::context::{AwaitedValues, Context};
 use crate::handler::call::CallOutput;
-use crate::handler::definition::Kind;
+use crate::handler::definition::{Kind, TaskOptions};
 use crate::handler::extension_result::ExtensionResult;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::refusal::CallRefusal;
@@ -39,6 +39,8 @@ pub(super) struct MethodTarget {
     pub(super) callable: Arc<Callable>,
     /// The types of its results, besides `complete`.
     pub(super) result_types: Box<[String]>,
+    /// `true` if the handler may forward questions to the client.
+    pub(super) may_ask: bool,
 }
 
 /// A resource or resource template, and the URI to be read.
@@ -82,6 +84,21 @@ impl CallTarget {
 
     pub(super) fn guards(&self) -> Option<&HandlerLimits> {
         self.callable().map(|callable| &callable.guards)
+    }
+
+    /// Returns the option `task`, if calls to the target can be tasks.
+    #[inline]
+    pub(super) fn task_options(&self) -> Option<&TaskOptions> {
+        match self {
+            Self::Named(callable) => callable.task.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if a call can be a task, or if it is a call to a tool that asks to be one.
+    #[inline]
+    pub(super) fn can_be_task(&self, is_requested: bool) -> bool {
+        self.task_options().is_some() || (is_requested && self.tool().is_some())
     }
 
     pub(super) fn pace(&self) -> Option<&Arc<FirstPollPace>> {
@@ -155,7 +172,8 @@ impl CallTarget {
             Self::Named(_) => Some(arguments),
             // The URI already contains the arguments.
             Self::Read(_) => Some("{}"),
-            Self::Completion(_) | Self::List(_) | Self::Method(_) => None,
+            Self::Method(method) => method.may_ask.then_some("{}"),
+            Self::Completion(_) | Self::List(_) => None,
         }
     }
 

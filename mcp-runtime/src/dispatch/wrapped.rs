@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::dispatch::Dispatcher;
+use crate::dispatch::background::DetachedCall;
 use crate::dispatch::blocking::{PermitWaits, run_blocking};
 use crate::dispatch::target::CallTarget;
+use crate::handler::background::BackgroundRunner;
 use crate::handler::call::Running;
+use crate::handler::definition::TaskOptions;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep};
 use crate::registry::{CallPermit, HandlerProgress};
@@ -20,14 +23,21 @@ pub(super) struct WrappedHandler {
 
 impl WrappedHandler {
     /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists bypass middleware.
-    pub(super) fn into_call(self, arguments: &str, context: Context, round: u16) -> Option<Call> {
+    /// `task` is the raw JSON of the member `task` of the request.
+    pub(super) fn into_call(
+        self,
+        arguments: &str,
+        context: Context,
+        round: u16,
+        task: Option<&str>,
+    ) -> Option<Call> {
         let (kind, name) = self.target.kind_and_name()?;
         let call = (kind, Arc::clone(name));
         Some(Call::new(
             call,
             arguments.into(),
-            context,
-            round,
+            (context, round),
+            task,
             Arc::new(self),
         ))
     }
@@ -45,6 +55,18 @@ impl WrappedHandler {
 }
 
 impl InnermostStep for WrappedHandler {
+    fn task_options(&self) -> Option<&TaskOptions> {
+        self.target.task_options()
+    }
+
+    fn detach(&self, context: &Context) -> Arc<dyn BackgroundRunner> {
+        Arc::new(DetachedCall {
+            dispatcher: Arc::clone(&self.dispatcher),
+            target: self.target.clone(),
+            request: context.request_context().detached(),
+        })
+    }
+
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
         Box::pin(async move {
             let permit = self.acquire_permit().await?;

@@ -15,7 +15,7 @@ use crate::extension::registered::{
 };
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
-use crate::handler::extension_result::ExtensionResult;
+use crate::handler::extension_result::{ExtensionResult, ExtensionVersions};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Next, UnlinkedMiddleware};
 use crate::protocol::{ProtocolVersion, is_core_meta_key, is_core_name, is_reserved};
@@ -35,17 +35,31 @@ const ANSWERABLE: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 /// The types of result that the core protocol defines.
 const CORE_RESULT_TYPES: [&str; 2] = [ExtensionResult::COMPLETE, "input_required"];
 
+/// What an extension adds to a server's settings.
+pub(crate) struct ServerChanges {
+    pub(crate) middleware: Vec<UnlinkedMiddleware>,
+    /// Middleware only for calls that can be tasks.
+    pub(crate) task_middleware: Vec<UnlinkedMiddleware>,
+    pub(crate) capabilities: Vec<Capability>,
+}
+
 impl Extension {
-    /// Takes what the extension adds to the server's settings: middleware and lists.
-    pub(crate) fn take_additions(&mut self) -> (Vec<UnlinkedMiddleware>, Vec<Capability>) {
+    /// Takes what the extension adds to the server's settings.
+    pub(crate) fn take_additions(&mut self) -> ServerChanges {
         let id: Arc<str> = self.id.as_str().into();
         let types: Arc<[(String, String)]> = self.result_types.clone().into();
-        let since = self.since;
-        let middleware = std::mem::take(&mut self.middleware);
-        let middleware = middleware
-            .into_iter()
-            .map(|function| checked(function, Arc::clone(&id), Arc::clone(&types), since));
-        (middleware.collect(), std::mem::take(&mut self.capabilities))
+        let versions = self.versions;
+        let check = |functions: Vec<ExtensionMiddleware>| {
+            let functions = functions.into_iter();
+            functions
+                .map(|function| checked(function, Arc::clone(&id), Arc::clone(&types), versions))
+                .collect()
+        };
+        ServerChanges {
+            middleware: check(std::mem::take(&mut self.middleware)),
+            task_middleware: check(std::mem::take(&mut self.task_middleware)),
+            capabilities: std::mem::take(&mut self.capabilities),
+        }
     }
 
     /// Runs the functions that prepare the server for the extension.
@@ -69,7 +83,7 @@ fn checked(
     function: ExtensionMiddleware,
     id: Arc<str>,
     types: Arc<[(String, String)]>,
-    since: ProtocolVersion,
+    versions: ExtensionVersions,
 ) -> UnlinkedMiddleware {
     Box::new(move |next: Next| {
         Next::link(move |call| {
@@ -79,7 +93,8 @@ fn checked(
                 Kind::Resource | Kind::ResourceTemplate => "resources/read",
                 Kind::Completer | Kind::ExtensionMethod => return function(call, next.clone()),
             };
-            let is_declared = call.context().extension(&id).is_some();
+            let version = call.context().request().protocol_version();
+            let is_declared = call.context().extension(&id).is_some() || (versions.core)(version);
             let (id, types) = (Arc::clone(&id), Arc::clone(&types));
             let output = function(call, next.clone());
             Box::pin(async move {
@@ -95,7 +110,7 @@ fn checked(
                              declare or its client does not know"
                         )));
                     }
-                    result.admit(since);
+                    result.admit(versions);
                 }
                 Ok(output)
             })
@@ -174,10 +189,20 @@ impl Build {
                 Map::new()
             }
         };
+        if let Some((name, value)) = extension.core_capability {
+            if name == "tasks" {
+                self.built.core_tasks = Some((extension.versions.core, value));
+            } else {
+                let what = format_args!(
+                    "the core protocol has no capability `{name}` that an extension could provide"
+                );
+                self.problem(&id, what);
+            }
+        }
         let registered = RegisteredExtension {
             id,
             settings,
-            since: extension.since,
+            versions: extension.versions,
             needs_declaration: extension.needs_declaration,
         };
         for key in extension.meta_keys {
@@ -226,6 +251,8 @@ impl Build {
                     extension: extension.clone(),
                     callable: Arc::new(callable),
                     mirrored_name: method.mirrored_name.map(Into::into),
+                    is_core_only: method.is_core_only,
+                    forwards_questions: method.forwards_questions,
                     result_types: result_types.collect(),
                 };
                 self.built.methods.insert(name.into(), registered);

@@ -22,6 +22,8 @@ use crate::jsonrpc::ErrorObject;
 pub struct ExtensionMethod {
     pub(super) name: String,
     pub(super) mirrored_name: Option<String>,
+    pub(super) is_core_only: bool,
+    pub(super) forwards_questions: bool,
     pub(super) handler: DynamicHandler,
 }
 
@@ -46,6 +48,8 @@ impl ExtensionMethod {
         Self {
             name: name.into(),
             mirrored_name: None,
+            is_core_only: false,
+            forwards_questions: false,
             handler: DynamicHandler::new(move |arguments, context| {
                 let handler = Arc::clone(&handler);
                 running(async move {
@@ -63,6 +67,22 @@ impl ExtensionMethod {
     #[must_use]
     pub fn mirrored_name(mut self, member: impl Into<String>) -> Self {
         self.mirrored_name = Some(member.into());
+        self
+    }
+
+    /// Makes the method exist only in the protocol versions in which it belongs to the core protocol
+    /// ([`Extension::core_in`](crate::extension::Extension::core_in)).
+    #[must_use]
+    pub fn core_only(mut self) -> Self {
+        self.is_core_only = true;
+        self
+    }
+
+    /// Lets the handler forward questions of [background calls](crate::extension::BackgroundCall) to legacy clients,
+    /// with [`Context::forward_question`](crate::Context::forward_question).
+    #[must_use]
+    pub fn forwards_questions(mut self) -> Self {
+        self.forwards_questions = true;
         self
     }
 }

@@ -13,9 +13,13 @@ mod method;
 mod registered;
 #[cfg(feature = "skills")]
 pub(crate) mod skills;
+pub(crate) mod tasks;
 
+pub use crate::handler::background::{
+    BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
+};
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
-pub(crate) use build::build;
+pub(crate) use build::{ServerChanges, build};
 pub use declaration::Extension;
 pub use filter::FilterMember;
 pub use method::ExtensionMethod;

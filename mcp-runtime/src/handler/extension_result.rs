@@ -30,9 +30,25 @@ pub struct ExtensionResult {
     members: Arc<RawValue>,
     meta: Meta,
     cache: Option<CacheHint>,
-    /// The first protocol version in which the extension exists, if the result is one that it may send in place of a
-    /// core method's result and its client declares it.
-    admitted: Option<ProtocolVersion>,
+    /// The protocol versions in which the extension exists, if the result is one that it may send in place of a core
+    /// method's result and its client declares it.
+    admitted: Option<ExtensionVersions>,
+}
+
+/// The protocol versions in which an extension exists.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExtensionVersions {
+    /// The first version in which it is an extension.
+    pub(crate) since: ProtocolVersion,
+    /// Returns `true` for the versions in which what it adds belongs to the core protocol.
+    pub(crate) core: fn(ProtocolVersion) -> bool,
+}
+
+impl ExtensionVersions {
+    /// Returns `true` if clients can use what the extension adds.
+    pub(crate) fn contain(self, version: ProtocolVersion) -> bool {
+        self.since <= version || (self.core)(version)
+    }
 }
 
 impl ExtensionResult {
@@ -112,14 +128,15 @@ impl ExtensionResult {
         self.cache
     }
 
-    /// Lets the result be sent in place of a core method's result in this protocol version and later ones.
-    pub(crate) fn admit(&mut self, since: ProtocolVersion) {
-        self.admitted = Some(since);
+    /// Lets the result be sent in place of a core method's result in these protocol versions.
+    pub(crate) fn admit(&mut self, versions: ExtensionVersions) {
+        self.admitted = Some(versions);
     }
 
     /// Returns `true` if the result may be sent in place of a core method's result.
     pub(crate) fn is_admitted(&self, version: ProtocolVersion) -> bool {
-        self.admitted.is_some_and(|since| since <= version)
+        self.admitted
+            .is_some_and(|versions| versions.contain(version))
     }
 }
 

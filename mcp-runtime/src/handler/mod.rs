@@ -4,6 +4,7 @@
 //! `protocol::shape` adapts to a protocol version.
 
 pub(crate) mod access;
+pub(crate) mod background;
 pub(crate) mod call;
 pub(crate) mod completion;
 pub(crate) mod data_field;

@@ -21,8 +21,8 @@ pub(crate) enum NotifiedCallers {
 pub(crate) enum CallerRule {
     /// The caller may use a definition with these access rules.
     Access(Arc<Access>),
-    /// The caller is the principal with this key.
-    Principal(Arc<str>),
+    /// The caller has this key.
+    Key(Arc<str>),
 }
 
 impl CallerRule {
@@ -30,7 +30,7 @@ impl CallerRule {
     fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Access(one), Self::Access(other)) => one.is_equivalent(other),
-            (Self::Principal(one), Self::Principal(other)) => one == other,
+            (Self::Key(one), Self::Key(other)) => one == other,
             _ => false,
         }
     }
@@ -38,7 +38,7 @@ impl CallerRule {
     fn includes(&self, caller: &Caller) -> bool {
         match self {
             Self::Access(access) => access.is_usable_by(caller),
-            Self::Principal(key) => caller.principal().is_some_and(|who| *who.key() == **key),
+            Self::Key(key) => *caller.key() == **key,
         }
     }
 }
@@ -50,7 +50,12 @@ impl NotifiedCallers {
 
     /// Includes only this principal.
     pub(crate) fn principal(principal: &Principal) -> Self {
-        Self::Some(vec![CallerRule::Principal(principal.key().into())])
+        Self::with_key(principal.key().into())
+    }
+
+    /// Includes the callers with this key.
+    pub(crate) fn with_key(key: Arc<str>) -> Self {
+        Self::Some(vec![CallerRule::Key(key)])
     }
 
     /// Includes the callers for whom the function returns `true`.

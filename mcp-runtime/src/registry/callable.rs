@@ -13,7 +13,7 @@ use crate::handler::access::Access;
 use crate::handler::call::CallOutput;
 use crate::handler::completion::Candidates;
 use crate::handler::decode::strings;
-use crate::handler::definition::{ClientFeature, Kind};
+use crate::handler::definition::{ClientFeature, Kind, TaskOptions};
 use crate::handler::listing::Lister;
 use crate::handler::refusal::CallRefusal;
 use crate::protocol::ProtocolVersion;
@@ -36,6 +36,8 @@ pub(crate) struct Callable {
     pub(crate) details: Details,
     pub(crate) handler: Handler,
     pub(crate) guards: HandlerLimits,
+    /// The option `task`, if calls can be tasks.
+    pub(crate) task: Option<TaskOptions>,
     pub(crate) access: Access,
     /// The client capabilities that calls require.
     pub(crate) requires: Box<[ClientFeature]>,

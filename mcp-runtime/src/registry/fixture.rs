@@ -67,6 +67,9 @@ impl QuestionTransport for ContextStub {
     fn call_id(&self) -> CallId {
         unreachable!()
     }
+    fn journal(&self) -> String {
+        unreachable!()
+    }
     fn begin_once(&self, _: &str) -> Result<Option<Box<str>>, AskError> {
         unreachable!()
     }

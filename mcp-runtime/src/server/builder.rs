@@ -4,17 +4,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::backend::{MemoryTaskStore, TaskStore};
 use crate::context::{Capability, Control, EnvironmentHeaders, OnceStore, ServerHandle, States};
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
 use crate::dispatch::{Admission, CacheHints, Dispatcher, ServerShared, Settings};
 use crate::error::{Error, ErrorKind};
+use crate::extension::tasks;
 use crate::handler::definition::Selected;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
-use crate::registry::{MethodReceiver, Registry, Sources};
+use crate::registry::{self, MethodReceiver, Registry, Sources};
 use crate::server::environment::ServerEnvironment;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
@@ -72,6 +74,7 @@ pub struct Server {
     /// Mistakes found in the settings so far, to be reported at start-up.
     pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
+    task_store: Option<Arc<dyn TaskStore>>,
     hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
@@ -144,6 +147,7 @@ impl Server {
             wrapping: WrappingSettings::default(),
             faults: Vec::new(),
             once_store: None,
+            task_store: None,
             hooks: Hooks::default(),
             #[cfg(feature = "http")]
             http: crate::http::HttpOptions::new(),
@@ -420,6 +424,14 @@ impl Server {
         self
     }
 
+    /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory, and a restart loses them.
+    ///
+    /// The server serves tasks if it has such a store or a tool with the option `task`.
+    pub fn task_store(mut self, store: impl TaskStore) -> Self {
+        self.task_store = Some(Arc::new(store));
+        self
+    }
+
     /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that the work runs at
     /// most once even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) suffices
     /// for a single instance.
@@ -482,6 +494,26 @@ impl Server {
 
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
+        let server = self.with_tasks();
+        server.start_prepared()
+    }
+
+    /// Adds the extension for tasks if a tool has the option `task` or there is a store for tasks.
+    fn with_tasks(mut self) -> Self {
+        let is_needed = self.task_store.is_some()
+            || registry::serves_tasks(self.selected.as_deref(), &self.tags)
+            || self.shared.inserts_tasks();
+        if !is_needed {
+            return self;
+        }
+        let limits = self.limits.tasks.clone();
+        let store = self.task_store.take();
+        let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
+        let drain = self.limits.calls.drain_timeout;
+        self.extension(tasks::extension(store, limits, drain))
+    }
+
+    fn start_prepared(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         self.environment.log();
         let mut faults = self.faults;
         faults.extend(self.environment.faults);
@@ -511,6 +543,7 @@ impl Server {
         let seal = Seal::new(&self.sealing_keys, self.limits.elicitation.state_timeout);
         #[cfg(not(feature = "sealing"))]
         let seal = Seal::new(self.limits.elicitation.state_timeout);
+        let around = middleware::chain(wrapping.around);
         let settings = Settings {
             identity: Identity::new(self.identity).with_meta_keys(meta_keys),
             instructions: self.instructions,
@@ -526,7 +559,9 @@ impl Server {
             check_outputs: self.check_outputs,
             cache: self.cache,
             rate: wrapping.rate,
-            around: middleware::chain(wrapping.around),
+            around_tasks: (!wrapping.around_tasks.is_empty())
+                .then(|| middleware::chain_around(&around, wrapping.around_tasks)),
+            around,
             sanitizer: wrapping.sanitizer,
             hooks: self.hooks,
             admission: self.admission,

@@ -80,7 +80,8 @@ where
     drop(listener);
     let finishing = async { while tasks.join_next().await.is_some() {} };
     // Requests that have not finished within this time are dropped along with their tasks.
-    let _ = timeout(limits.calls.drain_timeout, finishing).await;
+    let finishing = timeout(limits.calls.drain_timeout, finishing);
+    let _ = tokio::join!(finishing, service.0.dispatcher.drain_work());
     drop(sessions);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Build;
-use crate::handler::definition::{Definition, Kind, Owner, Selected};
+use crate::handler::definition::{Definition, Kind, Owner, Selected, Submitted};
 
 /// Maximum number of methods listed in one message.
 const LISTED: usize = 5;
@@ -65,15 +65,7 @@ pub(super) fn choose(
     let mut chosen = Vec::new();
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
-        let asked = only.is_some_and(|only| {
-            only.iter()
-                .any(|selected| selected.function == definition.function)
-        }) || definition
-            .options
-            .tags
-            .iter()
-            .any(|tag| tags.iter().any(|asked| asked == tag));
-        if definition.kind == Kind::Completer || !(everything || asked) {
+        if definition.kind == Kind::Completer || !(everything || is_asked(definition, only, tags)) {
             continue;
         }
         match definition.receiver {
@@ -92,6 +84,23 @@ pub(super) fn choose(
             .push(missing_receiver_message(owner.name, &methods));
     }
     chosen
+}
+
+/// Returns `true` if the server chooses the definition individually or by a tag.
+fn is_asked(definition: &Definition, only: Option<&[Selected]>, tags: &[String]) -> bool {
+    let mut only = only.unwrap_or_default().iter();
+    let mut own = definition.options.tags.iter();
+    only.any(|selected| selected.function == definition.function)
+        || own.any(|tag| tags.iter().any(|asked| asked == tag))
+}
+
+/// Returns `true` if a server with this selection serves a tool with the option `task`.
+pub(crate) fn serves_tasks(only: Option<&[Selected]>, tags: &[String]) -> bool {
+    let everything = only.is_none() && tags.is_empty();
+    let mut definitions = inventory::iter::<Submitted>().map(|submitted| submitted.0);
+    definitions.any(|definition| {
+        definition.options.task.is_some() && (everything || is_asked(definition, only, tags))
+    })
 }
 
 /// Formats the message about methods for which the server has no receiver.

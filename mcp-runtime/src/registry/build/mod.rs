@@ -19,6 +19,7 @@ use crate::registry::callable::Callable;
 use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
+pub(crate) use choose::serves_tasks;
 use choose::{choose, nothing_to_serve_message};
 
 /// The sources of a server's definitions.

@@ -1,0 +1,73 @@
+//! A task in the forms of both protocols.
+
+use serde_json::{Map, Value, json};
+
+use crate::backend::{StoredTask, TaskOutcome, TaskStatus};
+use crate::extension::tasks::state::TaskState;
+use crate::extension::tasks::timestamp::timestamp;
+
+/// Returns a task in the form of the extension, without its questions and its outcome.
+pub(super) fn task(task: &StoredTask) -> Map<String, Value> {
+    let mut members = common(task, task.status);
+    members.insert("ttlMs".into(), milliseconds(task.ttl));
+    members.insert("pollIntervalMs".into(), milliseconds(task.poll_interval));
+    members
+}
+
+/// Returns a task in the form of the extension, with its questions or its outcome.
+pub(super) fn detailed_task(stored: &StoredTask) -> Map<String, Value> {
+    let mut members = task(stored);
+    match &stored.outcome {
+        Some(TaskOutcome::Result { json, .. }) => members.insert("result".into(), parsed(json)),
+        Some(TaskOutcome::Error { json }) => members.insert("error".into(), parsed(json)),
+        None => None,
+    };
+    if stored.status == TaskStatus::InputRequired {
+        let open = TaskState::read(&stored.state).unwrap_or_default().open;
+        let requests: Map<String, Value> = open
+            .into_iter()
+            .map(|(key, question)| {
+                let method = question.method.as_str();
+                (key, json!({"method": method, "params": question.params}))
+            })
+            .collect();
+        members.insert("inputRequests".into(), Value::Object(requests));
+    }
+    members
+}
+
+/// Returns a task in the form of 2025-11-25. There, a result that says that the tool failed makes the task fail.
+pub(super) fn legacy_task(task: &StoredTask) -> Map<String, Value> {
+    let status = match &task.outcome {
+        Some(TaskOutcome::Result { is_error: true, .. }) => TaskStatus::Failed,
+        _ => task.status,
+    };
+    let mut members = common(task, status);
+    members.insert("ttl".into(), milliseconds(task.ttl));
+    members.insert("pollInterval".into(), milliseconds(task.poll_interval));
+    members
+}
+
+fn common(task: &StoredTask, status: TaskStatus) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert("taskId".into(), task.id.as_str().into());
+    members.insert("status".into(), status.as_str().into());
+    if let Some(message) = &task.message {
+        members.insert("statusMessage".into(), (**message).into());
+    }
+    members.insert("createdAt".into(), timestamp(task.created_at).into());
+    members.insert("lastUpdatedAt".into(), timestamp(task.updated_at).into());
+    members
+}
+
+/// Returns a time in milliseconds, which is at least one.
+fn milliseconds(time: std::time::Duration) -> Value {
+    u64::try_from(time.as_millis())
+        .unwrap_or(u64::MAX)
+        .max(1)
+        .into()
+}
+
+fn parsed(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_default()
+}
