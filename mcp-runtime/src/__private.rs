@@ -12,7 +12,7 @@ pub use crate::handler::completion::IntoCompletionResult;
 pub use crate::handler::data_field::data_field;
 pub use crate::handler::definition::{
     ClientFeature, Completes, Definition, GuardOptions, IntoSchema, Kind, Location, Options, Owner,
-    Submitted, TaskOptions, named, type_id_of,
+    Submitted, named, type_id_of,
 };
 pub use crate::handler::exposed::{ExposedError, exposed_text};
 pub use crate::handler::form;
@@ -26,6 +26,7 @@ pub use crate::handler::prompt::IntoPromptResult;
 pub use crate::handler::refusal::CallRefusal;
 pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;
+pub use crate::handler::task_options::TaskOptions;
 pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme, Meta, Role};
 pub use inventory;
 pub use mcp_schema::constraint::{Bound, Constraints};

@@ -183,7 +183,7 @@ pub mod skills {
 
 /// Tasks: calls to tools that go on after their request.
 pub mod tasks {
-    pub use crate::handler::definition::TaskOptions;
+    pub use crate::handler::task_options::TaskOptions;
 }
 
 /// Utilities for strings that clients, models and people read.

@@ -44,12 +44,15 @@ pub fn check(version: Version, message: &Value, method: Option<&str>) -> Result<
     if result.get("resultType") == Some(&json!("input_required")) {
         return input_required(version, method, result);
     }
+    if let Some(definition) = extensions::task_result(version, method, result) {
+        return matches(&TASKS, "the extension for tasks", definition, result);
+    }
     let definition = if extensions::defines_method(version, method)
         || extensions::defines_result(version, result)
     {
         Some("Result")
     } else {
-        result_of(version, method)
+        result_of(version, method, result)
     };
     let definition =
         definition.ok_or_else(|| format!("{method} has no result in {}", version.date()))?;
@@ -127,6 +130,10 @@ fn input_required(version: Version, method: &str, result: &Value) -> Result<(), 
 fn notification(version: Version, message: &Value) -> Result<(), String> {
     against(version, "JSONRPCNotification", message)?;
     let method = message["method"].as_str().unwrap_or_default();
+    if version.is_modern() && method == "notifications/tasks" {
+        let definition = "TaskStatusNotification";
+        return matches(&TASKS, "the extension for tasks", definition, message);
+    }
     if extensions::defines_notification(method) {
         return Ok(());
     }
@@ -189,13 +196,19 @@ fn envelope(version: Version) -> &'static str {
 }
 
 /// Returns the name of the definition for a method's result.
-fn result_of(version: Version, method: &str) -> Option<&'static str> {
+fn result_of(version: Version, method: &str, result: &Value) -> Option<&'static str> {
+    let has_tasks = version == Version::V2025_11_25;
     let modern = version.is_modern();
     Some(match method {
         "server/discover" if modern => "DiscoverResult",
         "subscriptions/listen" if modern => "SubscriptionsListenResult",
         "tools/list" => "ListToolsResult",
+        "tools/call" if has_tasks && result.get("task").is_some() => "CreateTaskResult",
         "tools/call" => "CallToolResult",
+        "tasks/get" if has_tasks => "GetTaskResult",
+        "tasks/result" if has_tasks => "CallToolResult",
+        "tasks/list" if has_tasks => "ListTasksResult",
+        "tasks/cancel" if has_tasks => "CancelTaskResult",
         "prompts/list" => "ListPromptsResult",
         "prompts/get" => "GetPromptResult",
         "resources/list" => "ListResourcesResult",
@@ -218,7 +231,11 @@ fn result_of(version: Version, method: &str) -> Option<&'static str> {
 ///
 /// Returns the faults.
 pub fn against(version: Version, definition: &str, value: &Value) -> Result<(), String> {
-    let validator = SCHEMAS[&version].validator(definition)?;
+    matches(&SCHEMAS[&version], version.date(), definition, value)
+}
+
+fn matches(schema: &Schema, of: &str, definition: &str, value: &Value) -> Result<(), String> {
+    let validator = schema.validator(definition)?;
     let faults: Vec<String> = validator
         .iter_errors(value)
         .map(|fault| format!("{}: {fault}", fault.instance_path()))
@@ -227,8 +244,7 @@ pub fn against(version: Version, definition: &str, value: &Value) -> Result<(), 
         Ok(())
     } else {
         Err(format!(
-            "not a {definition} of {}:\n{}\nin {value}",
-            version.date(),
+            "not a {definition} of {of}:\n{}\nin {value}",
             faults.join("\n")
         ))
     }
@@ -248,6 +264,10 @@ static SCHEMAS: LazyLock<HashMap<Version, Schema>> = LazyLock::new(|| {
         .collect()
 });
 
+/// The schema of the extension for tasks.
+static TASKS: LazyLock<Schema> =
+    LazyLock::new(|| Schema::read(include_str!("../schema/ext-tasks.json")));
+
 impl Schema {
     fn of(version: Version) -> Self {
         let text = match version {
@@ -257,6 +277,10 @@ impl Schema {
             Version::V2025_11_25 => include_str!("../schema/2025-11-25.json"),
             Version::V2026_07_28 => include_str!("../schema/2026-07-28.json"),
         };
+        Self::read(text)
+    }
+
+    fn read(text: &str) -> Self {
         let document: Value = serde_json::from_str(text).expect("the schemas are JSON");
         let by_method = document["definitions"]
             .as_object()

@@ -1,6 +1,5 @@
 //! The option `task` of `#[tool(…)]`.
 
-use darling::ast::NestedMeta;
 use darling::util::Flag;
 use darling::{Error, FromMeta, Result};
 
@@ -22,11 +21,11 @@ pub(crate) struct TaskOptions {
 
 /// Parses the value in `task = required`.
 fn required(value: &syn::Expr) -> Result<TaskOptions> {
-    let word = NestedMeta::parse_meta_list(quote::quote!(#value))?;
-    match word.as_slice() {
-        [NestedMeta::Meta(syn::Meta::Path(path))] if path.is_ident("required") => {
-            TaskOptions::from_list(&word)
-        }
+    match value {
+        syn::Expr::Path(word) if word.path.is_ident("required") => Ok(TaskOptions {
+            required: Flag::present(),
+            ..TaskOptions::default()
+        }),
         _ => Err(Error::custom(
             "write `task`, `task = required`, or options such as `task(ttl = \"1h\", poll = \"2s\")`",
         )

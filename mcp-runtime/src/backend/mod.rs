@@ -4,7 +4,7 @@
 //! The store of sessions and that of events are in [`http`](crate::http), the one for steps of calls in
 //! [`once`](crate::once).
 
-#[cfg(feature = "testing")]
+#[cfg(any(feature = "testing", test))]
 mod contract;
 mod memory_tasks;
 mod task;

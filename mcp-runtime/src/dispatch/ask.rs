@@ -380,21 +380,17 @@ impl QuestionTransport for ClientQuestions {
     }
 
     fn journal(&self) -> String {
-        let call = self.call_id();
-        let journal = match &self.way {
-            QuestionDelivery::Rounds(round) => round.journal(call),
-            QuestionDelivery::None | QuestionDelivery::Requests { .. } => Journal::of_call(call),
-        };
-        String::from_utf8(journal.to_json()).unwrap_or_default()
+        match &self.way {
+            QuestionDelivery::Rounds(round) => round.journal(self.call_id()).to_text(),
+            _ => Journal::of_call(self.call_id()).to_text(),
+        }
     }
 
     fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
         match &self.way {
             QuestionDelivery::Rounds(round) => {
-                let own = round
-                    .steps()
-                    .or(self.dispatcher.settings.once_store.as_ref());
-                own.cloned()
+                let own = round.steps().cloned();
+                own.or_else(|| self.dispatcher.settings.once_store.clone())
             }
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
         }

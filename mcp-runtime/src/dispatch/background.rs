@@ -249,7 +249,7 @@ fn asked(end: RoundEnd, keeps_steps: bool) -> BackgroundOutcome {
         params: question.params,
     });
     BackgroundOutcome::InputRequired {
-        journal: String::from_utf8(journal.to_json()).unwrap_or_default(),
+        journal: journal.to_text(),
         questions: questions.collect(),
     }
 }

@@ -67,6 +67,11 @@ impl Journal {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
+    /// Serializes the journal to text.
+    pub(super) fn to_text(&self) -> String {
+        String::from_utf8(self.to_json()).unwrap_or_default()
+    }
+
     pub(super) fn call_id(&self) -> Option<CallId> {
         self.call.map(CallId)
     }

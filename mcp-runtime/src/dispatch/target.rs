@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 
 use crate::context::{AwaitedValues, Context};
 use crate::handler::call::CallOutput;
-use crate::handler::definition::{Kind, TaskOptions};
+use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionResult;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::refusal::CallRefusal;
+use crate::handler::task_options::TaskOptions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{

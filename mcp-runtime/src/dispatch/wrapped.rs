@@ -9,9 +9,9 @@ use crate::dispatch::blocking::{PermitWaits, run_blocking};
 use crate::dispatch::target::CallTarget;
 use crate::handler::background::BackgroundRunner;
 use crate::handler::call::Running;
-use crate::handler::definition::TaskOptions;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep};
+use crate::handler::task_options::TaskOptions;
 use crate::registry::{CallPermit, HandlerProgress};
 
 /// The handler, which all middleware wraps.

@@ -6,6 +6,7 @@
 //!
 //! Specification: 2026-07-28, basic/extensions.
 
+mod additions;
 mod build;
 mod declaration;
 mod filter;
@@ -19,7 +20,8 @@ pub use crate::handler::background::{
     BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
 };
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
-pub(crate) use build::{ServerChanges, build};
+pub(crate) use additions::ServerChanges;
+pub(crate) use build::build;
 pub use declaration::Extension;
 pub use filter::FilterMember;
 pub use method::ExtensionMethod;

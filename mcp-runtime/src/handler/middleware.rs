@@ -13,9 +13,10 @@ use crate::cancellation::CancellationToken;
 use crate::context::{Context, Principal};
 use crate::handler::background::{BackgroundCall, BackgroundRunner};
 use crate::handler::call::{CallOutput, Running};
-use crate::handler::definition::{Kind, TaskOptions};
+use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
+use crate::handler::task_options::TaskOptions;
 
 /// A call to a tool, prompt, resource or completer, as passed to middleware.
 #[derive(Clone)]

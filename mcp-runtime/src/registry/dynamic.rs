@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::context::AwaitedValues;
 use crate::handler::decode::find_headers;
-use crate::handler::definition::TaskOptions;
 use crate::handler::dynamic::{
     DynamicHandler, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item,
 };
 use crate::handler::rules;
+use crate::handler::task_options::TaskOptions;
 use crate::registry::callable::{Callable, Details};
 use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::declared::{execution, raw};

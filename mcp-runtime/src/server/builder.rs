@@ -427,8 +427,13 @@ impl Server {
     /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory, and a restart loses them.
     ///
     /// The server serves tasks if it has such a store or a tool with the option `task`.
-    pub fn task_store(mut self, store: impl TaskStore) -> Self {
-        self.task_store = Some(Arc::new(store));
+    pub fn task_store(self, store: impl TaskStore) -> Self {
+        self.shared_task_store(Arc::new(store))
+    }
+
+    /// Sets a store for tasks that is already in an [`Arc`]. Otherwise works like [`task_store`](Self::task_store).
+    pub fn shared_task_store(mut self, store: Arc<dyn TaskStore>) -> Self {
+        self.task_store = Some(store);
         self
     }
 

@@ -10,9 +10,10 @@ use serde_json::{Map, Value, json};
 use crate::ErrorObject;
 use crate::backend::{StoredTask, TaskChange, TaskOutcome, TaskStatus};
 use crate::context::{AskError, Context};
+use crate::extension::tasks::names::{CHANGED_LEGACY, RELATED_TASK};
 use crate::extension::tasks::service::{TaskService, refused, unavailable};
 use crate::extension::tasks::state::{OpenQuestion, TaskState};
-use crate::extension::tasks::{CHANGED_LEGACY, RELATED_TASK, wire};
+use crate::extension::tasks::wire;
 use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
 use crate::handler::handler_error::{HandlerError, Result};
 

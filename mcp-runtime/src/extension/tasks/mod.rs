@@ -12,6 +12,7 @@ mod creation;
 mod heartbeat;
 mod local;
 mod methods;
+mod names;
 mod running;
 mod service;
 mod state;
@@ -24,20 +25,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::backend::TaskStore;
-use crate::context::Caller;
+use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, ID, RELATED_TASK, is_identified};
 use crate::extension::tasks::service::TaskService;
 use crate::extension::{Extension, ExtensionMethod, FilterMember};
 use crate::limits::TaskLimits;
 use crate::protocol::ProtocolVersion;
 
-/// The extension's identifier.
-const ID: &str = "io.modelcontextprotocol/tasks";
-/// The key of `_meta` that names the task to which a message belongs. Only in 2025-11-25.
-const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-/// The notification of a change to clients of 2026-07-28.
-const CHANGED: &str = "notifications/tasks";
-/// The notification of a change to clients of 2025-11-25.
-const CHANGED_LEGACY: &str = "notifications/tasks/status";
 /// Longest time for which `tasks/result` waits: longer than any task is kept.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
@@ -76,11 +69,6 @@ pub(crate) fn extension(
         .visible_if(is_identified);
     let methods = [get, update, cancel, result, list];
     methods.into_iter().fold(extension, Extension::method)
-}
-
-/// Returns `true` if the caller can be told apart from others, so that it may list its tasks.
-fn is_identified(caller: &Caller) -> bool {
-    caller.is_trusted() || caller.principal().is_some()
 }
 
 /// Creates a method whose handler also receives the service.

@@ -60,12 +60,11 @@ fn common(task: &StoredTask, status: TaskStatus) -> Map<String, Value> {
     members
 }
 
-/// Returns a time in milliseconds, which is at least one.
+/// Returns a time in milliseconds, at least one and at most the largest integer that every client can represent.
 fn milliseconds(time: std::time::Duration) -> Value {
-    u64::try_from(time.as_millis())
-        .unwrap_or(u64::MAX)
-        .max(1)
-        .into()
+    const LARGEST: u64 = (1 << 53) - 1;
+    let milliseconds = u64::try_from(time.as_millis()).unwrap_or(LARGEST);
+    milliseconds.clamp(1, LARGEST).into()
 }
 
 fn parsed(json: &str) -> Value {

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use super::{Arguments, DynamicHandler, builder};
 use crate::context::Context;
 use crate::handler::call::{running, tool};
-use crate::handler::definition::TaskOptions;
 use crate::handler::output::IntoToolResult;
+use crate::handler::task_options::TaskOptions;
 use crate::types::{Icon, Tool, ToolAnnotations};
 
 /// A tool defined at run time.
