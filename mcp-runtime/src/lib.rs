@@ -278,6 +278,8 @@ mod guide {
     mod skills {}
     #[doc = include_str!("../../docs/state.md")]
     mod state {}
+    #[doc = include_str!("../../docs/tasks.md")]
+    mod tasks {}
     #[cfg(feature = "testing")]
     #[doc = include_str!("../../docs/testing.md")]
     mod testing {}

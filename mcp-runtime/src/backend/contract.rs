@@ -285,9 +285,9 @@ async fn waiting(store: &dyn TaskStore) {
 }
 
 async fn expiry(store: &dyn TaskStore) {
-    let mut wanted = new("short-lived");
-    wanted.ttl = SHORT;
-    let task = created(store, wanted).await;
+    let mut brief = new("short-lived");
+    brief.ttl = SHORT;
+    let task = created(store, brief).await;
     let waited = timeout(LONG, store.changed(&task.id, task.version)).await;
     waited
         .expect("the end of its time to live is a change")

@@ -380,9 +380,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_is_bounded_and_makes_room_when_tasks_expire() {
-        let mut limits = TaskLimits::default();
-        (limits.max_tasks, limits.max_per_caller) = (3, 2);
-        let store = MemoryTaskStore::new(limits);
+        let store = MemoryTaskStore::new(TaskLimits {
+            max_tasks: 3,
+            max_per_caller: 2,
+            ..TaskLimits::default()
+        });
         let create = |owner: &str| store.create_now(&NewTask::new(owner, "tool")).unwrap();
         assert!(created(create("a")).is_some() && created(create("a")).is_some());
         assert!(matches!(create("a"), TaskCreation::CallerFull));
@@ -397,9 +399,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_bytes_of_all_tasks_are_counted() {
-        let mut limits = TaskLimits::default();
-        limits.max_bytes = 100;
-        let store = MemoryTaskStore::new(limits);
+        let store = MemoryTaskStore::new(TaskLimits {
+            max_bytes: 100,
+            ..TaskLimits::default()
+        });
         let task = created(store.create_now(&NewTask::new("a", "tool")).unwrap()).unwrap();
         let state = |bytes: usize| TaskChange::to(TaskStatus::Working).state("x".repeat(bytes));
         let task = store.change_now(&task.id, 1, state(60)).unwrap().unwrap();

@@ -29,7 +29,7 @@ impl Context {
     pub async fn start_task(&self) {
         if let Some(start) = self.call().task_start() {
             start.cancel();
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -9,7 +9,8 @@ use crate::extension::declaration::Extension;
 use crate::extension::filter::FilterMember;
 use crate::extension::method::ExtensionMethod;
 use crate::extension::registered::{
-    Extensions, RegisteredExtension, RegisteredMember, RegisteredMethod, RegisteredNotification,
+    CoreTasks, Extensions, RegisteredExtension, RegisteredMember, RegisteredMethod,
+    RegisteredNotification,
 };
 use crate::handler::extension_result::ExtensionResult;
 use crate::protocol::{is_core_meta_key, is_core_name, is_reserved};
@@ -102,7 +103,10 @@ impl Build {
         };
         if let Some((name, value)) = extension.core_capability {
             if name == "tasks" {
-                self.built.core_tasks = Some((extension.versions.core, value));
+                self.built.core_tasks = Some(CoreTasks {
+                    is_in: extension.versions.core,
+                    value,
+                });
             } else {
                 let what = format_args!(
                     "the core protocol has no capability `{name}` that an extension could provide"
@@ -162,7 +166,7 @@ impl Build {
                     extension: extension.clone(),
                     callable: Arc::new(callable),
                     mirrored_name: method.mirrored_name.map(Into::into),
-                    is_core_only: method.is_core_only,
+                    exists_in: method.exists_in,
                     forwards_questions: method.forwards_questions,
                     result_types: result_types.collect(),
                 };

@@ -22,9 +22,19 @@ use crate::jsonrpc::ErrorObject;
 pub struct ExtensionMethod {
     pub(super) name: String,
     pub(super) mirrored_name: Option<String>,
-    pub(super) is_core_only: bool,
+    pub(super) exists_in: MethodVersions,
     pub(super) forwards_questions: bool,
     pub(super) handler: DynamicHandler,
+}
+
+/// The protocol versions of an extension in which a method exists.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MethodVersions {
+    All,
+    /// Those in which what the extension adds belongs to the core protocol.
+    Core,
+    /// All others.
+    Extension,
 }
 
 guarded!(ExtensionMethod, handler);
@@ -48,7 +58,7 @@ impl ExtensionMethod {
         Self {
             name: name.into(),
             mirrored_name: None,
-            is_core_only: false,
+            exists_in: MethodVersions::All,
             forwards_questions: false,
             handler: DynamicHandler::new(move |arguments, context| {
                 let handler = Arc::clone(&handler);
@@ -74,7 +84,15 @@ impl ExtensionMethod {
     /// ([`Extension::core_in`](crate::extension::Extension::core_in)).
     #[must_use]
     pub fn core_only(mut self) -> Self {
-        self.is_core_only = true;
+        self.exists_in = MethodVersions::Core;
+        self
+    }
+
+    /// Makes the method exist only in the protocol versions in which the extension is one, not in those of
+    /// [`Extension::core_in`](crate::extension::Extension::core_in).
+    #[must_use]
+    pub fn extension_only(mut self) -> Self {
+        self.exists_in = MethodVersions::Extension;
         self
     }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::context::Caller;
 use crate::extension::declaration::CoreCapability;
 use crate::extension::filter::FilterMember;
+use crate::extension::method::MethodVersions;
 use crate::handler::extension_result::ExtensionVersions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ExtensionFilter;
@@ -22,8 +23,14 @@ pub(crate) struct Extensions {
     pub(super) methods: HashMap<Box<str>, RegisteredMethod>,
     pub(super) notifications: HashMap<Box<str>, RegisteredNotification>,
     pub(super) members: Vec<RegisteredMember>,
-    /// The versions in which tasks belong to the core protocol, and the value of their capability there.
-    pub(super) core_tasks: Option<(fn(ProtocolVersion) -> bool, CoreCapability)>,
+    pub(super) core_tasks: Option<CoreTasks>,
+}
+
+/// The capability `tasks` of the core protocol.
+pub(super) struct CoreTasks {
+    /// Returns `true` for the versions that have it.
+    pub(super) is_in: fn(ProtocolVersion) -> bool,
+    pub(super) value: CoreCapability,
 }
 
 impl fmt::Debug for Extensions {
@@ -56,8 +63,7 @@ pub(crate) struct RegisteredMethod {
     pub(crate) mirrored_name: Option<Box<str>>,
     /// The types of its results, besides `complete`.
     pub(crate) result_types: Box<[String]>,
-    /// `true` if it exists only in versions in which it belongs to the core protocol.
-    pub(super) is_core_only: bool,
+    pub(super) exists_in: MethodVersions,
     /// `true` if it may forward questions to legacy clients.
     pub(crate) forwards_questions: bool,
 }
@@ -132,12 +138,9 @@ impl Extensions {
 
     /// Returns the capability `tasks` of the core protocol in this version, for this caller.
     pub(crate) fn core_tasks(&self, version: ProtocolVersion, caller: &Caller) -> Option<Meta> {
-        let (is_core, value) = self.core_tasks.as_ref()?;
-        if !is_core(version) {
-            return None;
-        }
-        match value(caller) {
-            Value::Object(members) => Some(members),
+        let tasks = self.core_tasks.as_ref()?;
+        match (tasks.is_in)(version).then(|| (tasks.value)(caller)) {
+            Some(Value::Object(members)) => Some(members),
             _ => None,
         }
     }
@@ -157,10 +160,10 @@ impl Extensions {
     pub(crate) fn method(&self, name: &str, version: ProtocolVersion) -> Option<&RegisteredMethod> {
         let method = self.methods.get(name)?;
         let versions = method.extension.versions;
-        let is_in = if method.is_core_only {
-            (versions.core)(version)
-        } else {
-            versions.contain(version)
+        let is_in = match method.exists_in {
+            MethodVersions::All => versions.contain(version),
+            MethodVersions::Core => (versions.core)(version),
+            MethodVersions::Extension => versions.since <= version,
         };
         is_in.then_some(method)
     }

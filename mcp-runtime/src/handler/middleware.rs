@@ -133,7 +133,6 @@ impl Call {
 
     /// Returns the call and a future that is ready when its handler calls
     /// [`Context::start_task`](crate::Context::start_task). The handler waits there until it is dropped.
-    #[must_use]
     pub fn until_task_starts(mut self) -> (Self, impl Future<Output = ()> + Send + use<>) {
         let start = CancellationToken::default();
         self.context = self.context.with_task_start(start.clone());

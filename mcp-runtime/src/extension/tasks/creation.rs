@@ -42,8 +42,13 @@ pub(super) async fn intercept(
     let is_required = options.is_some_and(|options| options.is_required);
     if version.has_tasks() {
         return match (options, call.requested_task()) {
-            (None, Some(_)) => Err(not_found("calls to this tool cannot be tasks")),
-            (Some(_), None) if is_required => Err(not_found("calls to this tool must be tasks")),
+            (None, Some(_)) => Err(unsupported(
+                "forbidden",
+                "calls to this tool cannot be tasks",
+            )),
+            (Some(_), None) if is_required => {
+                Err(unsupported("required", "calls to this tool must be tasks"))
+            }
             (Some(_), Some(requested)) => {
                 let ttl = requested_ttl(requested)?;
                 let task = service.create(call, next, ttl).await?;
@@ -145,8 +150,10 @@ fn requested_ttl(requested: &str) -> Result<Option<Duration>> {
     Ok(Some(Duration::from_millis(milliseconds)))
 }
 
-fn not_found(text: &str) -> HandlerError {
-    HandlerError::protocol(ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, text))
+/// Returns the error for a call that asks for what the tool does not support. The support of the tool is in its data.
+fn unsupported(support: &str, text: &str) -> HandlerError {
+    let error = ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, text);
+    HandlerError::protocol(error.with_data(json!({"taskSupport": support})))
 }
 
 /// Returns the error for a client that must declare the extension to call a tool.

@@ -79,12 +79,6 @@ pub(super) async fn update(
     params: UpdateParams,
     context: Context,
 ) -> Result<ExtensionResult> {
-    if is_core(&context) {
-        return Err(HandlerError::protocol(ErrorObject::new(
-            ErrorObject::METHOD_NOT_FOUND,
-            "this method does not exist in this protocol version",
-        )));
-    }
     let task = service.find(context.caller(), &params.task_id).await?;
     let answers = params.input_responses.iter().map(|(key, answer)| {
         let answer = to_raw_value(answer).map_err(|error| refused(error.to_string()))?;

@@ -58,7 +58,9 @@ pub(crate) fn extension(
         .call_notification(CHANGED_LEGACY)
         .task_middleware(move |call, next| creation::intercept(Arc::clone(&creating), call, next));
     let get = method(&service, "tasks/get", methods::get).mirrored_name("taskId");
-    let update = method(&service, "tasks/update", methods::update).mirrored_name("taskId");
+    let update = method(&service, "tasks/update", methods::update)
+        .mirrored_name("taskId")
+        .extension_only();
     let cancel = method(&service, "tasks/cancel", methods::cancel).mirrored_name("taskId");
     let result = method(&service, "tasks/result", methods::result)
         .core_only()

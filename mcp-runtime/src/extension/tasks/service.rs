@@ -88,6 +88,7 @@ pub(super) fn refused(text: impl Into<String>) -> HandlerError {
 }
 
 /// Returns the error for a store that does not work.
+#[allow(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 pub(super) fn unavailable(cause: Box<dyn std::error::Error + Send + Sync>) -> HandlerError {
     let cause = Error::new(ErrorKind::Io, format!("the store of tasks failed: {cause}"));
     HandlerError::opaque(cause)

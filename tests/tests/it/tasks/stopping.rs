@@ -11,6 +11,7 @@ use tests::{Client, Version};
 
 use super::{Bench, TASKS, count, create, server};
 
+// Covers: TASK-13
 #[tokio::test(start_paused = true)]
 async fn running_tasks_may_finish_while_the_server_stops_and_are_cancelled_after_that() {
     for version in Version::ERAS {
