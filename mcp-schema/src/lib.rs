@@ -15,4 +15,5 @@ pub mod model_rules;
 pub mod query;
 pub mod suggest;
 pub mod template;
+pub mod text;
 pub mod verdict;

@@ -39,7 +39,7 @@ pub(super) enum CallTarget {
 pub(super) struct MethodTarget {
     pub(super) callable: Arc<Callable>,
     /// The types of its results, besides `complete`.
-    pub(super) result_types: Box<[String]>,
+    pub(super) result_types: Arc<[String]>,
     /// `true` if the handler may forward questions to the client.
     pub(super) may_ask: bool,
 }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::context::{Capability, ServerHandle};
-use crate::error::Error;
-use crate::extension::declaration::{Extension, ExtensionMiddleware};
+use crate::context::Capability;
+use crate::extension::declaration::{Extension, ExtensionMiddleware, Setup};
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionVersions;
@@ -39,14 +38,9 @@ impl Extension {
         }
     }
 
-    /// Runs the functions that prepare the server for the extension.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error of such a function.
-    pub(crate) fn run_setup(&mut self, server: &ServerHandle) -> Result<(), Error> {
-        let mut setup = self.setup.drain(..);
-        setup.try_for_each(|setup| setup(server))
+    /// Takes the functions that prepare the server for the extension.
+    pub(crate) fn take_setup(&mut self) -> Vec<Box<Setup>> {
+        std::mem::take(&mut self.setup)
     }
 
     /// Returns the reserved keys of `_meta` that the extension defines.

@@ -246,6 +246,12 @@ impl Build {
             let what = format_args!("the filter member `{name}` belongs to the core protocol");
             self.problem(&extension.id, what);
         }
+        if !member.is_keyed && member.visible_if.is_restricted() {
+            let what = format_args!(
+                "the filter member `{name}` is a flag, so its `visible_if` function has no keys to decide about"
+            );
+            self.problem(&extension.id, what);
+        }
         let known = self.built.members.iter().find(|known| known.name == name);
         let problem = match known {
             None => None,
@@ -255,6 +261,9 @@ impl Build {
             )),
             Some(known) if known.member.is_keyed != member.is_keyed => Some(format!(
                 "the filter member `{name}` is used both as a flag and with keys"
+            )),
+            Some(known) if !known.member.visible_if.is_same(&member.visible_if) => Some(format!(
+                "the filter member `{name}` has two different `visible_if` functions; use a clone of one member"
             )),
             Some(_) => return name,
         };

@@ -76,7 +76,8 @@ pub(super) type ExtensionMiddleware =
 /// The value of a capability of the core protocol for one caller.
 pub(super) type CoreCapability = Box<dyn Fn(&Caller) -> Value + Send + Sync>;
 
-type Setup = dyn FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync;
+/// A function that prepares the server for the extension.
+pub(crate) type Setup = dyn FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync;
 
 impl Extension {
     /// Creates an extension with this identifier: a prefix of labels separated by dots, `/`, and a name, such as
@@ -237,8 +238,8 @@ impl Extension {
         self
     }
 
-    /// Adds a function that runs when the server starts, before its definitions are checked. Definitions that it inserts
-    /// are served from the beginning. Start-up fails with its error.
+    /// Adds a function that runs when the server starts, after its extensions have been checked and before its definitions
+    /// are. Definitions that it inserts are served from the beginning. Start-up fails with its error.
     pub fn setup(
         mut self,
         setup: impl FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync + 'static,

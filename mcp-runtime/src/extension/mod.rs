@@ -2,7 +2,8 @@
 //!
 //! An author describes an extension with [`Extension`]; `build` checks all extensions of a server together when it
 //! starts, and `Extensions` is what requests are compared with. `dispatch` runs the methods and sends the
-//! notifications. Extensions that come with this crate have a room each in this folder and use only what is public.
+//! notifications. Extensions that come with this crate have a room each in this folder. They are described with
+//! [`Extension`], as an author's own are, so that requests need to know nothing of them.
 //!
 //! Specification: 2026-07-28, basic/extensions.
 
@@ -15,6 +16,7 @@ mod registered;
 #[cfg(feature = "skills")]
 pub(crate) mod skills;
 pub(crate) mod tasks;
+mod visibility;
 
 pub use crate::handler::background::{
     BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,

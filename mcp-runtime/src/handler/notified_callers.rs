@@ -108,18 +108,6 @@ impl NotifiedCallers {
         }
     }
 
-    /// Returns `true` if both are known to include the same callers.
-    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::None, Self::None) | (Self::All, Self::All) => true,
-            (Self::Some(rules), Self::Some(others)) => {
-                let mut pairs = rules.iter().zip(others);
-                rules.len() == others.len() && pairs.all(|(rule, other)| rule.is_equivalent(other))
-            }
-            _ => false,
-        }
-    }
-
     /// Returns `true` if no caller is included.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::None)

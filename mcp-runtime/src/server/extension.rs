@@ -45,24 +45,25 @@ impl Server {
 }
 
 impl ExtensionSettings {
-    /// Runs the functions that prepare the server for its extensions, and checks all extensions together. Returns the
-    /// extensions and the reserved keys of `_meta` that they define.
+    /// Checks all extensions together, then runs the functions that prepare the server for them. Returns the extensions
+    /// and the reserved keys of `_meta` that they define.
     ///
     /// # Errors
     ///
-    /// Fails if such a function fails or an extension is invalid. In the latter case, all problems are reported.
+    /// Fails if an extension is invalid, with all problems, or if such a function fails.
     pub(super) fn start(
         mut self,
         handle: &ServerHandle,
     ) -> Result<(Arc<Extensions>, Vec<String>), Error> {
-        let mut meta_keys = Vec::new();
+        let (mut meta_keys, mut setup) = (Vec::new(), Vec::new());
         for extension in &mut self.0 {
-            extension.run_setup(handle)?;
+            setup.extend(extension.take_setup());
             meta_keys.extend_from_slice(extension.meta_keys());
         }
         let built = extension::build(self.0);
         let extensions =
             built.map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
+        setup.into_iter().try_for_each(|prepare| prepare(handle))?;
         Ok((Arc::new(extensions), meta_keys))
     }
 }

@@ -108,10 +108,9 @@ impl Decoder {
             None => Vec::new(),
         };
         let flattened_types = match flatten {
-            Some(_) if !raw => UnenforcedSchema::of_object(schema_without_named_parameters(
-                validator.schema(),
-                &wire,
-            )),
+            Some(_) if !raw => {
+                UnenforcedSchema::of_object(without_named_parameters(validator.schema(), &wire))
+            }
             _ => None,
         };
         Ok(Self {
@@ -179,7 +178,7 @@ fn argument_info(parameter: &ParameterMeta, schema: Value, required: bool) -> Ar
 }
 
 /// Returns the schema without the named parameters.
-fn schema_without_named_parameters(schema: &Value, wire: &[WireParameter]) -> Value {
+fn without_named_parameters(schema: &Value, wire: &[WireParameter]) -> Value {
     let mut schema = schema.clone();
     let is_own = |name: &str| wire.iter().any(|wire| wire.name == name);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {

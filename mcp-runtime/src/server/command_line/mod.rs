@@ -168,7 +168,7 @@ async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
         return Ok(true);
     };
     if name == "install" {
-        return install::run(server.identity(), matches);
+        return install::run(&server.identity, matches);
     }
     let session = CommandSession::start(server, before, matches).await?;
     if name == "shell" {

@@ -7,6 +7,10 @@ use clap::{ArgMatches, Command};
 #[cfg(feature = "http")]
 use crate::server::command_line::address::HttpAddress;
 
+/// Stands for the address if `--http` has none.
+#[cfg(feature = "http")]
+const FROM_ENVIRONMENT: &str = "$HOST:$PORT";
+
 /// Options for serving.
 #[derive(Debug, Default)]
 pub(crate) struct ServeOptions {
@@ -38,7 +42,7 @@ impl ServeOptions {
             http: matches
                 .get_one::<String>("http")
                 .map(|address| match &**address {
-                    "" => HttpAddress::FromEnvironment,
+                    FROM_ENVIRONMENT => HttpAddress::FromEnvironment,
                     given => HttpAddress::Given(given.to_owned()),
                 }),
             hosts: all("allow-host"),
@@ -66,8 +70,7 @@ pub(super) fn with_serve_options(command: Command) -> Command {
                 .long("http")
                 .value_name("ADDRESS")
                 .num_args(0..=1)
-                // Stands for `HOST` and `PORT`.
-                .default_missing_value("")
+                .default_missing_value(FROM_ENVIRONMENT)
                 .help("Serve HTTP instead, on this address (default: $HOST, or 127.0.0.1, and $PORT, or 8000)"),
         )
         .arg(

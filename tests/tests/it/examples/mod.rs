@@ -78,10 +78,8 @@ async fn extension_is_short_and_used_only_by_clients_that_declare_it() {
         client.capabilities = json!({"extensions": {GARDEN: {}}});
         let mut client = client.connect().await;
         if version.is_modern() {
-            let filter = json!({"notifications": {"gardenBeds": ["roses"]}});
-            client.start("subscriptions/listen", filter).await;
-            let method = "notifications/subscriptions/acknowledged";
-            client.notification(method).await;
+            let filter = json!({"gardenBeds": ["roses"]});
+            client.listen("beds", filter).await;
         }
         let roses = json!({"bed": "roses", "litres": 2.5});
         let watered = client.ok("garden/water", roses).await;
@@ -346,12 +344,7 @@ async fn follow(client: &mut Client, uri: &str) {
         return;
     }
     let filter = json!({"resourceSubscriptions": [uri], "resourcesListChanged": true, "toolsListChanged": true});
-    client
-        .start("subscriptions/listen", json!({"notifications": filter}))
-        .await;
-    client
-        .notification("notifications/subscriptions/acknowledged")
-        .await;
+    client.listen("follow", filter).await;
 }
 
 /// The values an argument of a prompt or template completes to.
