@@ -31,7 +31,23 @@ pub fn required_features(request: &InputRequest) -> &'static [ClientFeature] {
         InputRequest::Roots => &[ClientFeature::Roots],
         InputRequest::Sample(sample) if uses_tools(sample) => &[ClientFeature::SamplingTools],
         InputRequest::Sample(_) => &[ClientFeature::Sampling],
-        InputRequest::Forwarded { .. } => &[],
+        InputRequest::Forwarded { method, params } => forwarded_features(method, params),
+    }
+}
+
+/// Returns the client features that a question requires which is already in its form on the wire.
+fn forwarded_features(method: &str, params: &Value) -> &'static [ClientFeature] {
+    let has = |member: &str| params.get(member).is_some();
+    match method {
+        "roots/list" => &[ClientFeature::Roots],
+        "sampling/createMessage" if has("tools") || has("toolChoice") => {
+            &[ClientFeature::SamplingTools]
+        }
+        "sampling/createMessage" => &[ClientFeature::Sampling],
+        _ if params.get("mode").is_some_and(|mode| mode == "url") => {
+            &[ClientFeature::ElicitationUrl]
+        }
+        _ => &[ClientFeature::Elicitation],
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use crate::backend::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage, TaskStatus};
-use crate::backend::task_store::{TaskCreation, TaskStore};
+use crate::backend::task_store::{TaskChanged, TaskCreation, TaskStore};
 use crate::context::{OnceClaim, StoreFuture};
 use crate::limits::TaskLimits;
 use crate::lock::lock;
@@ -16,7 +16,7 @@ use crate::lock::lock;
 /// A store in memory. It is sufficient for a server that runs as a single instance; a restart loses its tasks.
 ///
 /// It is bounded by [`limits.tasks`](crate::Limits): the number of tasks of one caller and of all callers, and the bytes
-/// that all of them take. Tasks whose time to live has ended are removed by the next use of the store.
+/// that they take. Tasks whose time to live has ended are removed by the next use of the store.
 #[derive(Debug)]
 pub struct MemoryTaskStore {
     limits: TaskLimits,
@@ -26,11 +26,18 @@ pub struct MemoryTaskStore {
 #[derive(Debug, Default)]
 struct TaskTable {
     tasks: HashMap<TaskId, TaskEntry>,
-    /// The ids of each caller's tasks in the order of their creation.
-    by_owner: HashMap<Arc<str>, BTreeMap<u64, TaskId>>,
+    by_owner: HashMap<Arc<str>, CallerTasks>,
     /// The tasks in the order in which their time to live ends.
     by_expiry: BTreeMap<(Instant, u64), TaskId>,
     created: u64,
+    bytes: usize,
+}
+
+/// The tasks of one caller.
+#[derive(Debug, Default)]
+struct CallerTasks {
+    /// The ids in the order of their creation.
+    ids: BTreeMap<u64, TaskId>,
     bytes: usize,
 }
 
@@ -80,13 +87,17 @@ impl MemoryTaskStore {
         if table.tasks.contains_key(&task.id) {
             return Err("the id of a new task is in use");
         }
-        let of_owner = table.by_owner.get(&task.owner).map_or(0, BTreeMap::len);
-        if of_owner >= self.limits.max_per_caller {
+        let stored = StoredTask::created(task, SystemTime::now());
+        let size = stored.size();
+        let of_owner = table.by_owner.get(&task.owner);
+        if of_owner.is_some_and(|owned| owned.ids.len() >= self.limits.max_per_caller)
+            || table.bytes_of(&task.owner).saturating_add(size) > self.limits.max_bytes_per_caller
+        {
             return Ok(TaskCreation::CallerFull);
         }
-        let stored = StoredTask::created(task, SystemTime::now());
-        let bytes = table.bytes.saturating_add(stored.size());
-        if table.tasks.len() >= self.limits.max_tasks || bytes > self.limits.max_bytes {
+        if table.tasks.len() >= self.limits.max_tasks
+            || table.bytes.saturating_add(size) > self.limits.max_bytes
+        {
             return Ok(TaskCreation::Full);
         }
         let now = Instant::now();
@@ -94,12 +105,13 @@ impl MemoryTaskStore {
         else {
             return Err("the time to live or the lease of a task is beyond the clock");
         };
-        table.bytes = bytes;
         table.created = table.created.saturating_add(1);
         let number = table.created;
         let owner = Arc::clone(&task.owner);
         let of_owner = table.by_owner.entry(owner).or_default();
-        of_owner.insert(number, task.id.clone());
+        of_owner.ids.insert(number, task.id.clone());
+        of_owner.bytes = of_owner.bytes.saturating_add(size);
+        table.bytes = table.bytes.saturating_add(size);
         table.by_expiry.insert((expires, number), task.id.clone());
         let entry = TaskEntry {
             task: stored.clone(),
@@ -115,57 +127,59 @@ impl MemoryTaskStore {
     }
 
     fn list_now(&self, owner: &str, cursor: Option<&str>, max: usize) -> Option<TaskPage> {
+        let table = self.table();
+        // A cursor is the id of the caller's own task that ends the page, so it tells nothing about other callers.
         let after = match cursor {
             None => 0,
-            Some(cursor) => cursor.parse::<u64>().ok()?,
+            Some(cursor) => {
+                let last = table.tasks.get(&TaskId::parse(cursor)?)?;
+                (*last.task.owner == *owner).then_some(last.number)?
+            }
         };
-        let table = self.table();
-        let Some(numbers) = table.by_owner.get(owner) else {
+        let Some(owned) = table.by_owner.get(owner) else {
             return Some(TaskPage::default());
         };
-        let mut rest = numbers.range(after.saturating_add(1)..);
+        let mut rest = owned.ids.range(after.saturating_add(1)..);
         let mut tasks = Vec::new();
-        let mut last = after;
-        for (number, id) in rest.by_ref().take(max.max(1)) {
-            last = *number;
+        for (_, id) in rest.by_ref().take(max.max(1)) {
             tasks.extend(table.tasks.get(id).map(|entry| entry.task.clone()));
         }
-        let next = rest.next().map(|_| last.to_string());
+        let last = tasks.last().map(|task| task.id.to_string());
+        let next = rest.next().and(last);
         Some(TaskPage::new(tasks, next))
     }
 
-    fn change_now(
-        &self,
-        id: &TaskId,
-        version: u64,
-        change: TaskChange,
-    ) -> Result<Option<StoredTask>, &'static str> {
+    fn change_now(&self, id: &TaskId, version: u64, change: TaskChange) -> TaskChanged {
         let table = &mut *self.table();
-        let Some(entry) = table.tasks.get_mut(id) else {
-            return Ok(None);
+        let Some(entry) = table.tasks.get(id) else {
+            return TaskChanged::Unchanged;
         };
         if entry.task.version != version || entry.task.status.is_final() {
-            return Ok(None);
+            return TaskChanged::Unchanged;
         }
         let mut changed = entry.task.clone();
         changed.apply(change, SystemTime::now());
-        let others = table.bytes.saturating_sub(entry.task.size());
-        let bytes = others.saturating_add(changed.size());
-        if bytes > self.limits.max_bytes && changed.size() > entry.task.size() {
-            return Err("the store of tasks is full");
+        let (before, after) = (entry.task.size(), changed.size());
+        if after > before && !table.has_room(&changed.owner, after - before, &self.limits) {
+            return TaskChanged::Full;
         }
-        table.bytes = bytes;
+        table.count(&changed.owner, before, after);
+        let Some(entry) = table.tasks.get_mut(id) else {
+            return TaskChanged::Unchanged;
+        };
         entry.task = changed;
         if entry.task.status != TaskStatus::Working {
             entry.lease = None;
         }
+        let mut step_bytes = 0;
         if entry.task.status.is_final() {
-            table.bytes = table.bytes.saturating_sub(entry.step_bytes);
-            entry.step_bytes = 0;
+            step_bytes = std::mem::take(&mut entry.step_bytes);
             entry.steps = HashMap::new();
         }
         entry.changed.notify_waiters();
-        Ok(Some(entry.task.clone()))
+        let changed = entry.task.clone();
+        table.count(&changed.owner, step_bytes, 0);
+        TaskChanged::Changed(changed)
     }
 
     fn claim_now(&self, id: &TaskId, lease: Duration) -> Option<StoredTask> {
@@ -188,12 +202,36 @@ impl MemoryTaskStore {
         &self,
         id: &TaskId,
         attempt: u64,
-        work: impl FnOnce(&mut TaskEntry, &mut usize) -> T,
+        work: impl FnOnce(&mut TaskEntry) -> T,
     ) -> Option<T> {
         let table = &mut *self.table();
         let entry = table.tasks.get_mut(id)?;
         let is_latest = entry.task.attempt == attempt && entry.task.status == TaskStatus::Working;
-        is_latest.then(|| work(entry, &mut table.bytes))
+        is_latest.then(|| work(entry))
+    }
+
+    /// Like [`as_attempt`](Self::as_attempt), for work that adds at most `more` bytes to the steps.
+    fn with_steps<T>(
+        &self,
+        (id, attempt, more): (&TaskId, u64, usize),
+        work: impl FnOnce(&mut TaskEntry) -> T,
+    ) -> Result<T, &'static str> {
+        let table = &mut *self.table();
+        let entry = table.tasks.get(id).ok_or(STALE)?;
+        if entry.task.attempt != attempt || entry.task.status != TaskStatus::Working {
+            return Err(STALE);
+        }
+        let owner = Arc::clone(&entry.task.owner);
+        let has_room = table.has_room(&owner, more, &self.limits);
+        let entry = table.tasks.get_mut(id).ok_or(STALE)?;
+        let before = entry.step_bytes;
+        if !has_room && more > 0 {
+            return Err("the store of tasks is full");
+        }
+        let done = work(entry);
+        let after = entry.step_bytes;
+        table.count(&owner, before, after);
+        Ok(done)
     }
 
     async fn wait_for_change(&self, id: &TaskId, version: u64) {
@@ -214,25 +252,43 @@ impl MemoryTaskStore {
 }
 
 impl TaskTable {
+    fn bytes_of(&self, owner: &str) -> usize {
+        self.by_owner.get(owner).map_or(0, |owned| owned.bytes)
+    }
+
+    fn has_room(&self, owner: &str, more: usize, limits: &TaskLimits) -> bool {
+        self.bytes.saturating_add(more) <= limits.max_bytes
+            && self.bytes_of(owner).saturating_add(more) <= limits.max_bytes_per_caller
+    }
+
+    /// Counts `after` bytes of a caller in place of `before`.
+    fn count(&mut self, owner: &str, before: usize, after: usize) {
+        let counted = |bytes: usize| bytes.saturating_sub(before).saturating_add(after);
+        self.bytes = counted(self.bytes);
+        if let Some(owned) = self.by_owner.get_mut(owner) {
+            owned.bytes = counted(owned.bytes);
+        }
+    }
+
     fn remove(&mut self, id: &TaskId) {
         let Some(entry) = self.tasks.remove(id) else {
             return;
         };
         self.by_expiry.remove(&(entry.expires, entry.number));
-        if let Some(numbers) = self.by_owner.get_mut(&entry.task.owner) {
-            numbers.remove(&entry.number);
-            if numbers.is_empty() {
+        let size = entry.task.size().saturating_add(entry.step_bytes);
+        self.count(&entry.task.owner, size, 0);
+        if let Some(owned) = self.by_owner.get_mut(&entry.task.owner) {
+            owned.ids.remove(&entry.number);
+            if owned.ids.is_empty() {
                 self.by_owner.remove(&entry.task.owner);
             }
         }
-        let size = entry.task.size().saturating_add(entry.step_bytes);
-        self.bytes = self.bytes.saturating_sub(size);
         entry.changed.notify_waiters();
     }
 }
 
 /// The error for an attempt that is not the latest.
-const STALE: &str = "the task has ended or is run by somebody else";
+const STALE: &str = "the task has ended or was claimed again";
 
 impl TaskStore for MemoryTaskStore {
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
@@ -260,9 +316,9 @@ impl TaskStore for MemoryTaskStore {
         id: &'a TaskId,
         version: u64,
         change: TaskChange,
-    ) -> StoreFuture<'a, Option<StoredTask>> {
+    ) -> StoreFuture<'a, TaskChanged> {
         let changed = self.change_now(id, version, change);
-        Box::pin(async { changed.map_err(Into::into) })
+        Box::pin(async { Ok(changed) })
     }
 
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
@@ -272,12 +328,12 @@ impl TaskStore for MemoryTaskStore {
 
     fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
         let until = Instant::now().checked_add(lease);
-        let renewed = self.as_attempt(id, attempt, |entry, _| entry.lease = until);
+        let renewed = self.as_attempt(id, attempt, |entry| entry.lease = until);
         Box::pin(async move { Ok(renewed.is_some()) })
     }
 
     fn release<'a>(&'a self, id: &'a TaskId, attempt: u64) -> StoreFuture<'a, ()> {
-        self.as_attempt(id, attempt, |entry, _| entry.lease = None);
+        self.as_attempt(id, attempt, |entry| entry.lease = None);
         Box::pin(async { Ok(()) })
     }
 
@@ -294,19 +350,19 @@ impl TaskStore for MemoryTaskStore {
         attempt: u64,
         name: &'a str,
     ) -> StoreFuture<'a, OnceClaim> {
-        let max = self.limits.max_bytes;
-        let claim = self.as_attempt(id, attempt, |entry, bytes| match entry.steps.get(name) {
-            Some(Some(result)) => Ok(OnceClaim::Done(result.to_string())),
-            Some(None) => Ok(OnceClaim::Taken),
-            None if bytes.saturating_add(name.len()) > max => Err("the store of tasks is full"),
-            None => {
-                entry.steps.insert(name.into(), None);
-                entry.step_bytes += name.len();
-                *bytes += name.len();
-                Ok(OnceClaim::Granted)
-            }
+        let known = self.as_attempt(id, attempt, |entry| match entry.steps.get(name)? {
+            Some(result) => Some(OnceClaim::Done(result.to_string())),
+            None => Some(OnceClaim::Taken),
         });
-        Box::pin(async move { Ok(claim.ok_or(STALE)??) })
+        let claim = match known.flatten() {
+            Some(claim) => Ok(claim),
+            None => self.with_steps((id, attempt, name.len()), |entry| {
+                entry.steps.insert(name.into(), None);
+                entry.step_bytes = entry.step_bytes.saturating_add(name.len());
+                OnceClaim::Granted
+            }),
+        };
+        Box::pin(async move { Ok(claim?) })
     }
 
     fn complete_step<'a>(
@@ -316,19 +372,13 @@ impl TaskStore for MemoryTaskStore {
         name: &'a str,
         result: &'a str,
     ) -> StoreFuture<'a, ()> {
-        let max = self.limits.max_bytes;
-        let kept = self.as_attempt(id, attempt, |entry, bytes| {
-            if bytes.saturating_add(result.len()) > max {
-                return Err("the store of tasks is full");
-            }
+        let kept = self.with_steps((id, attempt, result.len()), |entry| {
             if let Some(step @ None) = entry.steps.get_mut(name) {
                 *step = Some(result.into());
-                entry.step_bytes += result.len();
-                *bytes += result.len();
+                entry.step_bytes = entry.step_bytes.saturating_add(result.len());
             }
-            Ok(())
         });
-        Box::pin(async move { Ok(kept.ok_or(STALE)??) })
+        Box::pin(async move { Ok(kept?) })
     }
 
     fn abandon_step<'a>(
@@ -337,11 +387,11 @@ impl TaskStore for MemoryTaskStore {
         attempt: u64,
         name: &'a str,
     ) -> StoreFuture<'a, ()> {
-        self.as_attempt(id, attempt, |entry, bytes| {
+        // An older attempt has nothing to abandon.
+        let _ = self.with_steps((id, attempt, 0), |entry| {
             if let Some(None) = entry.steps.get(name) {
                 entry.steps.remove(name);
                 entry.step_bytes = entry.step_bytes.saturating_sub(name.len());
-                *bytes = bytes.saturating_sub(name.len());
             }
         });
         Box::pin(async { Ok(()) })
@@ -352,7 +402,7 @@ impl TaskStore for MemoryTaskStore {
         let ids: Vec<TaskId> = table
             .by_owner
             .get(owner)
-            .map(|numbers| numbers.values().cloned().collect())
+            .map(|owned| owned.ids.values().cloned().collect())
             .unwrap_or_default();
         for id in &ids {
             table.remove(id);
@@ -362,71 +412,4 @@ impl TaskStore for MemoryTaskStore {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::contract::check_task_store;
-
-    fn created(creation: TaskCreation) -> Option<StoredTask> {
-        match creation {
-            TaskCreation::Created(task) => Some(task),
-            _ => None,
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn it_keeps_the_rules_of_stores() {
-        check_task_store(&MemoryTaskStore::default()).await;
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn it_is_bounded_and_makes_room_when_tasks_expire() {
-        let store = MemoryTaskStore::new(TaskLimits {
-            max_tasks: 3,
-            max_per_caller: 2,
-            ..TaskLimits::default()
-        });
-        let create = |owner: &str| store.create_now(&NewTask::new(owner, "tool")).unwrap();
-        assert!(created(create("a")).is_some() && created(create("a")).is_some());
-        assert!(matches!(create("a"), TaskCreation::CallerFull));
-        assert!(created(create("b")).is_some());
-        assert!(matches!(create("c"), TaskCreation::Full));
-        tokio::time::advance(Duration::from_hours(1)).await;
-        assert!(created(create("c")).is_some());
-        let table = store.table();
-        assert_eq!((table.tasks.len(), table.by_owner.len()), (1, 1));
-        assert_eq!((table.by_expiry.len(), table.bytes), (1, 0));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_bytes_of_all_tasks_are_counted() {
-        let store = MemoryTaskStore::new(TaskLimits {
-            max_bytes: 100,
-            ..TaskLimits::default()
-        });
-        let task = created(store.create_now(&NewTask::new("a", "tool")).unwrap()).unwrap();
-        let state = |bytes: usize| TaskChange::to(TaskStatus::Working).state("x".repeat(bytes));
-        let task = store.change_now(&task.id, 1, state(60)).unwrap().unwrap();
-        assert!(
-            store
-                .change_now(&task.id, task.version, state(101))
-                .is_err()
-        );
-        let step = store.begin_step(&task.id, 1, "step").await.unwrap();
-        assert_eq!(step, OnceClaim::Granted);
-        let result = "r".repeat(40);
-        let completed = store.complete_step(&task.id, 1, "step", &result).await;
-        assert!(completed.is_err());
-        let completed = store.complete_step(&task.id, 1, "step", "1").await;
-        completed.unwrap();
-        assert_eq!(store.table().bytes, 65);
-        // A task that has ended needs its steps no longer.
-        let done = TaskChange::to(TaskStatus::Cancelled);
-        store
-            .change_now(&task.id, task.version, done)
-            .unwrap()
-            .unwrap();
-        assert_eq!(store.table().bytes, 60);
-        assert_eq!(store.delete_all("a").await.unwrap(), 1);
-        assert_eq!(store.table().bytes, 0);
-    }
-}
+mod tests;

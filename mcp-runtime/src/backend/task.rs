@@ -105,6 +105,9 @@ pub struct NewTask {
     pub state: Arc<str>,
     /// The time for which the creator has the lease.
     pub lease: Duration,
+    /// Number of bytes that the process which runs the task keeps outside of the store until the task is final, such as
+    /// the arguments. Stores that bound their bytes count them as their own.
+    pub call_bytes: usize,
 }
 
 impl NewTask {
@@ -120,6 +123,7 @@ impl NewTask {
             poll_interval: Duration::from_secs(1),
             state: "".into(),
             lease: Duration::from_secs(30),
+            call_bytes: 0,
         }
     }
 }
@@ -154,6 +158,8 @@ pub struct StoredTask {
     pub state: Arc<str>,
     /// The outcome of a completed or failed task.
     pub outcome: Option<TaskOutcome>,
+    /// Number of bytes that the process which runs the task keeps outside of the store until the task is final.
+    pub call_bytes: usize,
 }
 
 impl StoredTask {
@@ -174,6 +180,7 @@ impl StoredTask {
             attempt: 1,
             state: Arc::clone(&task.state),
             outcome: None,
+            call_bytes: task.call_bytes,
         }
     }
 
@@ -185,19 +192,23 @@ impl StoredTask {
             self.state = state;
         }
         self.outcome = change.outcome;
+        if self.status.is_final() {
+            self.call_bytes = 0;
+        }
         // A clock that goes back must not make a task older than it was.
         self.updated_at = now.max(self.updated_at);
         self.version = self.version.saturating_add(1);
     }
 
-    /// Returns the number of bytes that the texts take.
+    /// Returns the number of bytes that the texts and the call take.
     pub(super) fn size(&self) -> usize {
         let outcome = match &self.outcome {
             Some(TaskOutcome::Result { json, .. } | TaskOutcome::Error { json }) => json.len(),
             None => 0,
         };
         let message = self.message.as_ref().map_or(0, |message| message.len());
-        self.state.len() + outcome + message
+        let names = self.owner.len() + self.tool.len();
+        (names + self.state.len() + outcome + message).saturating_add(self.call_bytes)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::context::{OnceClaim, StoreFuture};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TaskCreation {
-    /// The task exists, and everybody who shares the store finds it from now on.
+    /// The task exists, and all processes that share the store find it from now on.
     Created(StoredTask),
     /// The caller has too many tasks.
     CallerFull,
@@ -17,16 +17,31 @@ pub enum TaskCreation {
     Full,
 }
 
+/// A store's response to a change of a task.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TaskChanged {
+    /// The task as it is now.
+    Changed(StoredTask),
+    /// Nothing has changed: the version is not current, or the task is final or gone.
+    Unchanged,
+    /// Nothing has changed: the store has no room for what the task would take.
+    Full,
+}
+
 /// A store of tasks, for [`Server::task_store`](crate::Server::task_store).
 ///
-/// **Open**: implement it on a database that all instances of a server share, and run
-/// `backend::check_task_store` (feature `testing`) against it. The rules are:
+/// **Unstable**: as it is today, only one process runs the tasks of a store: another process finds them, but it does not
+/// have their calls and cannot go on with them. The methods for that, by which a process claims what is due, will be added
+/// in a later version, and implementations will have to follow.
+///
+/// Run `backend::check_task_store` (feature `testing`) against an implementation. The rules are:
 ///
 /// - A task is found from its creation until its time to live ends, and never after that.
 /// - Every change and every claim makes the version greater. [`change`](Self::change) is a compare-and-swap by version,
-///   so nobody overwrites what they have not seen.
+///   so a change that another one has overtaken changes nothing.
 /// - A final task never changes.
-/// - Whoever runs a task has a lease of it. A lapsed lease can be claimed; each claim is a new attempt, and an older
+/// - The process that runs a task has a lease of it. A lapsed lease can be claimed; each claim is a new attempt, and an older
 ///   attempt can neither renew its lease nor begin or complete a step.
 ///
 /// Errors are for a store that does not work, such as one that cannot be reached: the request that needs it fails, and
@@ -47,16 +62,16 @@ pub trait TaskStore: Send + Sync + 'static {
         max: usize,
     ) -> StoreFuture<'a, Option<TaskPage>>;
 
-    /// Changes a task if its version is still `version` and its status is not final. Returns the changed task, or
-    /// `None` if nothing was changed. A status other than `working` ends the lease.
+    /// Changes a task if its version is still `version` and its status is not final. A status other than `working` ends
+    /// the lease.
     fn change<'a>(
         &'a self,
         id: &'a TaskId,
         version: u64,
         change: TaskChange,
-    ) -> StoreFuture<'a, Option<StoredTask>>;
+    ) -> StoreFuture<'a, TaskChanged>;
 
-    /// Claims a task whose status is `working` and of which nobody has a lease. Returns the task with its new attempt.
+    /// Claims a task whose status is `working` and whose lease has lapsed or was given back. Returns the task with its new attempt.
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>>;
 
     /// Renews the lease of an attempt for `lease` from now. Returns `false` if it is not the latest attempt, or if the

@@ -1,5 +1,6 @@
 //! The handle to a running server, for handlers and background tasks.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -298,6 +299,8 @@ pub(crate) trait Control: Send + Sync {
         false
     }
     fn shut_down(&self);
+    /// Keeps a value until the server ends.
+    fn keep_until_end(&self, _value: Box<dyn Any + Send>) {}
     /// Runs work in the background.
     fn spawn(&self, _work: Pin<Box<dyn Future<Output = ()> + Send>>) {}
     /// Returns the tokens of which one is cancelled when the server stops.

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use crate::cancellation::CancellationToken;
+use crate::context::once::is_inside_once;
 use crate::context::{CallHandle, Context, NotificationSender, QuestionTransport, RequestContext};
 
 impl Context {
@@ -26,7 +27,16 @@ impl Context {
     /// The handler is dropped here and runs again from its start in the background. There, questions that have been
     /// answered return at once, as do results of [`once`](Self::once). Clients of 2025-11-25 choose by themselves, so
     /// for them the whole call is the task.
+    ///
+    /// If work inside `once` is in progress elsewhere in the call, the call becomes a task after that work. Inside `once`
+    /// itself, this does nothing but log an error, because the work would be dropped and run again.
     pub async fn start_task(&self) {
+        if is_inside_once() {
+            tracing::error!(
+                "`start_task` was called inside `once`, where it does nothing; call it afterwards"
+            );
+            return;
+        }
         if let Some(start) = self.call().task_start() {
             start.cancel();
             std::future::pending::<()>().await;

@@ -94,10 +94,7 @@ impl ClientQuestions {
 
     /// Returns `true` while the call is waiting for an answer from the client.
     pub(super) fn is_waiting(&self) -> bool {
-        match &self.way {
-            QuestionDelivery::Requests { waiting, .. } => !lock(waiting).is_empty(),
-            QuestionDelivery::None | QuestionDelivery::Rounds(_) => false,
-        }
+        matches!(&self.way, QuestionDelivery::Requests { waiting, .. } if !lock(waiting).is_empty())
     }
 
     /// Ends the round if possible and returns its outcome. Called when the handler is pending.
@@ -377,6 +374,10 @@ impl QuestionTransport for ClientQuestions {
             round.end_once(name, result);
             self.caller.wake();
         }
+    }
+
+    fn is_once_under_way(&self) -> bool {
+        matches!(&self.way, QuestionDelivery::Rounds(round) if round.is_once_under_way())
     }
 
     fn journal(&self) -> String {

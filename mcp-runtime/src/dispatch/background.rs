@@ -3,10 +3,10 @@
 //! Such a call is always run in rounds, in both eras: a question ends the run, and the handler is run again from its
 //! start with the answers. Between two runs, nothing of the call exists but its journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll};
 
 use serde::Deserialize;
@@ -33,7 +33,8 @@ use crate::handler::call::Running;
 use crate::handler::middleware::Next;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::Method;
-use crate::telemetry::{RequestAttributes, RequestRecording};
+use crate::registry::CallPermit;
+use crate::telemetry::{RecordedOutcome, RequestAttributes, RequestRecording};
 use crate::types::LoggingLevel;
 
 /// Everything that runs of one call have in common.
@@ -77,6 +78,17 @@ impl NotificationSender for DetachedContext {
 }
 
 impl BackgroundRunner for DetachedCall {
+    fn permit(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Option<CallPermit>> + Send>> {
+        Box::pin(async move {
+            let permits = self.target.guards()?.permits.as_ref()?;
+            permits.acquire(usize::MAX).await
+        })
+    }
+
+    fn request_size(&self) -> usize {
+        self.request.size()
+    }
+
     fn run(
         self: Arc<Self>,
         next: Next,
@@ -99,12 +111,15 @@ impl DetachedCall {
             answers,
             steps,
             on_progress,
+            permit,
         } = run;
         let Some(mut journal) = Journal::from_json(journal.as_bytes()) else {
             return failed("the journal of a call cannot be read");
         };
         answer(&mut journal, answers);
         let rounds = journal.round;
+        // The store has never seen the results from before the call went to the background.
+        let inherited = journal.once_names();
         let memory = Box::new(CallMemory {
             journal,
             loose: BTreeMap::new(),
@@ -127,6 +142,7 @@ impl DetachedCall {
             dispatcher: Arc::clone(&self.dispatcher),
             target: self.target.clone(),
             waits: PermitWaits::default(),
+            permit: Mutex::new(permit),
         };
         let waits = handler.waits.clone();
         let handed = Context::new(Arc::<DetachedContext>::clone(&context));
@@ -135,10 +151,12 @@ impl DetachedCall {
             return failed("a list cannot run in the background");
         };
         let guards = self.target.guards();
+        let next = next.clone();
         let mut running = DetachedRun {
-            future: Some(next.start(call)),
+            // Like the handler, middleware runs only when it is polled, where a panic is caught.
+            future: Some(Box::pin(async move { next.start(call).await })),
             context,
-            finish: self.finisher(),
+            recording: Some(self.begin_recording()),
             waits,
             limit: guards.and_then(|guards| guards.timeout),
             deadline: None,
@@ -151,37 +169,45 @@ impl DetachedCall {
             _ => outcome,
         };
         running.context.asks.close();
+        let recording = running.recording.take();
         let max = self.dispatcher.limits().elicitation.max_rounds;
         match outcome {
-            CallOutcome::Input(end) if end.journal.round <= max => asked(end, keeps_steps),
+            CallOutcome::Input(end) if end.journal.round <= max => {
+                if let Some(mut recording) = recording {
+                    recording.end(RecordedOutcome::InputRequired);
+                }
+                asked(end, keeps_steps.then_some(&inherited))
+            }
             CallOutcome::Input(_) => {
                 let text = format!("asked the client {max} times in a row without finishing");
                 let error = crate::HandlerError::exposed(text);
-                self.rendered(CallOutcome::Output(Err(error)))
+                self.rendered(CallOutcome::Output(Err(error)), recording)
             }
-            outcome => self.rendered(outcome),
+            outcome => self.rendered(outcome, recording),
         }
     }
 
-    fn finisher(&self) -> CallFinisher {
+    fn begin_recording(&self) -> RequestRecording {
+        let id = RequestId::from_valid("0");
+        RequestRecording::begin(&self.dispatcher.settings.hooks, || RequestAttributes {
+            method: Some(Method::ToolsCall),
+            id: &id,
+            version: Some(self.request.version),
+            meta: self.request.meta.as_deref(),
+            called: self.target.telemetry_target(),
+        })
+    }
+
+    fn finisher(&self, recording: Option<RequestRecording>) -> CallFinisher {
         let limits = self.dispatcher.limits();
         let max = limits.calls.max_result_bytes;
         let max_output = self.target.guards().and_then(|guards| guards.max_output);
-        let (id, version) = (RequestId::from_valid("0"), self.request.version);
-        let recording =
-            RequestRecording::begin(&self.dispatcher.settings.hooks, || RequestAttributes {
-                method: Some(Method::ToolsCall),
-                id: &id,
-                version: Some(version),
-                meta: self.request.meta.as_deref(),
-                called: self.target.telemetry_target(),
-            });
         CallFinisher {
             dispatcher: Arc::clone(&self.dispatcher),
-            id,
-            version,
+            id: RequestId::from_valid("0"),
+            version: self.request.version,
             target: self.target.clone(),
-            recording,
+            recording: recording.unwrap_or_else(|| self.begin_recording()),
             caller: self.request.caller.clone(),
             #[cfg(feature = "http")]
             http_request: None,
@@ -190,7 +216,11 @@ impl DetachedCall {
     }
 
     /// Returns the outcome in the form in which a request would have been answered.
-    fn rendered(&self, outcome: CallOutcome) -> BackgroundOutcome {
+    fn rendered(
+        &self,
+        outcome: CallOutcome,
+        recording: Option<RequestRecording>,
+    ) -> BackgroundOutcome {
         #[derive(Deserialize)]
         struct Response {
             result: Box<RawValue>,
@@ -202,7 +232,7 @@ impl DetachedCall {
             is_error: bool,
         }
         let mut out = Vec::new();
-        let written = self.finisher().respond(outcome, &mut out);
+        let written = self.finisher(recording).respond(outcome, &mut out);
         if let Some(error) = written.error {
             return BackgroundOutcome::Failed(*error);
         }
@@ -235,13 +265,14 @@ fn answer(journal: &mut Journal, answers: BTreeMap<String, QuestionAnswer>) {
     journal.add_answers(&mut results);
 }
 
-/// Returns the questions of a run that has ended with them.
-fn asked(end: RoundEnd, keeps_steps: bool) -> BackgroundOutcome {
+/// Returns the questions of a run that has ended with them. If a store keeps the results of `once`, the journal keeps only
+/// those with the names in `inherited`.
+fn asked(end: RoundEnd, inherited: Option<&BTreeSet<String>>) -> BackgroundOutcome {
     let RoundEnd {
         mut journal, open, ..
     } = end;
-    if keeps_steps {
-        journal.forget_once_results();
+    if let Some(inherited) = inherited {
+        journal.keep_once_results(inherited);
     }
     let questions = open.into_iter().map(|question| BackgroundQuestion {
         key: question.identity.key,
@@ -258,7 +289,8 @@ fn asked(end: RoundEnd, keeps_steps: bool) -> BackgroundOutcome {
 struct DetachedRun {
     future: Option<Running>,
     context: Arc<DetachedContext>,
-    finish: CallFinisher,
+    /// `None` once the run has ended.
+    recording: Option<RequestRecording>,
     waits: PermitWaits,
     limit: Option<std::time::Duration>,
     deadline: Option<Pin<Box<Sleep>>>,
@@ -270,8 +302,12 @@ impl DetachedRun {
             return Poll::Pending;
         };
         self.context.asks.register(task);
-        let poll = || run_user_code(None, || future.as_mut().poll(task));
-        match self.finish.recording.within(poll) {
+        let mut poll = || run_user_code(None, || future.as_mut().poll(task));
+        let polled = match &self.recording {
+            Some(recording) => recording.within(poll),
+            None => poll(),
+        };
+        match polled {
             Ok(Poll::Ready(output)) => return Poll::Ready(CallOutcome::Output(output)),
             Err(panic) => return Poll::Ready(CallOutcome::Panicked(panic)),
             Ok(Poll::Pending) => {}
@@ -298,7 +334,10 @@ impl DetachedRun {
     fn drop_future(&mut self) -> Result<(), String> {
         let future = self.future.take();
         let drop = || run_user_code(None, || drop(future));
-        self.finish.recording.within(drop)
+        match &self.recording {
+            Some(recording) => recording.within(drop),
+            None => drop(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! State shared by all of a server's channels.
 
+use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -125,6 +126,12 @@ impl Dispatcher {
             .work
             .drain(self.limits().calls.drain_timeout)
             .await;
+    }
+
+    /// Drops the server's work in the background.
+    #[cfg(feature = "http")]
+    pub(crate) fn abandon_work(&self) {
+        self.shared.work.abandon();
     }
 
     /// Returns the caller with all scopes that its granted scopes imply.
@@ -299,6 +306,10 @@ impl ServerShared {
 impl Control for ServerShared {
     fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
         self.work.spawn(work);
+    }
+
+    fn keep_until_end(&self, value: Box<dyn Any + Send>) {
+        self.work.keep(value);
     }
 
     fn stopping(&self) -> Vec<CancellationToken> {

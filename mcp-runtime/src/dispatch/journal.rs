@@ -5,7 +5,7 @@
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests".
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -141,9 +141,14 @@ impl Journal {
         }
     }
 
-    /// Forgets the results of `once`, because a store keeps them.
-    pub(super) fn forget_once_results(&mut self) {
-        self.done.clear();
+    /// Returns the names of all `once` calls with a result.
+    pub(super) fn once_names(&self) -> BTreeSet<String> {
+        self.done.keys().cloned().collect()
+    }
+
+    /// Forgets the results of all other `once` calls than these, because a store keeps them.
+    pub(super) fn keep_once_results(&mut self, names: &BTreeSet<String>) {
+        self.done.retain(|name, _| names.contains(name));
     }
 
     /// Ends the round and records its open questions.

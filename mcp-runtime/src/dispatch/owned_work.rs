@@ -1,5 +1,6 @@
 //! Work in the background that belongs to the server rather than to a call.
 
+use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Mutex;
@@ -15,10 +16,12 @@ use crate::lock::lock;
 /// Time that work has to end after it has been told to, in addition to `limits.calls.drain_timeout`.
 const OVERTIME: Duration = Duration::from_millis(500);
 
-/// Work in the background. It is dropped with the server.
+/// Work in the background. It is dropped when the server ends.
 #[derive(Default)]
 pub(super) struct OwnedWork {
     running: Mutex<JoinSet<()>>,
+    /// Values that are dropped when the server ends.
+    kept: Mutex<Vec<Box<dyn Any + Send>>>,
     /// Cancelled when the server no longer serves anybody.
     stopping: CancellationToken,
 }
@@ -37,6 +40,26 @@ impl OwnedWork {
         &self.stopping
     }
 
+    /// Keeps a value until the server ends. Drops it now if the server has ended.
+    pub(super) fn keep(&self, value: Box<dyn Any + Send>) {
+        if !self.stopping.is_cancelled() {
+            lock(&self.kept).push(value);
+        }
+    }
+
+    /// Drops all work.
+    pub(super) fn abandon(&self) {
+        self.stopping.cancel();
+        let running = std::mem::take(&mut *lock(&self.running));
+        drop(running);
+        self.drop_kept();
+    }
+
+    fn drop_kept(&self) {
+        let kept = std::mem::take(&mut *lock(&self.kept));
+        drop(kept);
+    }
+
     /// Tells all work to end and waits for it, at most for this time and a little longer. What is still running then is
     /// dropped.
     pub(super) async fn drain(&self, within: Duration) {
@@ -44,5 +67,7 @@ impl OwnedWork {
         let mut running = std::mem::take(&mut *lock(&self.running));
         let ending = async { while running.join_next().await.is_some() {} };
         let _ = timeout(within.saturating_add(OVERTIME), ending).await;
+        drop(running);
+        self.drop_kept();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
@@ -112,12 +112,14 @@ impl PreparedCall<'_> {
             }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
-        let task = request.params.get(Member::Task);
         let settings = &dispatcher.settings;
         // Middleware for tasks runs only around tools that can be tasks and calls that ask for one.
-        let around = match &settings.around_tasks {
-            Some(around) if finish.target.can_be_task(task.is_some()) => around,
-            _ => &settings.around,
+        let (around, task) = match &settings.around_tasks {
+            None => (&settings.around, None),
+            Some(around_tasks) => match request.params.get(Member::Task) {
+                task if finish.target.can_be_task(task.is_some()) => (around_tasks, task),
+                _ => (&settings.around, None),
+            },
         };
         let resumed = Cell::new(resumed);
         let made = OnceCell::new();
@@ -135,6 +137,7 @@ impl PreparedCall<'_> {
                 dispatcher: Arc::clone(&dispatcher),
                 target: finish.target.clone(),
                 waits: PermitWaits::default(),
+                permit: Mutex::default(),
             };
             let waits = innermost.waits.clone();
             let round = rounds.saturating_add(1);

@@ -207,6 +207,11 @@ impl Round {
         }
     }
 
+    /// Returns `true` while a `once` block is running.
+    pub(super) fn is_once_under_way(&self) -> bool {
+        self.state().once_under_way > 0
+    }
+
     /// Ends the round if possible and returns its result.
     pub(super) fn try_end(&self, call: impl FnOnce() -> CallId) -> Option<RoundEnd> {
         let state = &mut *self.state();

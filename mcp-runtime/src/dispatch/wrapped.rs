@@ -1,6 +1,6 @@
 //! Calls that are wrapped by middleware or must wait for a permit from their handler.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::context::Context;
 use crate::dispatch::Dispatcher;
@@ -12,6 +12,7 @@ use crate::handler::call::Running;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep};
 use crate::handler::task_options::TaskOptions;
+use crate::lock::lock;
 use crate::registry::{CallPermit, HandlerProgress};
 
 /// The handler, which all middleware wraps.
@@ -19,6 +20,8 @@ pub(super) struct WrappedHandler {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) target: CallTarget,
     pub(super) waits: PermitWaits,
+    /// A permit that the call has had from the beginning, until the handler takes it.
+    pub(super) permit: Mutex<Option<CallPermit>>,
 }
 
 impl WrappedHandler {
@@ -48,6 +51,9 @@ impl WrappedHandler {
         let Some(permits) = guards.and_then(|guards| guards.permits.as_ref()) else {
             return Ok(None);
         };
+        if let Some(permit) = lock(&self.permit).take() {
+            return Ok(Some(permit));
+        }
         let max = self.dispatcher.limits().calls.max_waiting;
         let permit = self.waits.acquire(permits, max, "of these calls");
         permit.await.map(Some)

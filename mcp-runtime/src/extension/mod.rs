@@ -19,7 +19,8 @@ pub(crate) mod tasks;
 mod visibility;
 
 pub use crate::handler::background::{
-    BackgroundCall, BackgroundOutcome, BackgroundQuestion, BackgroundRun, QuestionAnswer,
+    BackgroundCall, BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun,
+    QuestionAnswer,
 };
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
 pub(crate) use additions::ServerChanges;

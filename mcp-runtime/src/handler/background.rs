@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::context::{OnceStore, Progress};
 use crate::handler::middleware::Next;
@@ -32,6 +33,12 @@ pub struct BackgroundCall {
 
 /// Runs calls in the background. Implemented by `dispatch`, for one call.
 pub(crate) trait BackgroundRunner: Send + Sync {
+    /// Waits for a permit if the concurrent calls of the handler are limited.
+    fn permit(
+        self: Arc<Self>,
+    ) -> Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
+    /// Returns the number of bytes of the request's data, without the arguments.
+    fn request_size(&self) -> usize;
     /// Runs the handler, wrapped in `next`, with these arguments.
     fn run(
         self: Arc<Self>,
@@ -51,11 +58,26 @@ impl BackgroundCall {
         &self.name
     }
 
+    /// Returns the number of bytes that the call keeps: its arguments, its journal, and the `_meta` and the HTTP headers of
+    /// its request.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let own = self.name.len() + self.arguments.len() + self.journal.len();
+        own.saturating_add(self.runner.request_size())
+    }
+
     /// Returns what the call remembers so far, for its first run: its id and, if its request continued an earlier round,
     /// the answers and the results of [`Context::once`](crate::Context::once).
     #[must_use]
     pub fn journal(&self) -> &str {
         &self.journal
+    }
+
+    /// Waits until the tool's option `concurrency` lets the call run, for as long as that takes. Without a permit in its
+    /// [`BackgroundRun`], a run waits by itself, and fails if too many calls are waiting already.
+    pub fn permit(&self) -> impl Future<Output = BackgroundPermit> + Send + use<> {
+        let waiting = Arc::clone(&self.runner).permit();
+        async move { BackgroundPermit(waiting.await) }
     }
 
     /// Runs the call from its start, until it ends or needs answers that it does not have. Dropping the future cancels
@@ -82,12 +104,17 @@ impl fmt::Debug for BackgroundCall {
 /// The client's answer to a question: its result as JSON, or its error.
 pub type QuestionAnswer = Result<Box<RawValue>, ErrorObject>;
 
+/// Permission to run a call of a tool whose concurrent calls are limited, given back when dropped.
+#[derive(Debug)]
+pub struct BackgroundPermit(pub(crate) Option<OwnedSemaphorePermit>);
+
 /// The input of one run of a [`BackgroundCall`].
 pub struct BackgroundRun {
     pub(crate) journal: String,
     pub(crate) answers: BTreeMap<String, QuestionAnswer>,
     pub(crate) steps: Option<Arc<dyn OnceStore>>,
     pub(crate) on_progress: Box<dyn Fn(&Progress) + Send + Sync>,
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
 }
 
 impl BackgroundRun {
@@ -99,7 +126,15 @@ impl BackgroundRun {
             answers: BTreeMap::new(),
             steps: None,
             on_progress: Box::new(|_| {}),
+            permit: None,
         }
+    }
+
+    /// Sets the permit that the run holds, from [`BackgroundCall::permit`].
+    #[must_use]
+    pub fn permit(mut self, permit: BackgroundPermit) -> Self {
+        self.permit = permit.0;
+        self
     }
 
     /// Adds answers by the keys of their questions. Others than those that the journal has open are ignored.

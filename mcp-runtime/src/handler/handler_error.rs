@@ -62,6 +62,19 @@ impl HandlerError {
         Self(HandlerErrorRepr::Opaque(cause.into()))
     }
 
+    /// Returns the error as one about the request, for a request whose error cannot be the result of a tool.
+    pub(crate) fn into_protocol(self) -> Self {
+        match self.0 {
+            HandlerErrorRepr::Shown(text) => Self::protocol(ErrorObject::internal(text)),
+            HandlerErrorRepr::Busy(error) => Self::protocol(error),
+            HandlerErrorRepr::Opaque(cause) => {
+                tracing::error!(cause = &*cause as &dyn StdError, "a request failed");
+                Self::protocol(ErrorObject::internal("internal error"))
+            }
+            other => Self(other),
+        }
+    }
+
     /// Returns the cause of an error that is only logged, for example so that middleware can decide to retry.
     #[must_use]
     pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {

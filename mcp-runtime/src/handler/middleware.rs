@@ -4,8 +4,9 @@
 //! This module does not depend on the handlers themselves; `dispatch` passes them in as [`InnermostStep`].
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
 use serde_json::{Map, Value};
 
@@ -131,12 +132,24 @@ impl Call {
         self.requested_task.as_deref()
     }
 
-    /// Returns the call and a future that is ready when its handler calls
-    /// [`Context::start_task`](crate::Context::start_task). The handler waits there until it is dropped.
+    /// Returns the call and a future that is ready when its handler has called
+    /// [`Context::start_task`](crate::Context::start_task) and no work inside [`Context::once`](crate::Context::once) is in
+    /// progress. The handler waits there until it is dropped. The future must be polled in the same task as the call, after
+    /// it.
     pub fn until_task_starts(mut self) -> (Self, impl Future<Output = ()> + Send + use<>) {
         let start = CancellationToken::default();
         self.context = self.context.with_task_start(start.clone());
-        (self, async move { start.cancelled().await })
+        let context = self.context.clone();
+        let starts = async move {
+            start.cancelled().await;
+            // The end of such work wakes the task of the call.
+            poll_fn(|_| match context.asking().is_once_under_way() {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            })
+            .await;
+        };
+        (self, starts)
     }
 
     /// Takes the call out of its request, so that it can run, wrapped in `next`, after the response.

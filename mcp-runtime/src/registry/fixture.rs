@@ -74,6 +74,9 @@ impl QuestionTransport for ContextStub {
         unreachable!()
     }
     fn end_once(&self, _: &str, _: Option<&str>) {}
+    fn is_once_under_way(&self) -> bool {
+        false
+    }
     fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
         None
     }

@@ -39,6 +39,8 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
     /// Ends work started by `begin_once` and records its result if it succeeded.
     fn end_once(&self, name: &str, result: Option<&str>);
+    /// Returns `true` while work that must run only once is running.
+    fn is_once_under_way(&self) -> bool;
     /// Returns the store for work that must run only once, if one is configured and applies to this call.
     fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
 }

@@ -14,7 +14,7 @@ use crate::extension::tasks::heartbeat::with_heartbeat;
 use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::names::ID;
 use crate::extension::tasks::running::LEASE;
-use crate::extension::tasks::service::{TaskService, refused, unavailable};
+use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
 use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::wire;
 use crate::handler::call::CallOutput;
@@ -51,7 +51,9 @@ pub(super) async fn intercept(
             }
             (Some(_), Some(requested)) => {
                 let ttl = requested_ttl(requested)?;
-                let task = service.create(call, next, ttl).await?;
+                let created = service.create(call, next, ttl).await;
+                // A tool's result is no answer to a request for a task.
+                let task = created.map_err(HandlerError::into_protocol)?;
                 let created = ExtensionResult::new(json!({"task": wire::legacy_task(&task)}))?;
                 Ok(CallOutput::Extension(created.result_type("task")))
             }
@@ -97,15 +99,42 @@ impl TaskService {
         let context = call.context().clone();
         let call = call.into_background(next);
         let mut task = NewTask::new(context.caller().key(), call.name());
-        let ttl = ttl.or(options.ttl).unwrap_or(self.limits.ttl);
-        task.ttl = ttl.max(MIN_TTL).min(self.limits.max_ttl);
+        let usual = options.ttl.unwrap_or(self.limits.ttl);
+        let longest = match context.caller().is_identified() {
+            true => self.limits.max_ttl,
+            // Anonymous callers share their number of tasks.
+            false => self.limits.max_ttl.min(usual),
+        };
+        task.ttl = ttl.unwrap_or(usual).max(MIN_TTL).min(longest);
         task.poll_interval = options.poll_interval.unwrap_or(self.limits.poll_interval);
         task.state = TaskState::new(call.journal()).to_text();
         task.lease = LEASE;
+        task.call_bytes = call.size();
         let now = Instant::now();
-        let expires = now.checked_add(task.ttl).unwrap_or(now);
-        let created = self.store.create(task).await.map_err(unavailable)?;
-        let task = match created {
+        let local = LocalTask {
+            call,
+            server: context.server().clone(),
+            expires: now.checked_add(task.ttl).unwrap_or(now),
+            cancel: CancellationToken::default(),
+        };
+        let service = Arc::clone(self);
+        to_the_end(async move { service.create_and_start(task, local).await }).await
+    }
+
+    async fn create_and_start(
+        self: &Arc<Self>,
+        task: NewTask,
+        local: LocalTask,
+    ) -> Result<StoredTask> {
+        let id = task.id.clone();
+        self.end_with(&local.server);
+        // A cancellation can arrive as soon as the store has the task.
+        self.local.insert(&id, local.clone());
+        let created = self.store.create(task).await;
+        if !matches!(created, Ok(TaskCreation::Created(_))) {
+            self.local.end(&id);
+        }
+        let task = match created.map_err(unavailable)? {
             TaskCreation::Created(task) => task,
             TaskCreation::CallerFull => {
                 return Err(HandlerError::exposed(
@@ -118,13 +147,6 @@ impl TaskService {
                 ));
             }
         };
-        let local = LocalTask {
-            call,
-            server: context.server().clone(),
-            expires,
-            cancel: CancellationToken::default(),
-        };
-        self.local.insert(&task.id, local.clone());
         self.start(task.clone(), local);
         Ok(task)
     }

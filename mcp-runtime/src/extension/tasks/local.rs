@@ -50,6 +50,14 @@ impl LocalTasks {
         lock(&self.0).tasks.get(id).cloned()
     }
 
+    /// Forgets all tasks, and cancels their runs.
+    pub(super) fn end_all(&self) {
+        let table = std::mem::take(&mut *lock(&self.0));
+        for task in table.tasks.values() {
+            task.cancel.cancel();
+        }
+    }
+
     /// Forgets a task that has ended, and cancels its run.
     pub(super) fn end(&self, id: &TaskId) {
         let table = &mut *lock(&self.0);

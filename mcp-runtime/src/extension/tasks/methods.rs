@@ -1,6 +1,6 @@
 //! Answers requests about tasks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -8,10 +8,10 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 use crate::ErrorObject;
-use crate::backend::{StoredTask, TaskChange, TaskOutcome, TaskStatus};
-use crate::context::{AskError, Context};
+use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
+use crate::context::{AskError, Context, ServerHandle};
 use crate::extension::tasks::names::{CHANGED_LEGACY, RELATED_TASK};
-use crate::extension::tasks::service::{TaskService, refused, unavailable};
+use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
 use crate::extension::tasks::state::{OpenQuestion, TaskState};
 use crate::extension::tasks::wire;
 use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
@@ -67,8 +67,10 @@ pub(super) async fn cancel(
         Some(TaskChange::to(TaskStatus::Cancelled).message("cancelled by the client"))
     });
     match cancelled.await? {
-        Some(task) if is_core(&context) => ExtensionResult::new(wire::legacy_task(&task)),
-        None if is_core(&context) => Err(refused("the task has already ended")),
+        TaskChanged::Changed(task) if is_core(&context) => {
+            ExtensionResult::new(wire::legacy_task(&task))
+        }
+        _ if is_core(&context) => Err(refused("the task has already ended")),
         _ => ExtensionResult::new(Map::new()),
     }
 }
@@ -85,7 +87,7 @@ pub(super) async fn update(
         Ok((key.clone(), Ok(answer)))
     });
     let answers: Vec<(String, QuestionAnswer)> = answers.collect::<Result<_>>()?;
-    service.answer(&task, &context, &answers).await?;
+    service.answer(&task, &context, answers).await?;
     ExtensionResult::new(Map::new())
 }
 
@@ -113,6 +115,8 @@ pub(super) async fn result(
     params: TaskParams,
     context: Context,
 ) -> Result<ExtensionResult> {
+    // The keys of questions that this client cannot be asked; another session of the caller may answer them.
+    let mut foreign = BTreeSet::new();
     loop {
         let task = service.find(context.caller(), &params.task_id).await?;
         if task.status.is_final() {
@@ -120,7 +124,7 @@ pub(super) async fn result(
         }
         context.notify(CHANGED_LEGACY, wire::legacy_task(&task));
         let question = match task.status {
-            TaskStatus::InputRequired => next_question(&task),
+            TaskStatus::InputRequired => next_question(&task, &foreign),
             _ => None,
         };
         let changed = service.store.changed(&task.id, task.version);
@@ -137,14 +141,17 @@ pub(super) async fn result(
                     Ok(answer) => Ok(answer),
                     // The client may still answer: it is asked again.
                     Err(AskError::TimedOut(_)) => continue,
-                    Err(AskError::Gone) => return Err(AskError::Gone.into()),
+                    Err(AskError::Unsupported(_)) => {
+                        foreign.insert(key);
+                        continue;
+                    }
                     Err(AskError::Failed { code, message }) => {
                         let code = i32::try_from(code).unwrap_or(ErrorObject::INTERNAL_ERROR);
                         Err(ErrorObject::new(code, message))
                     }
-                    Err(error) => Err(ErrorObject::internal(error.to_string())),
+                    Err(error) => return Err(error.into()),
                 };
-                service.answer(&task, &context, &[(key, answer)]).await?;
+                service.answer(&task, &context, vec![(key, answer)]).await?;
             }
         }
     }
@@ -154,9 +161,10 @@ fn is_core(context: &Context) -> bool {
     context.request().protocol_version().has_tasks()
 }
 
-/// Returns the first question that has no answer.
-fn next_question(task: &StoredTask) -> Option<(String, OpenQuestion)> {
-    TaskState::read(&task.state)?.open.into_iter().next()
+/// Returns the first question that has no answer and is not one of the foreign ones.
+fn next_question(task: &StoredTask, foreign: &BTreeSet<String>) -> Option<(String, OpenQuestion)> {
+    let open = TaskState::read(&task.state)?.open;
+    open.into_iter().find(|(key, _)| !foreign.contains(key))
 }
 
 /// Returns a question in the form in which a client of 2025-11-25 is asked on behalf of a task.
@@ -199,11 +207,21 @@ impl TaskService {
         self: &Arc<Self>,
         task: &StoredTask,
         context: &Context,
+        answers: Vec<(String, QuestionAnswer)>,
+    ) -> Result<()> {
+        let (service, id, server) = (Arc::clone(self), task.id.clone(), context.server().clone());
+        to_the_end(async move { service.answer_and_resume(&id, &server, &answers).await }).await
+    }
+
+    async fn answer_and_resume(
+        self: &Arc<Self>,
+        id: &TaskId,
+        server: &ServerHandle,
         answers: &[(String, QuestionAnswer)],
     ) -> Result<()> {
         let max = self.limits.max_state_bytes;
         let mut is_too_large = false;
-        let answered = self.change(&task.id, context.server(), |task| {
+        let answered = self.change(id, server, |task| {
             if task.status != TaskStatus::InputRequired {
                 return None;
             }
@@ -231,8 +249,11 @@ impl TaskService {
             )));
         }
         match answered {
-            Some(task) if task.status == TaskStatus::Working => self.resume(&task.id).await,
-            _ => Ok(()),
+            TaskChanged::Changed(task) if task.status == TaskStatus::Working => {
+                self.resume(&task.id).await
+            }
+            TaskChanged::Full => Err(refused("the server has no room for more answers")),
+            TaskChanged::Changed(_) | TaskChanged::Unchanged => Ok(()),
         }
     }
 }

@@ -25,7 +25,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::backend::TaskStore;
-use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, ID, RELATED_TASK, is_identified};
+use crate::context::Caller;
+use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, ID, RELATED_TASK};
 use crate::extension::tasks::service::TaskService;
 use crate::extension::{Extension, ExtensionMethod, FilterMember};
 use crate::limits::TaskLimits;
@@ -47,7 +48,7 @@ pub(crate) fn extension(
         .core_in(ProtocolVersion::has_tasks)
         .core_capability("tasks", |caller| {
             let mut value = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
-            if is_identified(caller) {
+            if caller.is_identified() {
                 value["list"] = json!({});
             }
             value
@@ -68,7 +69,7 @@ pub(crate) fn extension(
         .timeout(FOREVER);
     let list = method(&service, "tasks/list", methods::list)
         .core_only()
-        .visible_if(is_identified);
+        .visible_if(Caller::is_identified);
     let methods = [get, update, cancel, result, list];
     methods.into_iter().fold(extension, Extension::method)
 }

@@ -1,6 +1,4 @@
-//! Names on the wire, and the callers who can be named.
-
-use crate::context::Caller;
+//! Names on the wire.
 
 /// The extension's identifier.
 pub(super) const ID: &str = "io.modelcontextprotocol/tasks";
@@ -10,8 +8,3 @@ pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 pub(super) const CHANGED: &str = "notifications/tasks";
 /// The notification of a change to clients of 2025-11-25.
 pub(super) const CHANGED_LEGACY: &str = "notifications/tasks/status";
-
-/// Returns `true` if the caller can be told apart from others, so that it may list its tasks.
-pub(super) fn is_identified(caller: &Caller) -> bool {
-    caller.is_trusted() || caller.principal().is_some()
-}

@@ -1,13 +1,17 @@
 //! Runs tasks and records how they end.
 
+use std::future::{Future as _, poll_fn};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use crate::ErrorObject;
-use crate::backend::{StoredTask, TaskChange, TaskId, TaskOutcome, TaskStatus, TaskStore};
+use crate::backend::{
+    StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
+};
 use crate::context::{CallId, OnceClaim, OnceStore, Progress, StoreFuture};
 use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::service::{TaskService, unavailable};
@@ -15,9 +19,14 @@ use crate::extension::tasks::state::TaskState;
 use crate::extension::{BackgroundOutcome, BackgroundRun};
 use crate::handler::handler_error::Result;
 use crate::lock::lock;
+use crate::panics;
 
-/// Time for which whoever runs a task has it to itself. It is renewed before a third of it has passed.
+/// Time for which a process that runs a task has it to itself. It is renewed whenever a third of it has passed.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
+/// Time for which a store that does not work is asked again to record the end of a run.
+const RECORDING: Duration = Duration::from_secs(60);
+/// Time until a store is asked again for the first time. It doubles with each failure.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// Shortest time between two status messages of a task.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -28,8 +37,17 @@ enum Attempt {
     Stopped,
     /// The time to live has ended.
     Expired,
-    /// Somebody else has recorded the end, or runs the task now.
+    /// The task was cancelled, or its lease was lost: this attempt has nothing to record.
     Lost,
+}
+
+impl Attempt {
+    fn panicked(panic: &str) -> Self {
+        tracing::error!(panic, "a run of a task panicked");
+        Self::Ended(BackgroundOutcome::Failed(ErrorObject::internal(
+            "internal error",
+        )))
+    }
 }
 
 impl TaskService {
@@ -38,14 +56,23 @@ impl TaskService {
         let (service, server) = (Arc::clone(self), local.server.clone());
         server.spawn(async move {
             let id = task.id.clone();
-            let (attempt, ended) = (task.attempt, service.attempt(&task, &local).await);
-            if let Err(error) = service.record(&id, attempt, ended, &local).await {
+            let attempt = task.attempt;
+            let mut running = Box::pin(service.attempt(&task, &local));
+            let ended = poll_fn(|cx| match panics::catch(|| running.as_mut().poll(cx)) {
+                Ok(polled) => polled,
+                // A store can panic; handlers and middleware are caught inside of the run.
+                Err(panic) => Poll::Ready(Attempt::panicked(&panic)),
+            });
+            let ended = ended.await;
+            drop(running);
+            if let Err(error) = service.record_for_sure(&id, attempt, ended, &local).await {
                 tracing::error!(task = ?id, ?error, "the end of a run of a task cannot be recorded");
+                service.local.end(&id);
             }
         });
     }
 
-    /// Runs a task again whose questions have been answered, unless somebody else does.
+    /// Runs a task again whose questions have been answered, unless another request does.
     pub(super) async fn resume(self: &Arc<Self>, id: &TaskId) -> Result<()> {
         if let Some(local) = self.local.get(id) {
             let claimed = self.store.claim(id, LEASE).await.map_err(unavailable)?;
@@ -72,8 +99,10 @@ impl TaskService {
     }
 
     async fn run(&self, task: &StoredTask, local: &LocalTask) -> BackgroundOutcome {
+        // A task that waits for its own tool must not keep the tasks of other tools waiting.
+        let permit = local.call.permit().await;
         // The semaphore is never closed.
-        let _permit = Arc::clone(&self.permits).acquire_owned().await;
+        let _running = Arc::clone(&self.permits).acquire_owned().await;
         let Some(mut state) = TaskState::read(&task.state) else {
             let error = ErrorObject::internal("the state of the task cannot be read");
             return BackgroundOutcome::Failed(error);
@@ -88,6 +117,7 @@ impl TaskService {
         let run = BackgroundRun::new(&*state.journal)
             .answers(state.take_answers())
             .steps(Arc::new(steps))
+            .permit(permit)
             .on_progress(move |progress| latest.set(progress));
         tokio::select! {
             biased;
@@ -116,20 +146,27 @@ impl TaskService {
         }
     }
 
-    /// Renews the lease of an attempt. Returns when the attempt has lost it.
+    /// Renews the lease of an attempt. Returns when the attempt has lost it, or may have.
     async fn keep_lease(&self, task: &StoredTask) {
-        loop {
+        let mut lapses = Instant::now() + LEASE;
+        while Instant::now() < lapses {
             sleep(LEASE / 3).await;
-            match self.store.renew(&task.id, task.attempt, LEASE).await {
-                Ok(true) => {}
-                Ok(false) => return,
+            let started = Instant::now();
+            let renewed = self.store.renew(&task.id, task.attempt, LEASE);
+            match timeout_at(lapses, renewed).await {
+                Ok(Ok(true)) => lapses = started + LEASE,
+                Ok(Ok(false)) => return,
                 // The store may work again before the lease lapses.
-                Err(error) => tracing::warn!(%error, "the lease of a task cannot be renewed"),
+                Ok(Err(error)) => tracing::warn!(%error, "the lease of a task cannot be renewed"),
+                Err(_) => {}
             }
         }
+        tracing::error!(task = ?task.id, "the lease of a task has lapsed; its run is dropped");
     }
 
-    async fn record(
+    /// Records how an attempt has ended. A store that does not work has some time to work again; meanwhile, the attempt
+    /// keeps its lease.
+    async fn record_for_sure(
         &self,
         id: &TaskId,
         attempt: u64,
@@ -142,19 +179,36 @@ impl TaskService {
             Attempt::Stopped => End::Cancelled("the server was stopped before the task had ended"),
             Attempt::Ended(outcome) => End::of(outcome),
         };
+        let until = Instant::now() + RECORDING;
+        let mut wait = FIRST_RETRY;
+        loop {
+            let error = match self.record(id, attempt, &end, local).await {
+                Ok(()) => return Ok(()),
+                Err(error) if Instant::now() + wait >= until => return Err(error),
+                Err(error) => error,
+            };
+            tracing::warn!(task = ?id, ?error, "the end of a run of a task is recorded later");
+            sleep(wait).await;
+            wait = wait.saturating_mul(2).min(LEASE / 6);
+            // If this fails as well, the next attempt to record tells.
+            let _ = timeout(LEASE / 6, self.store.renew(id, attempt, LEASE)).await;
+        }
+    }
+
+    async fn record(&self, id: &TaskId, attempt: u64, end: &End, local: &LocalTask) -> Result<()> {
         let change = |task: &StoredTask| {
             (task.attempt == attempt).then(|| end.change(task, self.limits.max_state_bytes))
         };
-        let recorded = self.change(id, &local.server, change).await;
-        if recorded.is_err() && !matches!(end, End::Failed(..)) {
-            // A store without room for the outcome has room for an error.
-            let full = End::failed(&ErrorObject::internal("the task is too large to keep"));
-            let change = |task: &StoredTask| {
-                (task.attempt == attempt).then(|| full.change(task, usize::MAX))
-            };
-            self.change(id, &local.server, change).await?;
+        let recorded = self.change(id, &local.server, change).await?;
+        if !matches!(recorded, TaskChanged::Full) {
+            return Ok(());
         }
-        recorded.map(drop)
+        // A store without room for the outcome has room for the end itself.
+        let full = End::failed(&ErrorObject::internal("the task is too large to keep"));
+        let change = |task: &StoredTask| {
+            (task.attempt == attempt).then(|| full.change(task, usize::MAX).state(""))
+        };
+        self.change(id, &local.server, change).await.map(drop)
     }
 }
 

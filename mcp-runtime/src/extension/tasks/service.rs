@@ -1,11 +1,13 @@
 //! Reads and changes tasks in the store, and notifies their clients.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
-use crate::backend::{StoredTask, TaskChange, TaskId, TaskStore};
+use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStore};
 use crate::context::{Caller, ServerHandle};
 use crate::error::Error;
 use crate::extension::tasks::local::LocalTasks;
@@ -24,6 +26,17 @@ pub(super) struct TaskService {
     /// Permits for tasks that run.
     pub(super) permits: Arc<Semaphore>,
     pub(super) local: LocalTasks,
+    /// `true` if the tasks of this process are forgotten when the server ends.
+    ends_with_server: AtomicBool,
+}
+
+/// Forgets the tasks of this process when dropped. Otherwise, tasks and server would keep each other alive.
+struct ForgetTasks(Arc<TaskService>);
+
+impl Drop for ForgetTasks {
+    fn drop(&mut self) {
+        self.0.local.end_all();
+    }
 }
 
 impl TaskService {
@@ -35,10 +48,21 @@ impl TaskService {
             drain,
             permits: Arc::new(Semaphore::new(max)),
             local: LocalTasks::default(),
+            ends_with_server: AtomicBool::new(false),
         }
     }
 
-    /// Returns a task of this caller. An id that is unknown, belongs to somebody else or has expired is the same error.
+    /// Lets the tasks of this process be forgotten when the server ends.
+    pub(super) fn end_with(self: &Arc<Self>, server: &ServerHandle) {
+        if self.ends_with_server.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        server
+            .0
+            .keep_until_end(Box::new(ForgetTasks(Arc::clone(self))));
+    }
+
+    /// Returns a task of this caller. An id that is unknown, belongs to another caller or has expired is the same error.
     pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<StoredTask> {
         let found = match TaskId::parse(id) {
             None => None,
@@ -49,28 +73,32 @@ impl TaskService {
             .ok_or_else(|| refused("there is no task with this id"))
     }
 
-    /// Changes a task as `change` says, with the latest version of the task; `None` leaves it as it is. Returns the
-    /// changed task.
+    /// Changes a task as `change` says, with the latest version of the task; `None` leaves it as it is.
     pub(super) async fn change(
         &self,
         id: &TaskId,
         server: &ServerHandle,
         mut change: impl FnMut(&StoredTask) -> Option<TaskChange> + Send,
-    ) -> Result<Option<StoredTask>> {
+    ) -> Result<TaskChanged> {
         loop {
             let Some(task) = self.store.load(id).await.map_err(unavailable)? else {
-                return Ok(None);
+                return Ok(TaskChanged::Unchanged);
             };
             let Some(change) = change(&task).filter(|_| !task.status.is_final()) else {
-                return Ok(None);
+                return Ok(TaskChanged::Unchanged);
             };
             let changed = self.store.change(id, task.version, change);
-            if let Some(changed) = changed.await.map_err(unavailable)? {
-                if changed.status.is_final() {
-                    self.local.end(id);
+            match changed.await.map_err(unavailable)? {
+                TaskChanged::Changed(changed) => {
+                    if changed.status.is_final() {
+                        self.local.end(id);
+                    }
+                    announce(&changed, server);
+                    return Ok(TaskChanged::Changed(changed));
                 }
-                announce(&changed, server);
-                return Ok(Some(changed));
+                // The task has another version now, or a status that `change` will see.
+                TaskChanged::Unchanged => {}
+                TaskChanged::Full => return Ok(TaskChanged::Full),
             }
         }
     }
@@ -92,4 +120,12 @@ pub(super) fn refused(text: impl Into<String>) -> HandlerError {
 pub(super) fn unavailable(cause: Box<dyn std::error::Error + Send + Sync>) -> HandlerError {
     let cause = Error::new(ErrorKind::Io, format!("the store of tasks failed: {cause}"));
     HandlerError::opaque(cause)
+}
+
+/// Runs work to its end, even if the request that waits for it is dropped.
+pub(super) async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let ended = tokio::spawn(work.in_current_span()).await;
+    ended.unwrap_or_else(|error| Err(HandlerError::opaque(error)))
 }

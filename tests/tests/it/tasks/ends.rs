@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_runtime::middleware::{Call, Next};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::wait::until;
 
-use super::{LEGACY, MODERN, connect, count, create, get, settled, text};
+use super::{Bench, LEGACY, MODERN, client_of, connect, count, create, get, server, settled, text};
 
 // Covers: XTASK-04, XTASK-05, TASK-05, TASK-07
 #[tokio::test]
@@ -55,6 +56,20 @@ async fn each_protocol_tells_failures_of_tools_from_errors_in_its_own_way() {
                 assert_eq!(*related, expected);
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn middleware_that_panics_before_its_future_exists_fails_the_task() {
+    for version in Version::ERAS {
+        let panicking = |call: Call, next: Next| {
+            assert_ne!(call.name(), "strict_job", "refused early");
+            next.run(call)
+        };
+        let server = server(&Bench::default()).middleware(panicking);
+        let mut client = client_of(server, version).await;
+        let task = create(&mut client, "strict_job", json!({})).await;
+        assert_eq!(settled(&mut client, &task).await["status"], "failed");
     }
 }
 

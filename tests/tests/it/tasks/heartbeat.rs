@@ -15,7 +15,7 @@ async fn slow(ctx: &Context, reports: bool) -> &'static str {
     if reports {
         ctx.progress((1, 2));
     }
-    tokio::time::sleep(Duration::from_secs(18)).await;
+    tokio::time::sleep(Duration::from_secs(40)).await;
     "done"
 }
 
@@ -26,7 +26,7 @@ async fn a_client_that_wants_progress_hears_something_every_15_seconds() {
         Version::V2025_11_25,
         Version::V2026_07_28,
     ] {
-        for (reports, expected) in [(false, [1e-9, 2e-9]), (true, [1e-9, 1.0])] {
+        for (reports, expected) in [(false, 3), (true, 4)] {
             let server = new_server!().tags(["heartbeat"]);
             let mut client = connect(server, version).await;
             client.meta.insert("progressToken".into(), json!("p"));

@@ -160,6 +160,11 @@ async fn callers_without_identity_have_no_list() {
     let bench = Bench::default();
     for (served, token, lists) in [
         (serve_server(server(&bench)).await, None, false),
+        (
+            serve_server(server(&bench).trust_anonymous()).await,
+            None,
+            false,
+        ),
         (protected(&bench).await, Some(ALICE), true),
     ] {
         let as_caller = |request: Request| match token {
@@ -185,10 +190,13 @@ async fn callers_without_identity_have_no_list() {
                 }
             }
         };
-        let params = json!({"name": "job", "arguments": {}, "task": {}});
+        let params = json!({"name": "job", "arguments": {}, "task": {"ttl": 7_200_000}});
         let created = send("tools/call", params).await;
         let task = &created["result"]["task"];
         assert_eq!(task["status"], "working", "{created}");
+        // Those who share their number of tasks cannot keep them for longer than the tool says.
+        let ttl = if lists { 7_200_000 } else { 600_000 };
+        assert_eq!(task["ttl"], ttl);
         let listed = send("tasks/list", json!({})).await;
         if lists {
             assert_eq!(listed["result"]["tasks"][0]["taskId"], task["taskId"]);
@@ -199,5 +207,62 @@ async fn callers_without_identity_have_no_list() {
         let result = send("tasks/result", json!({"taskId": task["taskId"]})).await;
         assert_eq!(super::text(&result["result"]), "done ", "{result}");
     }
-    assert_eq!(count(&bench.started), 2);
+    assert_eq!(count(&bench.started), 3);
+}
+
+/// Starts a session of Alice with these capabilities, and returns its id.
+async fn session(served: &Served, capabilities: Value) -> String {
+    let params = json!({
+        "protocolVersion": LEGACY.date(),
+        "capabilities": capabilities,
+        "clientInfo": {"name": "tests", "version": "1"},
+    });
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    let response = served.send(&by(Request::bare(&hello, LEGACY), ALICE)).await;
+    let session = response.header("mcp-session-id").unwrap().to_owned();
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let ready = by(Request::legacy(&session, &ready, LEGACY), ALICE);
+    assert_eq!(served.send(&ready).await.status, 202);
+    session
+}
+
+// Covers: TASK-09
+#[tokio::test]
+async fn only_a_session_that_can_answer_is_asked() {
+    let served = protected(&Bench::default()).await;
+    let asked = session(&served, json!({"elicitation": {}})).await;
+    let unasked = session(&served, json!({})).await;
+    let send = async |session: &str, message: Value| {
+        let request = Request::legacy(session, &message, LEGACY);
+        served.send(&by(request, ALICE)).await
+    };
+    let request = |id: u8, method: &str, params: &Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let params = json!({"name": "deploy", "arguments": {}, "task": {}});
+    let mut created = send(&asked, request(1, "tools/call", &params)).await;
+    let created = next(&mut created).await;
+    let params = json!({"taskId": created["result"]["task"]["taskId"]});
+    let mut other = send(&unasked, request(2, "tasks/result", &params)).await;
+    while next(&mut other).await["params"]["status"] != "input_required" {}
+    let mut own = send(&asked, request(3, "tasks/result", &params)).await;
+    let result = loop {
+        let message = next(&mut own).await;
+        if message["method"] == "elicitation/create" {
+            let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": accepted(true)});
+            assert_eq!(send(&asked, answer).await.status, 202);
+        } else if message["id"] == 3 {
+            break message;
+        }
+    };
+    assert!(
+        super::text(&result["result"]).starts_with("true true 0 "),
+        "{result}"
+    );
+    loop {
+        let message = next(&mut other).await;
+        assert_ne!(message["method"], "elicitation/create", "{message}");
+        if message["id"] == 2 {
+            assert_eq!(message["result"]["content"], result["result"]["content"]);
+            break;
+        }
+    }
 }

@@ -19,10 +19,14 @@ async fn limited(version: Version, change: impl FnOnce(&mut TaskLimits)) -> (Cli
 }
 
 /// Calls a tool that could be a task, and returns why it is not.
-async fn refusal(client: &mut Client, name: &str) -> String {
-    let mut params = json!({"name": name, "arguments": {}});
+async fn refusal(client: &mut Client, name: &str, arguments: Value) -> String {
+    let mut params = json!({"name": name, "arguments": arguments});
     if client.version() == super::LEGACY {
         params["task"] = json!({});
+    }
+    if client.version() == super::LEGACY {
+        // The result of a tool would be no answer to a request for a task.
+        return client.fails("tools/call", params, -32603).await.message;
     }
     let result = client.ok("tools/call", params).await;
     assert_eq!(result["isError"], true, "{result}");
@@ -42,7 +46,7 @@ async fn the_number_of_tasks() {
             for _ in 0..2 {
                 create(&mut client, "strict_job", json!({})).await;
             }
-            let text = refusal(&mut client, "strict_job").await;
+            let text = refusal(&mut client, "strict_job", json!({})).await;
             assert!(text.contains(expected), "{text}");
         }
     }
@@ -74,16 +78,47 @@ async fn the_tasks_that_run() {
     }
 }
 
-// Limits: tasks.max_bytes
+// Limits: tasks.max_bytes, tasks.max_bytes_per_caller
 #[tokio::test]
-async fn the_bytes_of_all_tasks() {
+async fn the_bytes_of_tasks() {
     for version in Version::ERAS {
-        let (mut client, _) = limited(version, |limits| limits.max_bytes = 1_000).await;
-        let task = create(&mut client, "end", json!({"how": "x".repeat(2_000)})).await;
-        let ended = settled(&mut client, &task).await;
-        assert_eq!(ended["status"], "failed");
-        let message = ended["statusMessage"].as_str().unwrap();
-        assert!(message.contains("too large to keep"), "{message}");
+        for (in_all, of_one, expected) in [
+            (4_000, 9_000, "the server has"),
+            (9_000, 4_000, "this caller has"),
+        ] {
+            let (mut client, _) = limited(version, |limits| {
+                (limits.max_bytes, limits.max_bytes_per_caller) = (in_all, of_one);
+            })
+            .await;
+            let task = create(&mut client, "large", json!({"bytes": 5_000})).await;
+            let ended = settled(&mut client, &task).await;
+            assert_eq!(ended["status"], "failed");
+            let message = ended["statusMessage"].as_str().unwrap();
+            assert!(message.contains("too large to keep"), "{message}");
+            // The process keeps the arguments of a task until it has ended.
+            let arguments = json!({"label": "x".repeat(5_000)});
+            let text = refusal(&mut client, "job", arguments).await;
+            assert!(text.contains(expected), "{text}");
+        }
+    }
+}
+
+// Limits: tasks.max_running
+#[tokio::test]
+async fn a_tool_that_runs_alone_does_not_keep_the_tasks_of_others_waiting() {
+    for version in Version::ERAS {
+        let (mut client, bench) = limited(version, |limits| limits.max_running = 2).await;
+        let mut narrow = Vec::new();
+        for _ in 0..3 {
+            narrow.push(create(&mut client, "narrow_job", json!({})).await);
+        }
+        until(async || count(&bench.started) == 1).await;
+        let other = create(&mut client, "strict_job", json!({})).await;
+        assert_eq!(settled(&mut client, &other).await["status"], "completed");
+        bench.go_on.add_permits(3);
+        for task in &narrow {
+            assert_eq!(settled(&mut client, task).await["status"], "completed");
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod limits;
 mod modern;
 mod questions;
 mod stopping;
+mod unreliable;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -143,6 +144,54 @@ async fn ask_first(ctx: &Context, bench: State<Bench>, at_once: Option<bool>) ->
     let Sure { sure } = ctx.elicit("Sure?").key("sure").await?;
     ctx.start_task().await;
     Ok(format!("{sure} {before}"))
+}
+
+/// Pays, becomes a task, and asks there.
+#[tool(tags("tasks"), task(manual))]
+async fn pay_first(ctx: &Context, bench: State<Bench>) -> Result<String> {
+    let once = ctx.once("pay", async || {
+        Ok(bench.once.fetch_add(1, Ordering::SeqCst))
+    });
+    let receipt = once.await?;
+    ctx.start_task().await;
+    let Sure { sure } = ctx.elicit("Sure?").key("sure").await?;
+    Ok(format!("{sure} {receipt}"))
+}
+
+/// Becomes a task while it pays.
+#[tool(tags("tasks"), task(manual))]
+async fn pay_meanwhile(ctx: &Context, bench: State<Bench>) -> Result<String> {
+    let once = ctx.once("pay", async || {
+        bench.started.fetch_add(1, Ordering::SeqCst);
+        bench.go_on.acquire().await.expose()?.forget();
+        Ok(bench.once.fetch_add(1, Ordering::SeqCst))
+    });
+    let (receipt, ()) = tokio::join!(once, ctx.start_task());
+    Ok(receipt?.to_string())
+}
+
+/// Asks to become a task where it cannot.
+#[tool(tags("tasks"), task(manual))]
+async fn start_inside(ctx: &Context) -> Result<String> {
+    let once = ctx.once("inside", async || {
+        ctx.start_task().await;
+        Ok("once".to_owned())
+    });
+    once.await
+}
+
+/// A job that runs alone.
+#[tool(tags("tasks"), task, concurrency = 1)]
+async fn narrow_job(bench: State<Bench>) -> Result<()> {
+    bench.started.fetch_add(1, Ordering::SeqCst);
+    bench.go_on.acquire().await.expose()?.forget();
+    Ok(())
+}
+
+/// Makes a text.
+#[tool(tags("tasks"), task)]
+fn large(bytes: usize) -> String {
+    "x".repeat(bytes)
 }
 
 /// Never a task.

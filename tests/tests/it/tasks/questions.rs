@@ -1,6 +1,7 @@
 //! Tasks that ask their clients.
 
 use serde_json::{Value, json};
+use tests::wait::until;
 use tests::{Answer, Client, Version};
 
 use super::{LEGACY, MODERN, accepted, answer, connect, count, create, get, settled, text};
@@ -124,6 +125,33 @@ async fn a_handler_may_ask_before_it_becomes_a_task() {
     // A call that never becomes a task is a plain call.
     let result = client.tool("ask_first", json!({"at_once": true})).await;
     assert_eq!(text(&result), "at once");
+}
+
+#[tokio::test]
+async fn work_done_before_the_task_is_not_done_again_after_a_question_in_it() {
+    let (mut client, bench) = connect(MODERN).await;
+    let task = create(&mut client, "pay_first", json!({})).await;
+    let ended = answered(&mut client, &task, &mut Vec::new()).await;
+    assert_eq!(text(&ended["result"]), "true 0", "{ended}");
+    assert_eq!(count(&bench.once), 1);
+}
+
+#[tokio::test]
+async fn a_call_becomes_a_task_only_after_the_work_that_must_run_once() {
+    let (mut client, bench) = connect(MODERN).await;
+    let params = json!({"name": "pay_meanwhile"});
+    let call = client.start("tools/call", params).await;
+    until(async || count(&bench.started) == 1).await;
+    client.pass().await;
+    assert!(!client.answered(&call));
+    bench.go_on.add_permits(1);
+    let task = client.response(&call).await.unwrap();
+    assert_eq!(task["resultType"], "task", "{task}");
+    let ended = settled(&mut client, &task).await;
+    assert_eq!(text(&ended["result"]), "0", "{ended}");
+    assert_eq!((count(&bench.started), count(&bench.once)), (1, 1));
+    // Inside such work, the call cannot become a task at all.
+    assert_eq!(client.text("start_inside", json!({})).await, "once");
 }
 
 // Covers: TASK-08, TASK-09, TASK-10

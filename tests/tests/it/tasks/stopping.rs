@@ -9,7 +9,29 @@ use serde_json::json;
 use tests::wait::until;
 use tests::{Client, Version};
 
-use super::{Bench, TASKS, count, create, server};
+use super::{Bench, TASKS, count, create, server, settled};
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_waits_for_answers_keeps_no_server_alive() {
+    for version in Version::ERAS {
+        let bench = Bench::default();
+        let runs = Arc::downgrade(&bench.runs);
+        let server = server(&bench);
+        let handle = server.handle();
+        let (transport, stream) = memory();
+        let serving = tokio::spawn(server.serve(transport));
+        let (reader, writer) = tokio::io::split(stream);
+        let mut client = Client::new(reader, writer, version);
+        client.capabilities = json!({"elicitation": {}, "extensions": {TASKS: {}}});
+        let mut client = client.connect().await;
+        let task = create(&mut client, "deploy", json!({})).await;
+        settled(&mut client, &task).await;
+        handle.shut_down();
+        serving.await.unwrap().unwrap();
+        drop((handle, client, bench));
+        until(async || runs.strong_count() == 0).await;
+    }
+}
 
 // Covers: TASK-13
 #[tokio::test(start_paused = true)]
