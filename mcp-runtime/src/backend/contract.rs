@@ -100,7 +100,7 @@ async fn lists(store: &dyn TaskStore) {
     for _ in 0..5 {
         wanted.push(created(store, new("lister")).await.id);
     }
-    created(store, new("somebody else")).await;
+    created(store, new("another caller")).await;
     let (mut listed, mut cursor) = (Vec::new(), None::<String>);
     loop {
         let page = store.list("lister", cursor.as_deref(), 2).await;

@@ -26,7 +26,7 @@ pub enum TaskCreation {
 /// - Every change and every claim makes the version greater. [`change`](Self::change) is a compare-and-swap by version,
 ///   so nobody overwrites what they have not seen.
 /// - A final task never changes.
-/// - Whoever runs a task has a lease of it. A lapsed lease can be claimed; each claim is a new attempt, and an older
+/// - The process that runs a task has a lease of it. A lapsed lease can be claimed; each claim is a new attempt, and an older
 ///   attempt can neither renew its lease nor begin or complete a step.
 ///
 /// Errors are for a store that does not work, such as one that cannot be reached: the request that needs it fails, and

@@ -16,7 +16,7 @@ use crate::extension::{BackgroundOutcome, BackgroundRun};
 use crate::handler::handler_error::Result;
 use crate::lock::lock;
 
-/// Time for which whoever runs a task has it to itself. It is renewed before a third of it has passed.
+/// Time for which the process that runs a task has it to itself. It is renewed before a third of it has passed.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// Shortest time between two status messages of a task.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
@@ -28,7 +28,7 @@ enum Attempt {
     Stopped,
     /// The time to live has ended.
     Expired,
-    /// Somebody else has recorded the end, or runs the task now.
+    /// The end has been recorded elsewhere, or another process runs the task now.
     Lost,
 }
 
@@ -45,7 +45,7 @@ impl TaskService {
         });
     }
 
-    /// Runs a task again whose questions have been answered, unless somebody else does.
+    /// Runs a task again whose questions have been answered, unless another process does.
     pub(super) async fn resume(self: &Arc<Self>, id: &TaskId) -> Result<()> {
         if let Some(local) = self.local.get(id) {
             let claimed = self.store.claim(id, LEASE).await.map_err(unavailable)?;

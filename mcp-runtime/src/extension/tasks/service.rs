@@ -38,7 +38,7 @@ impl TaskService {
         }
     }
 
-    /// Returns a task of this caller. An id that is unknown, belongs to somebody else or has expired is the same error.
+    /// Returns a task of this caller. An id that is unknown, belongs to another caller or has expired is the same error.
     pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<StoredTask> {
         let found = match TaskId::parse(id) {
             None => None,

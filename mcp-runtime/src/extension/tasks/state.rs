@@ -81,7 +81,7 @@ impl TaskState {
         }
     }
 
-    /// Reads a state that [`to_text`](Self::to_text) has written. `None` if somebody else has.
+    /// Reads a state that [`to_text`](Self::to_text) has written. Returns `None` for other text.
     pub(super) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
