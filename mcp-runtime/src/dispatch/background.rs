@@ -33,7 +33,7 @@ use crate::handler::call::Running;
 use crate::handler::middleware::Next;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::Method;
-use crate::telemetry::{RequestAttributes, RequestRecording};
+use crate::telemetry::{RecordedOutcome, RequestAttributes, RequestRecording};
 use crate::types::LoggingLevel;
 
 /// Everything that runs of one call have in common.
@@ -138,7 +138,7 @@ impl DetachedCall {
         let mut running = DetachedRun {
             future: Some(next.start(call)),
             context,
-            finish: self.finisher(),
+            finish: Some(self.finisher()),
             waits,
             limit: guards.and_then(|guards| guards.timeout),
             deadline: None,
@@ -151,15 +151,21 @@ impl DetachedCall {
             _ => outcome,
         };
         running.context.asks.close();
+        let Some(mut finish) = running.finish.take() else {
+            return failed("a run has no end");
+        };
         let max = self.dispatcher.limits().elicitation.max_rounds;
         match outcome {
-            CallOutcome::Input(end) if end.journal.round <= max => asked(end, keeps_steps),
+            CallOutcome::Input(end) if end.journal.round <= max => {
+                finish.recording.end(RecordedOutcome::InputRequired);
+                asked(end, keeps_steps)
+            }
             CallOutcome::Input(_) => {
                 let text = format!("asked the client {max} times in a row without finishing");
                 let error = crate::HandlerError::exposed(text);
-                self.rendered(CallOutcome::Output(Err(error)))
+                rendered(finish, CallOutcome::Output(Err(error)))
             }
-            outcome => self.rendered(outcome),
+            outcome => rendered(finish, outcome),
         }
     }
 
@@ -188,33 +194,33 @@ impl DetachedCall {
             max_output: max_output.map_or(max, |output| output.min(max)),
         }
     }
+}
 
-    /// Returns the outcome in the form in which a request would have been answered.
-    fn rendered(&self, outcome: CallOutcome) -> BackgroundOutcome {
-        #[derive(Deserialize)]
-        struct Response {
-            result: Box<RawValue>,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Flag {
-            #[serde(default)]
-            is_error: bool,
-        }
-        let mut out = Vec::new();
-        let written = self.finisher().respond(outcome, &mut out);
-        if let Some(error) = written.error {
-            return BackgroundOutcome::Failed(*error);
-        }
-        let response = serde_json::from_slice::<Response>(&out);
-        let Ok(Response { result }) = response else {
-            return failed("the result of a call cannot be read");
-        };
-        let flag = serde_json::from_str::<Flag>(result.get());
-        BackgroundOutcome::Done {
-            is_error: flag.is_ok_and(|flag| flag.is_error),
-            result,
-        }
+/// Returns the outcome in the form in which a request would have been answered.
+fn rendered(finish: CallFinisher, outcome: CallOutcome) -> BackgroundOutcome {
+    #[derive(Deserialize)]
+    struct Response {
+        result: Box<RawValue>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Flag {
+        #[serde(default)]
+        is_error: bool,
+    }
+    let mut out = Vec::new();
+    let written = finish.respond(outcome, &mut out);
+    if let Some(error) = written.error {
+        return BackgroundOutcome::Failed(*error);
+    }
+    let response = serde_json::from_slice::<Response>(&out);
+    let Ok(Response { result }) = response else {
+        return failed("the result of a call cannot be read");
+    };
+    let flag = serde_json::from_str::<Flag>(result.get());
+    BackgroundOutcome::Done {
+        is_error: flag.is_ok_and(|flag| flag.is_error),
+        result,
     }
 }
 
@@ -258,7 +264,7 @@ fn asked(end: RoundEnd, keeps_steps: bool) -> BackgroundOutcome {
 struct DetachedRun {
     future: Option<Running>,
     context: Arc<DetachedContext>,
-    finish: CallFinisher,
+    finish: Option<CallFinisher>,
     waits: PermitWaits,
     limit: Option<std::time::Duration>,
     deadline: Option<Pin<Box<Sleep>>>,
@@ -266,12 +272,12 @@ struct DetachedRun {
 
 impl DetachedRun {
     fn poll(&mut self, task: &mut TaskContext<'_>) -> Poll<CallOutcome> {
-        let Some(future) = &mut self.future else {
+        let (Some(future), Some(finish)) = (&mut self.future, &self.finish) else {
             return Poll::Pending;
         };
         self.context.asks.register(task);
         let poll = || run_user_code(None, || future.as_mut().poll(task));
-        match self.finish.recording.within(poll) {
+        match finish.recording.within(poll) {
             Ok(Poll::Ready(output)) => return Poll::Ready(CallOutcome::Output(output)),
             Err(panic) => return Poll::Ready(CallOutcome::Panicked(panic)),
             Ok(Poll::Pending) => {}
@@ -298,7 +304,10 @@ impl DetachedRun {
     fn drop_future(&mut self) -> Result<(), String> {
         let future = self.future.take();
         let drop = || run_user_code(None, || drop(future));
-        self.finish.recording.within(drop)
+        match &self.finish {
+            Some(finish) => finish.recording.within(drop),
+            None => drop(),
+        }
     }
 }
 
