@@ -128,7 +128,7 @@ async fn lists(store: &dyn TaskStore) {
         "a list has all tasks of one caller, oldest first"
     );
     let none = store
-        .list("stranger", None, 2)
+        .list("newcomer", None, 2)
         .await
         .expect("the store works");
     assert!(none.is_some_and(|page| page.tasks.is_empty() && page.next.is_none()));

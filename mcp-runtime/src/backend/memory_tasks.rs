@@ -1,12 +1,16 @@
 //! The store that keeps tasks in this process.
 
-use std::collections::{BTreeMap, HashMap};
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+use crate::backend::memory_tasks::table::{TaskEntry, TaskTable};
 use crate::backend::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage, TaskStatus};
 use crate::backend::task_store::{TaskChanged, TaskCreation, TaskStore};
 use crate::context::{OnceClaim, StoreFuture};
@@ -21,36 +25,6 @@ use crate::lock::lock;
 pub struct MemoryTaskStore {
     limits: TaskLimits,
     table: Mutex<TaskTable>,
-}
-
-#[derive(Debug, Default)]
-struct TaskTable {
-    tasks: HashMap<TaskId, TaskEntry>,
-    by_owner: HashMap<Arc<str>, CallerTasks>,
-    /// The tasks in the order in which their time to live ends.
-    by_expiry: BTreeMap<(Instant, u64), TaskId>,
-    created: u64,
-    bytes: usize,
-}
-
-/// The tasks of one caller.
-#[derive(Debug, Default)]
-struct CallerTasks {
-    /// The ids in the order of their creation.
-    ids: BTreeMap<u64, TaskId>,
-    bytes: usize,
-}
-
-#[derive(Debug)]
-struct TaskEntry {
-    task: StoredTask,
-    number: u64,
-    expires: Instant,
-    lease: Option<Instant>,
-    steps: HashMap<Box<str>, Option<Box<str>>>,
-    /// Number of bytes of the steps.
-    step_bytes: usize,
-    changed: Arc<Notify>,
 }
 
 impl Default for MemoryTaskStore {
@@ -251,42 +225,6 @@ impl MemoryTaskStore {
     }
 }
 
-impl TaskTable {
-    fn bytes_of(&self, owner: &str) -> usize {
-        self.by_owner.get(owner).map_or(0, |owned| owned.bytes)
-    }
-
-    fn has_room(&self, owner: &str, more: usize, limits: &TaskLimits) -> bool {
-        self.bytes.saturating_add(more) <= limits.max_bytes
-            && self.bytes_of(owner).saturating_add(more) <= limits.max_bytes_per_caller
-    }
-
-    /// Counts `after` bytes of a caller in place of `before`.
-    fn count(&mut self, owner: &str, before: usize, after: usize) {
-        let counted = |bytes: usize| bytes.saturating_sub(before).saturating_add(after);
-        self.bytes = counted(self.bytes);
-        if let Some(owned) = self.by_owner.get_mut(owner) {
-            owned.bytes = counted(owned.bytes);
-        }
-    }
-
-    fn remove(&mut self, id: &TaskId) {
-        let Some(entry) = self.tasks.remove(id) else {
-            return;
-        };
-        self.by_expiry.remove(&(entry.expires, entry.number));
-        let size = entry.task.size().saturating_add(entry.step_bytes);
-        self.count(&entry.task.owner, size, 0);
-        if let Some(owned) = self.by_owner.get_mut(&entry.task.owner) {
-            owned.ids.remove(&entry.number);
-            if owned.ids.is_empty() {
-                self.by_owner.remove(&entry.task.owner);
-            }
-        }
-        entry.changed.notify_waiters();
-    }
-}
-
 /// The error for an attempt that is not the latest.
 const STALE: &str = "the task has ended or was claimed again";
 
@@ -410,6 +348,3 @@ impl TaskStore for MemoryTaskStore {
         Box::pin(async move { Ok(ids.len()) })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -167,14 +167,20 @@ impl NotificationSender for CallStream {
     }
 
     fn keep_alive(&self, quiet: Duration) -> Duration {
-        let (last, at) = {
-            let reports = self.reports();
-            (reports.last, reports.at)
+        let last = {
+            let mut reports = self.reports();
+            let silent = reports.at.map_or(quiet, |at| at.elapsed());
+            if let Some(rest) = quiet.checked_sub(silent).filter(|rest| !rest.is_zero()) {
+                return rest;
+            }
+            // A report that was held back says more than the smallest progress.
+            if let Some(held) = reports.held.take() {
+                reports.at = Some(Instant::now());
+                self.send_progress(&held);
+                return quiet;
+            }
+            reports.last
         };
-        let silent = at.map_or(quiet, |at| at.elapsed());
-        if let Some(rest) = quiet.checked_sub(silent).filter(|rest| !rest.is_zero()) {
-            return rest;
-        }
         let last = last.unwrap_or_default();
         self.progress(&Progress::from(
             (last + SLIGHT_PROGRESS).max(last.next_up()),

@@ -24,7 +24,7 @@ pub struct TaskLimits {
     /// Maximum number of bytes that one task remembers between two questions. Default 1 MiB. A task that needs more
     /// fails.
     pub max_state_bytes: usize,
-    /// Time for which a task is kept, from its creation. Default 1 hour. A task that is still running after that is
+    /// Time for which a task is kept, from its creation. Default 60 minutes. A task that is still running after that is
     /// cancelled. A `ttl` option on the tool takes precedence, and clients of 2025-11-25 can ask for another time; anonymous ones only for a shorter one.
     pub ttl: Duration,
     /// Maximum time for which a task is kept. Default 24 hours. Longer times are shortened to it.

@@ -64,7 +64,9 @@ pub(super) async fn cancel(
 ) -> Result<ExtensionResult> {
     let task = service.find(context.caller(), &params.task_id).await?;
     let cancelled = service.change(&task.id, context.server(), |_| {
-        Some(TaskChange::to(TaskStatus::Cancelled).message("cancelled by the client"))
+        let cancelled = TaskChange::to(TaskStatus::Cancelled).message("cancelled by the client");
+        // Without the state, even a full store has room for the message.
+        Some(cancelled.state(""))
     });
     match cancelled.await? {
         TaskChanged::Changed(task) if is_core(&context) => {

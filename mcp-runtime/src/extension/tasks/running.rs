@@ -153,7 +153,7 @@ impl TaskService {
             sleep(LEASE / 3).await;
             let started = Instant::now();
             let renewed = self.store.renew(&task.id, task.attempt, LEASE);
-            match timeout_at(lapses, renewed).await {
+            match timeout_at(lapses.min(started + LEASE / 6), renewed).await {
                 Ok(Ok(true)) => lapses = started + LEASE,
                 Ok(Ok(false)) => return,
                 // The store may work again before the lease lapses.
