@@ -110,10 +110,10 @@ impl MemoryTaskStore {
                 (*last.task.owner == *owner).then_some(last.number)?
             }
         };
-        let Some(owned) = table.by_owner.get(owner) else {
+        let Some(all) = table.by_owner.get(owner) else {
             return Some(TaskPage::default());
         };
-        let mut rest = owned.ids.range(after.saturating_add(1)..);
+        let mut rest = all.ids.range(after.saturating_add(1)..);
         let mut tasks = Vec::new();
         for (_, id) in rest.by_ref().take(max.max(1)) {
             tasks.extend(table.tasks.get(id).map(|entry| entry.task.clone()));

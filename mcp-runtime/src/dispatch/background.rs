@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use serde::Deserialize;
@@ -138,12 +138,7 @@ impl DetachedCall {
             asks,
             on_progress,
         });
-        let handler = WrappedHandler {
-            dispatcher: Arc::clone(&self.dispatcher),
-            target: self.target.clone(),
-            waits: PermitWaits::default(),
-            permit: Mutex::new(permit),
-        };
+        let handler = WrappedHandler::new(&self.dispatcher, &self.target, permit);
         let waits = handler.waits.clone();
         let handed = Context::new(Arc::<DetachedContext>::clone(&context));
         let Some(call) = handler.into_call(arguments, handed, rounds.saturating_add(1), None)

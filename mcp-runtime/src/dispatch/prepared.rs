@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
@@ -133,12 +133,7 @@ impl PreparedCall<'_> {
             Context::new(Arc::<CallContext>::clone(made))
         };
         if !around.is_handler() || is_queued || finish.target.awaited().is_some() {
-            let innermost = WrappedHandler {
-                dispatcher: Arc::clone(&dispatcher),
-                target: finish.target.clone(),
-                waits: PermitWaits::default(),
-                permit: Mutex::default(),
-            };
+            let innermost = WrappedHandler::new(&dispatcher, &finish.target, None);
             let waits = innermost.waits.clone();
             let round = rounds.saturating_add(1);
             if let Some(call) = innermost.into_call(&arguments, context(), round, task) {

@@ -17,14 +17,27 @@ use crate::registry::{CallPermit, HandlerProgress};
 
 /// The handler, which all middleware wraps.
 pub(super) struct WrappedHandler {
-    pub(super) dispatcher: Arc<Dispatcher>,
-    pub(super) target: CallTarget,
+    dispatcher: Arc<Dispatcher>,
+    target: CallTarget,
     pub(super) waits: PermitWaits,
     /// A permit that the call has had from the beginning, until the handler takes it.
-    pub(super) permit: Mutex<Option<CallPermit>>,
+    permit: Mutex<Option<CallPermit>>,
 }
 
 impl WrappedHandler {
+    pub(super) fn new(
+        dispatcher: &Arc<Dispatcher>,
+        target: &CallTarget,
+        permit: Option<CallPermit>,
+    ) -> Self {
+        Self {
+            dispatcher: Arc::clone(dispatcher),
+            target: target.clone(),
+            waits: PermitWaits::default(),
+            permit: Mutex::new(permit),
+        }
+    }
+
     /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists bypass middleware.
     /// `task` is the raw JSON of the member `task` of the request.
     pub(super) fn into_call(

@@ -68,7 +68,7 @@ impl HandlerError {
             HandlerErrorRepr::Shown(text) => Self::protocol(ErrorObject::internal(text)),
             HandlerErrorRepr::Busy(error) => Self::protocol(error),
             HandlerErrorRepr::Opaque(cause) => {
-                tracing::error!(cause = &*cause as &dyn StdError, "a request failed");
+                tracing::error!(%cause, "a request failed");
                 Self::protocol(ErrorObject::internal("internal error"))
             }
             other => Self(other),

@@ -143,9 +143,12 @@ impl Call {
         let starts = async move {
             start.cancelled().await;
             // The end of such work wakes the task of the call.
-            poll_fn(|_| match context.asking().is_once_under_way() {
-                true => Poll::Pending,
-                false => Poll::Ready(()),
+            poll_fn(|_| {
+                if context.asking().is_once_under_way() {
+                    Poll::Pending
+                } else {
+                    Poll::Ready(())
+                }
             })
             .await;
         };

@@ -100,10 +100,11 @@ impl TaskService {
         let call = call.into_background(next);
         let mut task = NewTask::new(context.caller().key(), call.name());
         let usual = options.ttl.unwrap_or(self.limits.ttl);
-        let longest = match context.caller().is_identified() {
-            true => self.limits.max_ttl,
+        let longest = if context.caller().is_identified() {
+            self.limits.max_ttl
+        } else {
             // Anonymous callers share their number of tasks.
-            false => self.limits.max_ttl.min(usual),
+            self.limits.max_ttl.min(usual)
         };
         task.ttl = ttl.unwrap_or(usual).max(MIN_TTL).min(longest);
         task.poll_interval = options.poll_interval.unwrap_or(self.limits.poll_interval);

@@ -15,6 +15,7 @@ use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavail
 use crate::extension::tasks::state::{OpenQuestion, TaskState};
 use crate::extension::tasks::wire;
 use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
+use crate::handler::decode::entries;
 use crate::handler::handler_error::{HandlerError, Result};
 
 /// Maximum number of tasks on a page of a list.
@@ -49,11 +50,10 @@ pub(super) async fn get(
     context: Context,
 ) -> Result<ExtensionResult> {
     let task = service.find(context.caller(), &params.task_id).await?;
-    ExtensionResult::new(if is_core(&context) {
-        wire::legacy_task(&task)
-    } else {
-        wire::detailed_task(&task)
-    })
+    if is_core(&context) {
+        return ExtensionResult::new(wire::legacy_task(&task));
+    }
+    ExtensionResult::new(wire::task_and_questions(&task))?.json_members(wire::outcome(&task))
 }
 
 /// Answers `tasks/cancel`. In 2025-11-25, a task that has ended cannot be cancelled; in the extension, that is no error.
@@ -191,8 +191,17 @@ fn related(task: &StoredTask) -> Value {
 fn payload(task: &StoredTask) -> Result<ExtensionResult> {
     match &task.outcome {
         Some(TaskOutcome::Result { json, .. }) => {
-            let result: Map<String, Value> = serde_json::from_str(json)?;
-            Ok(ExtensionResult::new(result)?.meta(RELATED_TASK, related(task)))
+            let members = entries(json)
+                .map_err(|_| HandlerError::opaque("the result of a task cannot be read"))?;
+            let (meta, members): (Vec<_>, Vec<_>) =
+                members.into_iter().partition(|(name, _)| name == "_meta");
+            let mut result = Map::new();
+            for (_, meta) in meta {
+                result.insert("_meta".into(), serde_json::from_str(meta)?);
+            }
+            let members = members.iter().map(|(name, json)| (&**name, *json));
+            let result = ExtensionResult::new(result)?.json_members(members)?;
+            Ok(result.meta(RELATED_TASK, related(task)))
         }
         Some(TaskOutcome::Error { json }) => {
             let error: ErrorObject = serde_json::from_str(json)?;

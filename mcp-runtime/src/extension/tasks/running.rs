@@ -24,7 +24,7 @@ use crate::panics;
 /// Time for which a process that runs a task has it to itself. It is renewed whenever a third of it has passed.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// Time for which a store that does not work is asked again to record the end of a run.
-const RECORDING: Duration = Duration::from_secs(60);
+const RECORDING: Duration = Duration::from_mins(1);
 /// Time until a store is asked again for the first time. It doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// Shortest time between two status messages of a task.

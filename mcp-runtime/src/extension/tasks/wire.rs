@@ -14,14 +14,29 @@ pub(super) fn task(task: &StoredTask) -> Map<String, Value> {
     members
 }
 
-/// Returns a task in the form of the extension, with its questions or its outcome.
+/// Returns a task in the form of the extension, with its questions or its outcome. An outcome that is nested too deep to
+/// be parsed is left out.
 pub(super) fn detailed_task(stored: &StoredTask) -> Map<String, Value> {
+    let mut members = task_and_questions(stored);
+    if let Some((name, json)) = outcome(stored)
+        && let Ok(outcome) = serde_json::from_str(json)
+    {
+        members.insert(name.into(), outcome);
+    }
+    members
+}
+
+/// Returns the member with the outcome of a task and its JSON, which is the underlying result as it was.
+pub(super) fn outcome(stored: &StoredTask) -> Option<(&'static str, &str)> {
+    match stored.outcome.as_ref()? {
+        TaskOutcome::Result { json, .. } => Some(("result", json)),
+        TaskOutcome::Error { json } => Some(("error", json)),
+    }
+}
+
+/// Returns a task in the form of the extension, with its questions.
+pub(super) fn task_and_questions(stored: &StoredTask) -> Map<String, Value> {
     let mut members = task(stored);
-    match &stored.outcome {
-        Some(TaskOutcome::Result { json, .. }) => members.insert("result".into(), parsed(json)),
-        Some(TaskOutcome::Error { json }) => members.insert("error".into(), parsed(json)),
-        None => None,
-    };
     if stored.status == TaskStatus::InputRequired {
         let open = TaskState::read(&stored.state).unwrap_or_default().open;
         let requests: Map<String, Value> = open
@@ -65,8 +80,4 @@ fn milliseconds(time: std::time::Duration) -> Value {
     const LARGEST: u64 = (1 << 53) - 1;
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(LARGEST);
     milliseconds.clamp(1, LARGEST).into()
-}
-
-fn parsed(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_default()
 }
