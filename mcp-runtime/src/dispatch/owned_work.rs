@@ -48,6 +48,7 @@ impl OwnedWork {
     }
 
     /// Drops all work.
+    #[cfg(feature = "http")]
     pub(super) fn abandon(&self) {
         self.stopping.cancel();
         let running = std::mem::take(&mut *lock(&self.running));
