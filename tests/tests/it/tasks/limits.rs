@@ -126,7 +126,7 @@ async fn a_tool_that_runs_alone_does_not_keep_the_tasks_of_others_waiting() {
 #[tokio::test]
 async fn the_bytes_between_two_questions() {
     let (mut client, _) = limited(Version::V2026_07_28, |limits| {
-        limits.max_state_bytes = 2_000
+        limits.max_state_bytes = 2_000;
     })
     .await;
     let task = create(&mut client, "deploy", json!({})).await;
