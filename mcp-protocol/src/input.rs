@@ -18,6 +18,7 @@ pub fn method(request: &InputRequest) -> &'static str {
         InputRequest::Form { .. } | InputRequest::Url { .. } => "elicitation/create",
         InputRequest::Sample(_) => "sampling/createMessage",
         InputRequest::Roots => "roots/list",
+        InputRequest::Forwarded { method, .. } => method,
     }
 }
 
@@ -30,6 +31,23 @@ pub fn required_features(request: &InputRequest) -> &'static [ClientFeature] {
         InputRequest::Roots => &[ClientFeature::Roots],
         InputRequest::Sample(sample) if uses_tools(sample) => &[ClientFeature::SamplingTools],
         InputRequest::Sample(_) => &[ClientFeature::Sampling],
+        InputRequest::Forwarded { method, params } => forwarded_features(method, params),
+    }
+}
+
+/// Returns the client features that a question requires which is already in its form on the wire.
+fn forwarded_features(method: &str, params: &Value) -> &'static [ClientFeature] {
+    let has = |member: &str| params.get(member).is_some();
+    match method {
+        "roots/list" => &[ClientFeature::Roots],
+        "sampling/createMessage" if has("tools") || has("toolChoice") => {
+            &[ClientFeature::SamplingTools]
+        }
+        "sampling/createMessage" => &[ClientFeature::Sampling],
+        _ if params.get("mode").is_some_and(|mode| mode == "url") => {
+            &[ClientFeature::ElicitationUrl]
+        }
+        _ => &[ClientFeature::Elicitation],
     }
 }
 
@@ -72,7 +90,7 @@ pub fn check(request: &InputRequest) -> Result<(), String> {
             let written = sampling_to_json(sample).map(drop);
             written.ok_or_else(|| "the sampling request is nested too deeply".into())
         }
-        InputRequest::Form { .. } | InputRequest::Roots => Ok(()),
+        InputRequest::Form { .. } | InputRequest::Roots | InputRequest::Forwarded { .. } => Ok(()),
     }
 }
 
@@ -157,6 +175,7 @@ pub fn params(request: &InputRequest, version: ProtocolVersion, id: &str) -> Val
         }
         InputRequest::Sample(sample) => sampling(sample, version),
         InputRequest::Roots => json!({}),
+        InputRequest::Forwarded { params, .. } => params.clone(),
     }
 }
 

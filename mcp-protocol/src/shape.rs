@@ -88,6 +88,9 @@ impl ShapeForVersion for Tool {
         since!(version, V2025_06_18 => self.title, self.output_schema);
         shape_meta(&mut self.meta, version);
         shape_icons(&mut self.icons, version);
+        if !version.has_tasks() {
+            self.execution = None;
+        }
         if version >= V2026_07_28 {
             return;
         }

@@ -145,6 +145,13 @@ impl ProtocolVersion {
         self >= Self::V2025_11_25
     }
 
+    /// Returns `true` if tasks are part of the core protocol. In later versions, an extension defines them.
+    #[inline]
+    #[must_use]
+    pub const fn has_tasks(self) -> bool {
+        matches!(self, Self::V2025_11_25)
+    }
+
     /// Returns `true` if every request is self-contained.
     #[inline]
     #[must_use]
@@ -200,10 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn only_one_version_has_batches() {
-        let versions = ProtocolVersion::ALL.into_iter();
-        let with: Vec<_> = versions.filter(|version| version.has_batches()).collect();
-        assert_eq!(with, [V2025_03_26]);
+    fn some_facts_hold_in_one_version() {
+        let those = |fact: fn(ProtocolVersion) -> bool| {
+            let versions = ProtocolVersion::ALL.into_iter();
+            versions
+                .filter(|version| fact(*version))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(those(ProtocolVersion::has_batches), [V2025_03_26]);
+        assert_eq!(those(ProtocolVersion::has_tasks), [V2025_11_25]);
     }
 
     #[test]

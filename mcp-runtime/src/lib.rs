@@ -62,6 +62,7 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
+pub mod backend;
 mod bell;
 mod cancellation;
 #[cfg(any(feature = "cli", feature = "testing"))]
@@ -187,6 +188,11 @@ pub mod skills {
     pub use crate::extension::skills::{Skill, Skills};
 }
 
+/// Tasks: calls to tools that go on after their request.
+pub mod tasks {
+    pub use crate::handler::task_options::TaskOptions;
+}
+
 /// Utilities for strings that clients, models and people read.
 pub mod text {
     pub use crate::handler::sanitize::strip_invisible;
@@ -281,6 +287,8 @@ mod guide {
     mod skills {}
     #[doc = include_str!("../../docs/state.md")]
     mod state {}
+    #[doc = include_str!("../../docs/tasks.md")]
+    mod tasks {}
     #[cfg(feature = "testing")]
     #[doc = include_str!("../../docs/testing.md")]
     mod testing {}

@@ -44,12 +44,15 @@ pub fn check(version: Version, message: &Value, method: Option<&str>) -> Result<
     if result.get("resultType") == Some(&json!("input_required")) {
         return input_required(version, method, result);
     }
+    if let Some(definition) = extensions::task_result(version, method, result) {
+        return matches(&TASKS, "the extension for tasks", definition, result);
+    }
     let definition = if extensions::defines_method(version, method)
         || extensions::defines_result(version, result)
     {
         Some("Result")
     } else {
-        result_of(version, method)
+        result_of(version, method, result)
     };
     let definition =
         definition.ok_or_else(|| format!("{method} has no result in {}", version.date()))?;
@@ -127,6 +130,10 @@ fn input_required(version: Version, method: &str, result: &Value) -> Result<(), 
 fn notification(version: Version, message: &Value) -> Result<(), String> {
     against(version, "JSONRPCNotification", message)?;
     let method = message["method"].as_str().unwrap_or_default();
+    if version.is_modern() && method == "notifications/tasks" {
+        let definition = "TaskStatusNotification";
+        return matches(&TASKS, "the extension for tasks", definition, message);
+    }
     if extensions::defines_notification(method) {
         return Ok(());
     }
@@ -189,13 +196,19 @@ fn envelope(version: Version) -> &'static str {
 }
 
 /// Returns the name of the definition for a method's result.
-fn result_of(version: Version, method: &str) -> Option<&'static str> {
+fn result_of(version: Version, method: &str, result: &Value) -> Option<&'static str> {
+    let has_tasks = version == Version::V2025_11_25;
     let modern = version.is_modern();
     Some(match method {
         "server/discover" if modern => "DiscoverResult",
         "subscriptions/listen" if modern => "SubscriptionsListenResult",
         "tools/list" => "ListToolsResult",
+        "tools/call" if has_tasks && result.get("task").is_some() => "CreateTaskResult",
         "tools/call" => "CallToolResult",
+        "tasks/get" if has_tasks => "GetTaskResult",
+        "tasks/result" if has_tasks => "CallToolResult",
+        "tasks/list" if has_tasks => "ListTasksResult",
+        "tasks/cancel" if has_tasks => "CancelTaskResult",
         "prompts/list" => "ListPromptsResult",
         "prompts/get" => "GetPromptResult",
         "resources/list" => "ListResourcesResult",
@@ -218,7 +231,11 @@ fn result_of(version: Version, method: &str) -> Option<&'static str> {
 ///
 /// Returns the faults.
 pub fn against(version: Version, definition: &str, value: &Value) -> Result<(), String> {
-    let validator = SCHEMAS[&version].validator(definition)?;
+    matches(&SCHEMAS[&version], version.date(), definition, value)
+}
+
+fn matches(schema: &Schema, of: &str, definition: &str, value: &Value) -> Result<(), String> {
+    let validator = schema.validator(definition)?;
     let faults: Vec<String> = validator
         .iter_errors(value)
         .map(|fault| format!("{}: {fault}", fault.instance_path()))
@@ -227,8 +244,7 @@ pub fn against(version: Version, definition: &str, value: &Value) -> Result<(), 
         Ok(())
     } else {
         Err(format!(
-            "not a {definition} of {}:\n{}\nin {value}",
-            version.date(),
+            "not a {definition} of {of}:\n{}\nin {value}",
             faults.join("\n")
         ))
     }
@@ -248,6 +264,10 @@ static SCHEMAS: LazyLock<HashMap<Version, Schema>> = LazyLock::new(|| {
         .collect()
 });
 
+/// The schema of the extension for tasks.
+static TASKS: LazyLock<Schema> =
+    LazyLock::new(|| Schema::read(include_str!("../schema/ext-tasks.json")));
+
 impl Schema {
     fn of(version: Version) -> Self {
         let text = match version {
@@ -257,6 +277,10 @@ impl Schema {
             Version::V2025_11_25 => include_str!("../schema/2025-11-25.json"),
             Version::V2026_07_28 => include_str!("../schema/2026-07-28.json"),
         };
+        Self::read(text)
+    }
+
+    fn read(text: &str) -> Self {
         let document: Value = serde_json::from_str(text).expect("the schemas are JSON");
         let by_method = document["definitions"]
             .as_object()
@@ -302,86 +326,5 @@ impl Schema {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn good_messages_pass() {
-        let call =
-            json!({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"3"}]}});
-        for version in Version::LEGACY {
-            check(version, &call, Some("tools/call")).unwrap();
-        }
-        let mut modern = call;
-        modern["result"]["resultType"] = json!("complete");
-        check(Version::V2026_07_28, &modern, Some("tools/call")).unwrap();
-        for version in Version::ALL {
-            let error = json!({"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no"}});
-            check(version, &error, None).unwrap();
-            let error = json!({"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}});
-            check(version, &error, None).unwrap();
-        }
-        let changed = json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"});
-        check(Version::V2024_11_05, &changed, None).unwrap();
-    }
-
-    #[test]
-    fn bad_messages_are_found() {
-        for (version, method, message) in [
-            // `content` is required.
-            (
-                Version::V2025_11_25,
-                "tools/call",
-                json!({"jsonrpc":"2.0","id":1,"result":{}}),
-            ),
-            // Audio was introduced after this protocol version.
-            (
-                Version::V2024_11_05,
-                "tools/call",
-                json!({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"audio","data":"AA==","mimeType":"a/b"}]}}),
-            ),
-            // This field was introduced later.
-            (
-                Version::V2025_11_25,
-                "ping",
-                json!({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}),
-            ),
-            // Caching fields are required.
-            (
-                Version::V2026_07_28,
-                "tools/list",
-                json!({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[]}}),
-            ),
-            // These error codes belong to the other era.
-            (
-                Version::V2026_07_28,
-                "resources/read",
-                json!({"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"m"}}),
-            ),
-            (
-                Version::V2025_11_25,
-                "tools/call",
-                json!({"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"m"}}),
-            ),
-            // The id must be echoed unless it could not be read, and must not be null.
-            (
-                Version::V2025_11_25,
-                "ping",
-                json!({"jsonrpc":"2.0","error":{"code":-32601,"message":"m"}}),
-            ),
-            (
-                Version::V2025_11_25,
-                "ping",
-                json!({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}),
-            ),
-            // The progress token is missing.
-            (
-                Version::V2025_11_25,
-                "",
-                json!({"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}),
-            ),
-        ] {
-            check(version, &message, Some(method)).unwrap_err();
-        }
-    }
-}
+#[path = "schema/tests.rs"]
+mod tests;

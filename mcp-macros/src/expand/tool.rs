@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 
 use crate::expand::tokens::{macro_span_at, option, replace_self_and_lifetimes};
 use crate::expand::value::{Fields, flagged_variants};
+use crate::parse::task::TaskOptions;
 use crate::parse::tool::ToolOptions;
 use crate::parse::value::{Expression, PathValue};
 
@@ -32,6 +33,7 @@ pub(crate) fn set_tool_options(
         )
     });
     fields.set("requires", requires);
+    fields.set_some("task", tool.task.as_ref().map(task));
     let schema = tool.schema.as_ref().map(|Expression(schema)| {
         quote_spanned!(macro_span_at(schema.span())=> || __mcp::IntoSchema::into_schema(#schema))
     });
@@ -76,4 +78,15 @@ fn constant_of(
     let constant = Ident::new(constant, Span::call_site());
     let path = replace_self_and_lifetimes(path, self_type, "_");
     quote!(<#path as __mcp::App>::#constant)
+}
+
+/// Returns an expression of type `TaskOptions`.
+fn task(task: &TaskOptions) -> TokenStream {
+    let is_set = |flag: darling::util::Flag| flag.is_present().then_some(quote!(true));
+    let mut fields = Fields::default();
+    fields.set("is_required", is_set(task.required));
+    fields.set("is_manual", is_set(task.manual));
+    fields.set_some("ttl", task.ttl.as_ref());
+    fields.set_some("poll_interval", task.poll.as_ref());
+    fields.into_expression(&quote!(__mcp::TaskOptions))
 }

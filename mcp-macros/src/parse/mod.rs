@@ -23,6 +23,7 @@ pub(crate) mod reword;
 pub(crate) mod server;
 #[cfg(feature = "skills")]
 pub(crate) mod skills;
+pub(crate) mod task;
 pub(crate) mod tool;
 pub(crate) mod types;
 pub(crate) mod value;

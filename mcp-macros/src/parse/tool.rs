@@ -6,6 +6,7 @@ use darling::util::Flag;
 use crate::parse::app::{Visibility, parse_visibility};
 use crate::parse::choice::choice;
 use crate::parse::listed::ListedOptions;
+use crate::parse::task::TaskOptions;
 use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, PathValue, flag};
 
 /// Options in `#[tool(…)]`.
@@ -30,6 +31,8 @@ pub(crate) struct ToolOptions {
     pub(crate) requires: Option<RequiredFeatures>,
     /// Replaces the generated input schema.
     pub(crate) schema: Option<Expression>,
+    /// Calls can be tasks.
+    pub(crate) task: Option<TaskOptions>,
     /// The text of a structured result.
     pub(crate) text: Option<JsonTextValue>,
     /// If `true`, arguments of the wrong type are not coerced.

@@ -35,6 +35,12 @@ pub fn code_of_call(error: &ErrorObject, version: ProtocolVersion) -> i32 {
         {
             code
         }
+        // The tool exists, but its calls cannot be tasks, or must be.
+        code @ ErrorObject::METHOD_NOT_FOUND
+            if version.has_tasks() && has("taskSupport", Value::is_string) =>
+        {
+            code
+        }
         code if RESERVED.contains(&code) => ErrorObject::INTERNAL_ERROR,
         code => code,
     }
@@ -54,7 +60,9 @@ mod tests {
             for code in (-33_000..=-31_900).chain([i32::MIN, -1, 0, 429, i32::MAX]) {
                 for data in [
                     None,
-                    Some(json!({"requiredCapabilities": {}, "elicitations": []})),
+                    Some(json!({
+                        "requiredCapabilities": {}, "elicitations": [], "taskSupport": "forbidden",
+                    })),
                 ] {
                     let is_said = data.is_some();
                     let error = ErrorObject {
@@ -65,7 +73,7 @@ mod tests {
                         -32602 | -32603 => true,
                         -32002 => !modern,
                         -32021 => modern && is_said,
-                        -32042 => version == V2025_11_25 && is_said,
+                        -32042 | -32601 => version == V2025_11_25 && is_said,
                         code => !(-32768..=-32000).contains(&code),
                     };
                     let instead = if code == -32002 { -32602 } else { -32603 };

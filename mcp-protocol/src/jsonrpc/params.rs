@@ -52,6 +52,7 @@ members! {
         Notifications = "notifications",
         InputResponses = "inputResponses",
         RequestState = "requestState",
+        Task = "task",
         Meta = "_meta",
     }
 }

@@ -130,6 +130,9 @@ pub struct ServerCapabilities {
     /// Resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesCapability>,
+    /// Tasks: the requests that can be tasks, and the methods for them. Only in revision 2025-11-25.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Meta>,
     /// Tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<ListChangedCapability>,

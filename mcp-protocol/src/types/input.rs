@@ -33,6 +33,14 @@ pub enum InputRequest {
     Sample(Box<SamplingRequest>),
     /// `roots/list`
     Roots,
+    /// A question that was asked elsewhere, in the form of the client's protocol version.
+    #[doc(hidden)]
+    Forwarded {
+        /// The method.
+        method: &'static str,
+        /// Its parameters.
+        params: serde_json::Value,
+    },
 }
 
 /// A directory or file that the client works with. Servers are expected to stay within the roots. A client may have no

@@ -41,7 +41,7 @@ pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
 pub use resource::{CacheScope, ReadResourceResult, Resource, ResourceTemplate};
 pub use sampling::{IncludeContext, ModelPreferences, SamplingRequest};
 pub use sampling_message::{CreateMessageResult, SamplingContent, SamplingMessage};
-pub use tool::{CallToolResult, Tool, ToolAnnotations};
+pub use tool::{CallToolResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 
 #[cfg(test)]
 mod tests;

@@ -30,6 +30,9 @@ pub struct Tool {
     /// for these, any other schema is wrapped in the schema of an object with the member `result`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Box<RawValue>>,
+    /// Properties of the tool's execution. Only in revision 2025-11-25.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ToolExecution>,
     /// Hints about the tool's behaviour. Since revision 2025-03-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
@@ -49,10 +52,47 @@ impl Tool {
             icons: Vec::new(),
             input_schema,
             output_schema: None,
+            execution: None,
             annotations: None,
             meta: None,
         }
     }
+}
+
+/// Properties of a tool's execution.
+///
+/// Source: revision 2025-11-25, schema `ToolExecution`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolExecution {
+    /// Tells whether calls can be tasks.
+    #[serde(default)]
+    pub task_support: TaskSupport,
+}
+
+impl ToolExecution {
+    /// Creates properties with this support for tasks.
+    #[must_use]
+    pub const fn new(task_support: TaskSupport) -> Self {
+        Self { task_support }
+    }
+}
+
+/// A tool's support for tasks.
+///
+/// Source: revision 2025-11-25, schema `ToolExecution`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum TaskSupport {
+    /// Calls cannot be tasks.
+    #[default]
+    Forbidden,
+    /// A client may ask for a task.
+    Optional,
+    /// Every call must be a task.
+    Required,
 }
 
 /// Hints about a tool's effects; clients must not rely on them for safety.

@@ -32,7 +32,10 @@ enum Standing {
     #[default]
     Anonymous,
     Known(Principal),
-    Trusted,
+    /// `is_shared` if all anonymous callers have this standing.
+    Trusted {
+        is_shared: bool,
+    },
 }
 
 impl Caller {
@@ -45,7 +48,21 @@ impl Caller {
     /// Returns a caller who has full access, such as the user who started the process.
     #[must_use]
     pub const fn trusted() -> Self {
-        Self(Standing::Trusted)
+        Self(Standing::Trusted { is_shared: false })
+    }
+
+    /// Returns the caller that all anonymous callers of a server are if it trusts them.
+    pub(crate) const fn trusted_anonymous() -> Self {
+        Self(Standing::Trusted { is_shared: true })
+    }
+
+    /// Returns `true` if the caller can be told apart from others: one with credentials, or the user who started the
+    /// process.
+    pub(crate) const fn is_identified(&self) -> bool {
+        matches!(
+            self.0,
+            Standing::Known(_) | Standing::Trusted { is_shared: false }
+        )
     }
 
     /// Returns the principal, if the caller has credentials.
@@ -53,14 +70,14 @@ impl Caller {
     pub const fn principal(&self) -> Option<&Principal> {
         match &self.0 {
             Standing::Known(principal) => Some(principal),
-            Standing::Anonymous | Standing::Trusted => None,
+            Standing::Anonymous | Standing::Trusted { .. } => None,
         }
     }
 
     /// Returns `true` if scopes do not apply to the caller.
     #[must_use]
     pub const fn is_trusted(&self) -> bool {
-        matches!(self.0, Standing::Trusted)
+        matches!(self.0, Standing::Trusted { .. })
     }
 
     /// Returns `true` if the caller may use definitions that require this scope.
@@ -69,16 +86,18 @@ impl Caller {
         match &self.0 {
             Standing::Anonymous => false,
             Standing::Known(principal) => principal.has_scope(scope),
-            Standing::Trusted => true,
+            Standing::Trusted { .. } => true,
         }
     }
 
-    /// Returns a key that identifies the caller. All anonymous callers share one key, and so do all trusted callers.
-    pub(crate) fn key(&self) -> &str {
+    /// Returns a key that identifies the caller, for use in maps and stores. All anonymous callers share one key, the
+    /// empty string, and so do all trusted callers. For a principal, it is [`Principal::key`].
+    #[must_use]
+    pub fn key(&self) -> &str {
         match &self.0 {
             Standing::Anonymous => "",
             // This cannot be a principal's key, because such a key starts with a number.
-            Standing::Trusted => "trusted",
+            Standing::Trusted { .. } => "trusted",
             Standing::Known(principal) => principal.key(),
         }
     }

@@ -1,9 +1,13 @@
 //! The handle to a running server, for handlers and background tasks.
 
+use std::any::Any;
 use std::fmt;
+use std::future::Future;
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use crate::cancellation::CancellationToken;
 use crate::context::capability::Capability;
 use crate::context::extension::ExtensionNotification;
 use crate::context::notifier::{ChangeNotification, Notifier};
@@ -48,6 +52,31 @@ impl ServerHandle {
     #[must_use]
     pub fn notify(&self) -> Notifier {
         Notifier::new(Arc::clone(&self.0))
+    }
+
+    /// Runs a future in the background until it ends. It belongs to the server: when the server stops, the future may end
+    /// within [`limits.calls.drain_timeout`](crate::Limits) and is dropped after that. Nothing is run once the server
+    /// has stopped serving.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a tokio runtime.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0.spawn(Box::pin(work));
+    }
+
+    /// Waits until the server has been told to stop, or no longer serves anybody.
+    pub fn stopping(&self) -> impl Future<Output = ()> + Send + use<> {
+        let tokens = self.0.stopping();
+        async move {
+            let Some((one, other)) = tokens.first().zip(tokens.last()) else {
+                return std::future::pending().await;
+            };
+            tokio::select! {
+                () = one.cancelled() => {}
+                () = other.cancelled() => {}
+            }
+        }
     }
 
     /// Stops the server. Running and queued calls may finish within [`limits.calls.drain_timeout`](crate::Limits). New
@@ -236,6 +265,16 @@ pub(crate) enum EditStep {
     Disable(String),
 }
 
+impl EditStep {
+    /// Returns `true` if the step inserts a tool with the option `task`.
+    pub(crate) fn inserts_tasks(&self) -> bool {
+        match self {
+            Self::Insert(Item::Tool(tool)) | Self::Replace(Item::Tool(tool)) => tool.task.is_some(),
+            _ => false,
+        }
+    }
+}
+
 /// The actions that a handle can perform on its server. Implemented by `dispatch`.
 pub(crate) trait Control: Send + Sync {
     /// Notifies these callers of a change.
@@ -260,6 +299,14 @@ pub(crate) trait Control: Send + Sync {
         false
     }
     fn shut_down(&self);
+    /// Keeps a value until the server ends.
+    fn keep_until_end(&self, _value: Box<dyn Any + Send>) {}
+    /// Runs work in the background.
+    fn spawn(&self, _work: Pin<Box<dyn Future<Output = ()> + Send>>) {}
+    /// Returns the tokens of which one is cancelled when the server stops.
+    fn stopping(&self) -> Vec<CancellationToken> {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

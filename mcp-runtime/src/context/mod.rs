@@ -16,12 +16,14 @@ pub(crate) mod once;
 mod once_store;
 mod prepared;
 mod principal;
+mod progress;
 #[cfg(feature = "http")]
 mod reauthorization;
 mod request;
 mod request_info;
 mod state;
 mod states;
+mod task_start;
 mod type_name;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
@@ -41,9 +43,10 @@ pub use notifier::Notifier;
 pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
 pub(crate) use prepared::{AwaitedValues, Prepare};
 pub use principal::Principal;
+pub use progress::{Amount, Progress};
 #[cfg(feature = "http")]
 pub(crate) use reauthorization::{PendingChallenges, Reauthorization};
-pub use request::{Amount, Context, Progress};
+pub use request::Context;
 pub(crate) use request::{CallHandle, ClientIdentity, NotificationSender, RequestContext};
 #[cfg(feature = "http")]
 pub use request_info::RequestExtension;

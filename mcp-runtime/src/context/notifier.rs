@@ -46,6 +46,16 @@ impl Notifier {
         }
     }
 
+    /// Returns a notifier for the callers with this [key](Caller::key). Use it for what belongs to a caller who may be
+    /// anonymous, such as a task.
+    #[must_use]
+    pub fn for_key(&self, key: impl Into<Arc<str>>) -> Self {
+        Self {
+            control: Arc::clone(&self.control),
+            audience: NotifiedCallers::with_key(key.into()),
+        }
+    }
+
     /// Returns a notifier for the callers for whom `includes` returns `true`, for example those of one tenant. Replaces
     /// the callers chosen before.
     ///

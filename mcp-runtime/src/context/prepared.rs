@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
+use crate::cancellation::CancellationToken;
 use crate::context::lazy_state::LazyState;
 use crate::context::{
     CallHandle, Context, NotificationSender, QuestionTransport, RequestContext, States,
@@ -119,6 +120,10 @@ impl CallHandle for PreparedHandle {
 
     fn asking(&self) -> &dyn QuestionTransport {
         self.call.call().asking()
+    }
+
+    fn task_start(&self) -> Option<&CancellationToken> {
+        self.call.call().task_start()
     }
 
     fn prepared(&self) -> Option<&Mutex<Vec<PreparedValue>>> {

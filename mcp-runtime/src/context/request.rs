@@ -2,13 +2,16 @@
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::cancellation::CancellationToken;
 use crate::context::extension::notification_params;
-use crate::context::{Caller, Principal, QuestionTransport, RequestInfo, ServerHandle, States};
+use crate::context::{
+    Caller, Principal, Progress, QuestionTransport, RequestInfo, ServerHandle, States,
+};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
 #[cfg(feature = "telemetry")]
@@ -30,6 +33,10 @@ pub(crate) trait CallHandle: Send + Sync {
     fn outbound(&self) -> &dyn NotificationSender;
     /// Returns the interface through which this call can ask questions.
     fn asking(&self) -> &dyn QuestionTransport;
+    /// Returns the token that is cancelled when the handler asks to go on as a task, if it can.
+    fn task_start(&self) -> Option<&CancellationToken> {
+        None
+    }
     /// Returns the values of awaited parameters, if the call has waited for any.
     fn prepared(&self) -> Option<&Mutex<Vec<Box<dyn Any + Send>>>> {
         None
@@ -58,6 +65,41 @@ impl RequestContext {
         self.cancelled.get_or_init(CancellationToken::default)
     }
 
+    /// Returns the same data for a run of the call apart from its request.
+    pub(crate) fn detached(&self) -> Self {
+        Self {
+            client: match &self.client {
+                ClientIdentity::Known(client) => ClientIdentity::Known(client.clone()),
+                ClientIdentity::Claimed(_) => ClientIdentity::Claimed(OnceLock::new()),
+            },
+            info: self.info.clone(),
+            #[cfg(feature = "telemetry")]
+            trace: self.trace.clone(),
+            caller: self.caller.clone(),
+            version: self.version,
+            capabilities: Arc::clone(&self.capabilities),
+            meta: self.meta.clone(),
+            cancelled: OnceLock::new(),
+            states: Arc::clone(&self.states),
+            server: self.server.clone(),
+        }
+    }
+
+    /// Returns the approximate number of bytes that the data of the request takes.
+    pub(crate) fn size(&self) -> usize {
+        let meta = self.meta.as_ref().map_or(0, |meta| meta.len());
+        #[cfg(feature = "http")]
+        let parts = self.info.headers().map_or(0, |headers| {
+            let headers = headers.iter();
+            let headers = headers.map(|(name, value)| name.as_str().len() + value.len());
+            headers.sum::<usize>()
+        });
+        #[cfg(not(feature = "http"))]
+        let parts = 0;
+        // In 2026-07-28, the capabilities are parsed from `_meta`.
+        meta.saturating_mul(2).saturating_add(parts)
+    }
+
     /// Cancels the call.
     pub(crate) fn cancel(&self) {
         self.cancellation().cancel();
@@ -76,6 +118,11 @@ pub(crate) enum ClientIdentity {
 /// Sends a call's notifications. Implemented by `dispatch`, which encodes them and limits their rate.
 pub(crate) trait NotificationSender: Send + Sync {
     fn progress(&self, progress: &Progress);
+    /// Reports a little more progress than last if nothing has been reported for this long. Returns the time until that can
+    /// be the case.
+    fn keep_alive(&self, quiet: Duration) -> Duration {
+        quiet
+    }
     /// Returns `true` if messages at this level are sent. Checked before a message is rendered.
     fn accepts_level(&self, level: LoggingLevel) -> bool;
     /// Closes the connection that carries the call, if the client can reconnect to receive the response.
@@ -93,6 +140,10 @@ impl Context {
 
     pub(super) fn call(&self) -> &dyn CallHandle {
         &*self.0
+    }
+
+    pub(crate) fn request_context(&self) -> &RequestContext {
+        self.0.request()
     }
 
     pub(crate) fn states(&self) -> &States {
@@ -125,6 +176,16 @@ impl Context {
     /// is omitted in that version.
     pub fn progress(&self, progress: impl Into<Progress>) {
         self.outbound().progress(&progress.into());
+    }
+
+    /// Reports a little more progress, without a message, whenever nothing has been reported for this long. Never returns;
+    /// run it beside the work.
+    pub(crate) async fn keep_alive<T>(&self, quiet: Duration) -> T {
+        let mut wait = quiet;
+        loop {
+            tokio::time::sleep(wait).await;
+            wait = self.outbound().keep_alive(quiet);
+        }
     }
 
     /// Sends a log message to the client, if the client accepts messages at this level.
@@ -308,60 +369,5 @@ impl std::fmt::Debug for Context {
         f.debug_struct("Context")
             .field("client", &self.client())
             .finish_non_exhaustive()
-    }
-}
-
-/// Progress to report with [`Context::progress`]. It can be converted from a number, `(number, total)`, or
-/// `(number, total, message)`.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// The amount done so far, in any unit. It must be finite and increase from one report to the next.
-    pub progress: f64,
-    /// The total amount, if known.
-    pub total: Option<f64>,
-    /// A human-readable description of the current step.
-    pub message: Option<String>,
-}
-
-/// Number types that can express progress.
-pub trait Amount {
-    /// Converts the number into the protocol's type.
-    fn amount(self) -> f64;
-}
-
-macro_rules! amounts {
-    ($($type:ty)*) => {$(
-        impl Amount for $type {
-            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress is shown to people")]
-            fn amount(self) -> f64 {
-                self as f64
-            }
-        }
-        impl From<$type> for Progress {
-            fn from(progress: $type) -> Self {
-                Self { progress: progress.amount(), total: None, message: None }
-            }
-        }
-    )*};
-}
-amounts!(i8 i16 i32 i64 u8 u16 u32 u64 isize usize f32 f64);
-
-impl<P: Amount, T: Amount> From<(P, T)> for Progress {
-    fn from((progress, total): (P, T)) -> Self {
-        Self {
-            progress: progress.amount(),
-            total: Some(total.amount()),
-            message: None,
-        }
-    }
-}
-
-impl<P: Amount, T: Amount, M: Into<String>> From<(P, T, M)> for Progress {
-    fn from((progress, total, message): (P, T, M)) -> Self {
-        Self {
-            message: Some(message.into()),
-            ..(progress, total).into()
-        }
     }
 }

@@ -23,7 +23,7 @@ impl Admission {
     /// Applies the rules to a caller. The rest of the server uses only the returned caller.
     pub(super) fn admit(&self, caller: Caller) -> Caller {
         match caller.principal() {
-            None if self.trusts_anonymous => Caller::trusted(),
+            None if self.trusts_anonymous && !caller.is_trusted() => Caller::trusted_anonymous(),
             None => caller,
             Some(_) if self.implied.is_empty() => caller,
             Some(principal) => {
@@ -88,6 +88,8 @@ mod tests {
         assert!(admission.admit(Caller::trusted()).is_trusted());
         admission.trusts_anonymous = true;
         assert!(admission.admit(Caller::anonymous()).is_trusted());
+        assert!(!admission.admit(Caller::anonymous()).is_identified());
+        assert!(admission.admit(Caller::trusted()).is_identified());
         assert!(!admission.admit(Principal::new("alice").into()).is_trusted());
     }
 }

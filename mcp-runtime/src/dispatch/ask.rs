@@ -11,6 +11,7 @@ use crate::context::{
     once,
 };
 use crate::dispatch::Dispatcher;
+use crate::dispatch::journal::Journal;
 use crate::dispatch::pending::{PendingQuestions, wire_id};
 use crate::dispatch::rounds::{Round, RoundEnd};
 use crate::dispatch::runs::HandlerRuns;
@@ -84,10 +85,7 @@ impl ClientQuestions {
 
     /// Returns `true` while the call is waiting for an answer from the client.
     pub(super) fn is_waiting(&self) -> bool {
-        match &self.way {
-            QuestionDelivery::Requests { waiting, .. } => !lock(waiting).is_empty(),
-            QuestionDelivery::None | QuestionDelivery::Rounds(_) => false,
-        }
+        matches!(&self.way, QuestionDelivery::Requests { waiting, .. } if !lock(waiting).is_empty())
     }
 
     /// Ends the round if possible and returns its outcome. Called when the handler is pending.
@@ -371,9 +369,23 @@ impl QuestionTransport for ClientQuestions {
         }
     }
 
+    fn is_once_under_way(&self) -> bool {
+        matches!(&self.way, QuestionDelivery::Rounds(round) if round.is_once_under_way())
+    }
+
+    fn journal(&self) -> String {
+        match &self.way {
+            QuestionDelivery::Rounds(round) => round.journal(self.call_id()).to_text(),
+            _ => Journal::of_call(self.call_id()).to_text(),
+        }
+    }
+
     fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
         match &self.way {
-            QuestionDelivery::Rounds(_) => self.dispatcher.settings.once_store.clone(),
+            QuestionDelivery::Rounds(round) => {
+                let own = round.steps().cloned();
+                own.or_else(|| self.dispatcher.settings.once_store.clone())
+            }
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
         }
     }

@@ -1,18 +1,22 @@
 //! State shared by all of a server's channels.
 
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::cancellation::CancellationToken;
 #[cfg(any(feature = "cli", feature = "http", feature = "testing"))]
 use crate::context::Caller;
 use crate::context::{
-    Capability, ChangeNotification, Control, Edit, EnvironmentHeaders, ExtensionNotification,
-    OnceStore, RequestSource, ServerHandle, States,
+    Capability, ChangeNotification, Control, Edit, EditStep, EnvironmentHeaders,
+    ExtensionNotification, OnceStore, RequestSource, ServerHandle, States,
 };
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notifications::Notifications;
 #[cfg(feature = "http")]
 use crate::dispatch::origin::RequestOrigin;
+use crate::dispatch::owned_work::OwnedWork;
 use crate::dispatch::rates::RateLimits;
 use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
@@ -78,6 +82,8 @@ pub(crate) struct Settings {
     pub(crate) rate: Option<Rate>,
     /// The middleware that wraps handlers.
     pub(crate) around: Next,
+    /// The same middleware inside that for tasks, for the calls that it applies to.
+    pub(crate) around_tasks: Option<Next>,
     /// Sanitizer for all text that a model reads.
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
@@ -112,6 +118,20 @@ impl Dispatcher {
     /// Returns `true` while any blocking tool is running, even if its call was abandoned.
     pub(crate) fn is_blocking(&self) -> bool {
         self.blocking.in_use()
+    }
+
+    /// Waits until the server's work in the background has ended, at most for `limits.calls.drain_timeout`.
+    pub(crate) async fn drain_work(&self) {
+        self.shared
+            .work
+            .drain(self.limits().calls.drain_timeout)
+            .await;
+    }
+
+    /// Drops the server's work in the background.
+    #[cfg(feature = "http")]
+    pub(crate) fn abandon_work(&self) {
+        self.shared.work.abandon();
     }
 
     /// Returns the caller with all scopes that its granted scopes imply.
@@ -241,12 +261,20 @@ pub(crate) struct ServerShared {
     /// Changes requested before the server starts. They are applied when it starts.
     early: Mutex<Vec<Edit>>,
     shutdown: CancellationToken,
+    work: OwnedWork,
 }
 
 impl ServerShared {
     /// Returns the token that is cancelled when the server must stop.
     pub(crate) fn shutdown(&self) -> &CancellationToken {
         &self.shutdown
+    }
+
+    /// Returns `true` if a change requested before the server starts inserts a tool with the option `task`.
+    pub(crate) fn inserts_tasks(&self) -> bool {
+        let early = lock(&self.early);
+        let mut steps = early.iter().flat_map(|edit| &edit.steps);
+        steps.any(EditStep::inserts_tasks)
     }
 
     /// Takes the changes requested before the server started, in order.
@@ -276,6 +304,18 @@ impl ServerShared {
 }
 
 impl Control for ServerShared {
+    fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        self.work.spawn(work);
+    }
+
+    fn keep_until_end(&self, value: Box<dyn Any + Send>) {
+        self.work.keep(value);
+    }
+
+    fn stopping(&self) -> Vec<CancellationToken> {
+        vec![self.shutdown.clone(), self.work.stopping().clone()]
+    }
+
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
         self.notifications.post(&change, audience);
     }

@@ -41,7 +41,7 @@ impl Dispatcher {
             .filter(|method| method.callable.access.is_visible_to(&request.caller))
             .ok_or_else(|| errors::method_not_found(name))?;
         let extension = &method.extension;
-        if !extension.is_open_to(&request.sender.capabilities()) {
+        if !extension.is_open_to(&request.sender.capabilities(), request.version) {
             let error = errors::undeclared_extension(request.version, name, &extension.id);
             return Err(error);
         }
@@ -49,6 +49,7 @@ impl Dispatcher {
         let target = MethodTarget {
             callable: Arc::clone(&method.callable),
             result_types: Arc::clone(&method.result_types),
+            may_ask: method.forwards_questions && !request.version.is_modern(),
         };
         Ok(RequestOutcome::Call(PreparedCall {
             dispatcher: Arc::clone(self),
@@ -125,7 +126,9 @@ impl Dispatcher {
             return MirroredName::Nothing;
         };
         let is_usable = method.callable.access.is_visible_to(caller)
-            && method.extension.is_open_to(&modern.capabilities());
+            && method
+                .extension
+                .is_open_to(&modern.capabilities(), modern.version);
         if !is_usable {
             return MirroredName::Nothing;
         }

@@ -51,10 +51,6 @@ pub(super) enum CallOutcome {
 
 /// A response that has been written.
 #[derive(Default)]
-#[cfg_attr(
-    not(feature = "http"),
-    expect(dead_code, reason = "only HTTP reports errors in a status as well")
-)]
 pub(crate) struct WrittenResponse {
     /// The error that the response reports, so that a transport can also report it in other ways.
     pub(crate) error: Option<Box<ErrorObject>>,

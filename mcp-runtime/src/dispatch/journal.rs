@@ -5,7 +5,7 @@
 //!
 //! Specification: 2026-07-28, basic/patterns, "Multi round-trip requests".
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::context::{CallId, QuestionKey};
 
 /// The state that a call keeps between rounds.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Journal {
     /// The call's id.
     #[serde(rename = "i")]
@@ -26,6 +26,9 @@ pub(super) struct Journal {
     /// Number of invalid answers, by key.
     #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
     rejected: BTreeMap<String, u32>,
+    /// Errors with which the client answered, by key.
+    #[serde(rename = "f", default, skip_serializing_if = "BTreeMap::is_empty")]
+    failures: BTreeMap<String, (i64, String)>,
     #[serde(rename = "d", default, skip_serializing_if = "BTreeMap::is_empty")]
     done: BTreeMap<String, Box<RawValue>>,
     /// The questions that were open when the last round ended, each with its digest if the key does not contain the
@@ -35,13 +38,24 @@ pub(super) struct Journal {
 }
 
 /// An answer, along with its question's digest if the key does not contain the digest.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct RecordedAnswer(Option<String>, Box<RawValue>);
 
 /// The answers in a request, by key. Each can be any JSON value.
 pub(super) type InputResponses = BTreeMap<String, Box<RawValue>>;
 
 impl Journal {
+    /// Creates the journal of a call that has not asked anything yet.
+    pub(super) fn of_call(call: CallId) -> Self {
+        Self::default().with_call(call)
+    }
+
+    /// Sets the call's id.
+    pub(super) fn with_call(mut self, call: CallId) -> Self {
+        self.call = Some(call.0);
+        self
+    }
+
     /// Parses an unsealed journal.
     pub(super) fn from_json(json: &[u8]) -> Option<Self> {
         serde_json::from_str(std::str::from_utf8(json).ok()?).ok()
@@ -51,6 +65,11 @@ impl Journal {
     pub(super) fn to_json(&self) -> Vec<u8> {
         // Serialization cannot fail for strings, numbers and JSON that has already been parsed.
         serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Serializes the journal to text.
+    pub(super) fn to_text(&self) -> String {
+        String::from_utf8(self.to_json()).unwrap_or_default()
     }
 
     pub(super) fn call_id(&self) -> Option<CallId> {
@@ -86,6 +105,18 @@ impl Journal {
         is_same.then(|| response.get())
     }
 
+    /// Adds an error as the answer to a question that was open when the last round ended.
+    pub(super) fn add_failure(&mut self, key: &str, code: i64, message: String) {
+        if self.open.remove(key).is_some() {
+            self.failures.insert(key.to_owned(), (code, message));
+        }
+    }
+
+    /// Returns the error with which the client answered a question.
+    pub(super) fn failure(&self, key: &str) -> Option<&(i64, String)> {
+        self.failures.get(key)
+    }
+
     /// Counts an invalid answer. If fewer than `max` answers have been rejected, removes the answer and returns `true`,
     /// so that the question may be asked again.
     pub(super) fn reject_answer(&mut self, key: &str, max: u32) -> bool {
@@ -108,6 +139,16 @@ impl Journal {
         if let Ok(result) = RawValue::from_string(result.to_owned()) {
             self.done.insert(name.to_owned(), result);
         }
+    }
+
+    /// Returns the names of all `once` calls with a result.
+    pub(super) fn once_names(&self) -> BTreeSet<String> {
+        self.done.keys().cloned().collect()
+    }
+
+    /// Forgets the results of all other `once` calls than these, because a store keeps them.
+    pub(super) fn keep_once_results(&mut self, names: &BTreeSet<String>) {
+        self.done.retain(|name, _| names.contains(name));
     }
 
     /// Ends the round and records its open questions.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::context::Capability;
+use crate::context::{Caller, Capability};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::channel::ChannelMemory;
 use crate::dispatch::decide::RequestOutcome;
@@ -26,7 +26,8 @@ pub(super) fn initialize<'m>(
     if channel.legacy.is_some() {
         return Err(errors::already_initialized());
     }
-    let (params, offered) = dispatcher.shake_hands(id, params, true, out)?;
+    let caller = &channel.origin.caller;
+    let (params, offered) = dispatcher.shake_hands(id, params, (caller, true), out)?;
     channel.store_handshake(params, offered);
     Ok(RequestOutcome::Written)
 }
@@ -41,7 +42,7 @@ impl Dispatcher {
         &self,
         id: &RequestId,
         params: &Params<'_>,
-        lasting: bool,
+        (caller, lasting): (&Caller, bool),
         out: &mut Vec<u8>,
     ) -> Result<(InitializeParams, ListenFilter), ErrorObject> {
         let params = InitializeParams::read(params)?;
@@ -49,7 +50,9 @@ impl Dispatcher {
         if !lasting {
             offered = without_memory(offered);
         }
-        offered.extensions = self.settings.extensions.declared(params.version);
+        let extensions = &self.settings.extensions;
+        offered.extensions = extensions.declared(params.version);
+        offered.tasks = extensions.core_tasks(params.version, caller);
         let reply = ResponseContext {
             id,
             version: params.version,

@@ -7,6 +7,7 @@
 
 mod admission;
 mod ask;
+mod background;
 mod batch;
 mod blocking;
 mod call;
@@ -27,6 +28,7 @@ mod methods;
 mod modern;
 mod notifications;
 mod origin;
+mod owned_work;
 mod pending;
 mod prepared;
 mod rates;

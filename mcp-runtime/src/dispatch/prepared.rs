@@ -112,7 +112,15 @@ impl PreparedCall<'_> {
             }
         };
         let rounds = resumed.as_ref().map_or(0, |memory| memory.journal.round);
-        let around = &dispatcher.settings.around;
+        let settings = &dispatcher.settings;
+        // Middleware for tasks runs only around tools that can be tasks and calls that ask for one.
+        let (around, task) = match &settings.around_tasks {
+            None => (&settings.around, None),
+            Some(around_tasks) => match request.params.get(Member::Task) {
+                task if finish.target.can_be_task(task.is_some()) => (around_tasks, task),
+                _ => (&settings.around, None),
+            },
+        };
         let resumed = Cell::new(resumed);
         let made = OnceCell::new();
         let context = || {
@@ -128,14 +136,10 @@ impl PreparedCall<'_> {
             || is_queued
             || finish.target.awaited(&dispatcher.settings.states).is_some()
         {
-            let innermost = WrappedHandler {
-                dispatcher: Arc::clone(&dispatcher),
-                target: finish.target.clone(),
-                waits: PermitWaits::default(),
-            };
+            let innermost = WrappedHandler::new(&dispatcher, &finish.target, None);
             let waits = innermost.waits.clone();
             let round = rounds.saturating_add(1);
-            if let Some(call) = innermost.into_call(&arguments, context(), round) {
+            if let Some(call) = innermost.into_call(&arguments, context(), round, task) {
                 let around = around.clone();
                 // Like the handler, middleware runs only when it is polled.
                 let future = Box::pin(async move { around.start(call).await });

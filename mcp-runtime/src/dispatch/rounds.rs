@@ -5,21 +5,25 @@
 //! round while a `once` block is running would abort the block and run it again later. All other work in progress is
 //! dropped and repeated in the next round.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde_json::Value;
 
-use crate::context::{AskError, CallId, CallQuestion, QuestionKey, QuestionProgress};
+use crate::context::{AskError, CallId, CallQuestion, OnceStore, QuestionKey, QuestionProgress};
 use crate::dispatch::journal::{InputResponses, Journal};
 use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, input};
+use crate::random;
+use crate::types::InputRequest;
 
 /// A round in progress.
 pub(super) struct Round {
     state: Mutex<RoundState>,
     /// The arguments as received. The sealed state is bound to them.
     arguments: Box<str>,
+    /// Store for `once` results, if the call has one of its own.
+    steps: Option<Arc<dyn OnceStore>>,
 }
 
 struct RoundState {
@@ -52,6 +56,14 @@ pub(super) struct SentQuestion {
     pub(super) params: Value,
 }
 
+/// Returns an id for a question that needs one in this protocol version.
+fn elicitation_id(question: &CallQuestion, version: ProtocolVersion) -> String {
+    match question.request {
+        InputRequest::Url { .. } if !version.is_modern() => random::random_id::<16>(),
+        _ => String::new(),
+    }
+}
+
 /// The result of a completed round.
 pub(super) struct RoundEnd {
     pub(super) journal: Journal,
@@ -78,7 +90,27 @@ impl Round {
                 over: false,
             }),
             arguments: arguments.into(),
+            steps: None,
         }
+    }
+
+    /// Sets the call's own store for `once` results.
+    pub(super) fn with_steps(mut self, steps: Option<Arc<dyn OnceStore>>) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// Returns the call's own store for `once` results.
+    pub(super) fn steps(&self) -> Option<&Arc<dyn OnceStore>> {
+        self.steps.as_ref()
+    }
+
+    /// Returns what the call remembers so far, for the case that it goes on elsewhere.
+    pub(super) fn journal(&self, call: CallId) -> Journal {
+        let state = self.state();
+        let memory = state.memory.as_ref();
+        let journal = memory.map(|memory| memory.journal.clone());
+        journal.unwrap_or_default().with_call(call)
     }
 
     /// Returns the id of the call, or `None` in its first round.
@@ -110,6 +142,13 @@ impl Round {
             question.progress = QuestionProgress::Over;
             return Poll::Ready(Ok(Ok(answer.into())));
         }
+        if let Some((code, message)) = journal.failure(&identity.key) {
+            question.progress = QuestionProgress::Over;
+            return Poll::Ready(Ok(Err(AskError::Failed {
+                code: *code,
+                message: message.clone(),
+            })));
+        }
         let waker = task.waker().clone();
         let mut open = state.open.iter_mut();
         if let Some(open) = open.find(|open| open.asked.identity.key == identity.key) {
@@ -124,7 +163,11 @@ impl Round {
             let asked = SentQuestion {
                 identity: identity.clone(),
                 method: input::method(&question.request),
-                params: input::params(&question.request, version, ""),
+                params: input::params(
+                    &question.request,
+                    version,
+                    &elicitation_id(question, version),
+                ),
             };
             state.open.push(OpenQuestion { asked, waker });
         }
@@ -162,6 +205,11 @@ impl Round {
         if let Some(result) = result {
             state.memory().journal.set_once_result(name, result);
         }
+    }
+
+    /// Returns `true` while a `once` block is running.
+    pub(super) fn is_once_under_way(&self) -> bool {
+        self.state().once_under_way > 0
     }
 
     /// Ends the round if possible and returns its result.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -14,6 +15,10 @@ use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};
 use crate::types::LoggingLevel;
+
+/// The progress of a report that only tells that a call is still running. It is so small that any later report of the
+/// handler is greater.
+const SLIGHT_PROGRESS: f64 = 1e-9;
 
 /// Accepts complete messages for the stream of one request.
 pub(crate) trait Sink: Send + Sync {
@@ -46,6 +51,8 @@ pub(super) struct CallStream {
 pub(super) struct Reports {
     over: bool,
     last: Option<f64>,
+    /// Time of the latest report.
+    at: Option<Instant>,
     /// The latest report, held back because reports arrived too quickly.
     held: Option<Progress>,
     /// Created when the first report arrives.
@@ -152,10 +159,33 @@ impl NotificationSender for CallStream {
             return;
         }
         reports.last = Some(progress.progress);
+        reports.at = Some(Instant::now());
         let new = || TokenBucket::new(Rate::a_second(self.rate, self.rate));
         let bucket = reports.bucket.get_or_insert_with(new);
         let sent = bucket.take(Instant::now()) && self.send_progress(progress);
         reports.held = (!sent).then(|| progress.clone());
+    }
+
+    fn keep_alive(&self, quiet: Duration) -> Duration {
+        let last = {
+            let mut reports = self.reports();
+            let silent = reports.at.map_or(quiet, |at| at.elapsed());
+            if let Some(rest) = quiet.checked_sub(silent).filter(|rest| !rest.is_zero()) {
+                return rest;
+            }
+            // A report that was held back says more than the smallest progress.
+            if let Some(held) = reports.held.take() {
+                reports.at = Some(Instant::now());
+                self.send_progress(&held);
+                return quiet;
+            }
+            reports.last
+        };
+        let last = last.unwrap_or_default();
+        self.progress(&Progress::from(
+            (last + SLIGHT_PROGRESS).max(last.next_up()),
+        ));
+        quiet
     }
 
     fn accepts_level(&self, level: LoggingLevel) -> bool {

@@ -9,6 +9,7 @@ use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionResult;
 use crate::handler::refusal::CallRefusal;
+use crate::handler::task_options::TaskOptions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
@@ -38,6 +39,8 @@ pub(super) struct MethodTarget {
     pub(super) callable: Arc<Callable>,
     /// The types of its results, besides `complete`.
     pub(super) result_types: Arc<[String]>,
+    /// `true` if the handler may forward questions to the client.
+    pub(super) may_ask: bool,
 }
 
 /// A resource or resource template, and the URI to be read.
@@ -81,6 +84,21 @@ impl CallTarget {
 
     pub(super) fn guards(&self) -> Option<&HandlerLimits> {
         self.callable().map(|callable| &callable.guards)
+    }
+
+    /// Returns the option `task`, if calls to the target can be tasks.
+    #[inline]
+    pub(super) fn task_options(&self) -> Option<&TaskOptions> {
+        match self {
+            Self::Named(callable) => callable.task.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if a call can be a task, or if it is a call to a tool that asks to be one.
+    #[inline]
+    pub(super) fn can_be_task(&self, is_requested: bool) -> bool {
+        self.task_options().is_some() || (is_requested && self.tool().is_some())
     }
 
     pub(super) fn pace(&self) -> Option<&Arc<FirstPollPace>> {
@@ -162,7 +180,8 @@ impl CallTarget {
             Self::Named(_) => Some(arguments),
             // The URI already contains the arguments.
             Self::Read(_) => Some("{}"),
-            Self::Completion(_) | Self::List(_) | Self::Method(_) => None,
+            Self::Method(method) => method.may_ask.then_some("{}"),
+            Self::Completion(_) | Self::List(_) => None,
         }
     }
 

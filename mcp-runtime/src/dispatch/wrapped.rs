@@ -1,33 +1,59 @@
 //! Calls that are wrapped by middleware or must wait for a permit from their handler.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::context::Context;
 use crate::dispatch::Dispatcher;
+use crate::dispatch::background::DetachedCall;
 use crate::dispatch::blocking::{PermitWaits, run_blocking};
 use crate::dispatch::target::CallTarget;
+use crate::handler::background::BackgroundRunner;
 use crate::handler::call::Running;
 use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Call, InnermostStep};
+use crate::handler::task_options::TaskOptions;
+use crate::lock::lock;
 use crate::registry::{CallPermit, HandlerProgress};
 
 /// The handler, which all middleware wraps.
 pub(super) struct WrappedHandler {
-    pub(super) dispatcher: Arc<Dispatcher>,
-    pub(super) target: CallTarget,
+    dispatcher: Arc<Dispatcher>,
+    target: CallTarget,
     pub(super) waits: PermitWaits,
+    /// A permit that the call has had from the beginning, until the handler takes it.
+    permit: Mutex<Option<CallPermit>>,
 }
 
 impl WrappedHandler {
+    pub(super) fn new(
+        dispatcher: &Arc<Dispatcher>,
+        target: &CallTarget,
+        permit: Option<CallPermit>,
+    ) -> Self {
+        Self {
+            dispatcher: Arc::clone(dispatcher),
+            target: target.clone(),
+            waits: PermitWaits::default(),
+            permit: Mutex::new(permit),
+        }
+    }
+
     /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists bypass middleware.
-    pub(super) fn into_call(self, arguments: &str, context: Context, round: u16) -> Option<Call> {
+    /// `task` is the raw JSON of the member `task` of the request.
+    pub(super) fn into_call(
+        self,
+        arguments: &str,
+        context: Context,
+        round: u16,
+        task: Option<&str>,
+    ) -> Option<Call> {
         let (kind, name) = self.target.kind_and_name()?;
         let call = (kind, Arc::clone(name));
         Some(Call::new(
             call,
             arguments.into(),
-            context,
-            round,
+            (context, round),
+            task,
             Arc::new(self),
         ))
     }
@@ -38,6 +64,9 @@ impl WrappedHandler {
         let Some(permits) = guards.and_then(|guards| guards.permits.as_ref()) else {
             return Ok(None);
         };
+        if let Some(permit) = lock(&self.permit).take() {
+            return Ok(Some(permit));
+        }
         let max = self.dispatcher.limits().calls.max_waiting;
         let permit = self.waits.acquire(permits, max, "of these calls");
         permit.await.map(Some)
@@ -47,6 +76,18 @@ impl WrappedHandler {
 impl InnermostStep for WrappedHandler {
     fn completed_argument(&self) -> Option<&str> {
         self.target.completed_argument()
+    }
+
+    fn task_options(&self) -> Option<&TaskOptions> {
+        self.target.task_options()
+    }
+
+    fn detach(&self, context: &Context) -> Arc<dyn BackgroundRunner> {
+        Arc::new(DetachedCall {
+            dispatcher: Arc::clone(&self.dispatcher),
+            target: self.target.clone(),
+            request: context.request_context().detached(),
+        })
     }
 
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {

@@ -5,19 +5,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::context::Capability;
-use crate::extension::declaration::{Extension, ExtensionMiddleware, Setup};
+use crate::extension::declaration::Extension;
 use crate::extension::filter::FilterMember;
 use crate::extension::method::ExtensionMethod;
 use crate::extension::registered::{
-    Extensions, RegisteredExtension, RegisteredMember, RegisteredMethod, RegisteredNotification,
+    CoreTasks, Extensions, RegisteredExtension, RegisteredMember, RegisteredMethod,
+    RegisteredNotification,
 };
-use crate::handler::call::CallOutput;
-use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionResult;
-use crate::handler::handler_error::HandlerError;
-use crate::handler::middleware::{Next, UnlinkedMiddleware};
-use crate::protocol::{ProtocolVersion, is_core_meta_key, is_core_name, is_reserved};
+use crate::protocol::{is_core_meta_key, is_core_name, is_reserved};
 use crate::registry;
 
 /// The prefix of official extensions.
@@ -33,69 +29,6 @@ const CORE_MEMBERS: [&str; 4] = [
 const ANSWERABLE: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 /// The types of result that the core protocol defines.
 const CORE_RESULT_TYPES: [&str; 2] = [ExtensionResult::COMPLETE, "input_required"];
-
-impl Extension {
-    /// Takes what the extension adds to the server's settings: middleware and lists.
-    pub(crate) fn take_additions(&mut self) -> (Vec<UnlinkedMiddleware>, Vec<Capability>) {
-        let id: Arc<str> = self.id.as_str().into();
-        let types: Arc<[(String, String)]> = self.result_types.clone().into();
-        let since = self.since;
-        let middleware = std::mem::take(&mut self.middleware);
-        let middleware = middleware
-            .into_iter()
-            .map(|function| checked(function, Arc::clone(&id), Arc::clone(&types), since));
-        (middleware.collect(), std::mem::take(&mut self.capabilities))
-    }
-
-    /// Takes the functions that prepare the server for the extension.
-    pub(crate) fn take_setup(&mut self) -> Vec<Box<Setup>> {
-        std::mem::take(&mut self.setup)
-    }
-
-    /// Returns the reserved keys of `_meta` that the extension defines.
-    pub(crate) fn meta_keys(&self) -> &[String] {
-        &self.meta_keys
-    }
-}
-
-/// Converts an extension's middleware into a link that lets only declared results pass.
-fn checked(
-    function: ExtensionMiddleware,
-    id: Arc<str>,
-    types: Arc<[(String, String)]>,
-    since: ProtocolVersion,
-) -> UnlinkedMiddleware {
-    Box::new(move |next: Next| {
-        Next::link(move |call| {
-            let method = match call.kind() {
-                Kind::Tool => "tools/call",
-                Kind::Prompt => "prompts/get",
-                Kind::Resource | Kind::ResourceTemplate => "resources/read",
-                Kind::Completer | Kind::ExtensionMethod => return function(call, next.clone()),
-            };
-            let is_declared = call.context().extension(&id).is_some();
-            let (id, types) = (Arc::clone(&id), Arc::clone(&types));
-            let output = function(call, next.clone());
-            Box::pin(async move {
-                let mut output = output.await?;
-                if let CallOutput::Extension(result) = &mut output
-                    && !result.is_admitted(ProtocolVersion::LATEST)
-                {
-                    let name = result.type_name();
-                    let mut types = types.iter();
-                    if !is_declared || !types.any(|(of, known)| of == method && known == name) {
-                        return Err(HandlerError::opaque(format!(
-                            "the extension `{id}` answered `{method}` with a result of type `{name}`, which it does not \
-                             declare or its client does not know"
-                        )));
-                    }
-                    result.admit(since);
-                }
-                Ok(output)
-            })
-        })
-    })
-}
 
 /// Checks all extensions together.
 ///
@@ -168,10 +101,23 @@ impl Build {
                 Map::new()
             }
         };
+        if let Some((name, value)) = extension.core_capability {
+            if name == "tasks" {
+                self.built.core_tasks = Some(CoreTasks {
+                    is_in: extension.versions.core,
+                    value,
+                });
+            } else {
+                let what = format_args!(
+                    "the core protocol has no capability `{name}` that an extension could provide"
+                );
+                self.problem(&id, what);
+            }
+        }
         let registered = RegisteredExtension {
             id,
             settings,
-            since: extension.since,
+            versions: extension.versions,
             needs_declaration: extension.needs_declaration,
         };
         for key in extension.meta_keys {
@@ -220,6 +166,8 @@ impl Build {
                     extension: extension.clone(),
                     callable: Arc::new(callable),
                     mirrored_name: method.mirrored_name.map(Into::into),
+                    exists_in: method.exists_in,
+                    forwards_questions: method.forwards_questions,
                     result_types: result_types.collect(),
                 };
                 self.built.methods.insert(name.into(), registered);

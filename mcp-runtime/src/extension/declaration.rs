@@ -5,11 +5,12 @@ use std::future::Future;
 
 use serde_json::{Map, Value};
 
-use crate::context::{Capability, ServerHandle};
+use crate::context::{Caller, Capability, ServerHandle};
 use crate::error::Error;
 use crate::extension::filter::FilterMember;
 use crate::extension::method::ExtensionMethod;
 use crate::handler::call::CallOutput;
+use crate::handler::extension_result::ExtensionVersions;
 use crate::handler::handler_error::Result;
 use crate::handler::middleware::{Call, Next};
 use crate::protocol::ProtocolVersion;
@@ -52,7 +53,7 @@ use crate::protocol::ProtocolVersion;
 pub struct Extension {
     pub(super) id: String,
     pub(super) settings: Value,
-    pub(super) since: ProtocolVersion,
+    pub(super) versions: ExtensionVersions,
     pub(super) needs_declaration: bool,
     pub(super) methods: Vec<ExtensionMethod>,
     pub(super) notifications: Vec<(String, Option<FilterMember>)>,
@@ -62,12 +63,18 @@ pub struct Extension {
     pub(super) dependencies: Vec<String>,
     pub(super) capabilities: Vec<Capability>,
     pub(super) middleware: Vec<ExtensionMiddleware>,
+    /// Middleware only for calls that can be tasks.
+    pub(super) task_middleware: Vec<ExtensionMiddleware>,
+    pub(super) core_capability: Option<(String, CoreCapability)>,
     pub(super) setup: Vec<Box<Setup>>,
 }
 
 /// Middleware of an extension, before it knows what the extension may answer.
 pub(super) type ExtensionMiddleware =
     Box<dyn Fn(Call, Next) -> crate::handler::call::Running + Send + Sync>;
+
+/// The value of a capability of the core protocol for one caller.
+pub(super) type CoreCapability = Box<dyn Fn(&Caller) -> Value + Send + Sync>;
 
 /// A function that prepares the server for the extension.
 pub(crate) type Setup = dyn FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync;
@@ -80,7 +87,10 @@ impl Extension {
         Self {
             id: id.into(),
             settings: Value::Object(Map::new()),
-            since: ProtocolVersion::OLDEST,
+            versions: ExtensionVersions {
+                since: ProtocolVersion::OLDEST,
+                core: |_| false,
+            },
             needs_declaration: true,
             methods: Vec::new(),
             notifications: Vec::new(),
@@ -89,6 +99,8 @@ impl Extension {
             dependencies: Vec::new(),
             capabilities: Vec::new(),
             middleware: Vec::new(),
+            task_middleware: Vec::new(),
+            core_capability: None,
             setup: Vec::new(),
         }
     }
@@ -104,7 +116,27 @@ impl Extension {
     /// Older versions are served as if the server did not have the extension: it is not declared, and its methods are
     /// error -32601.
     pub fn since(mut self, version: ProtocolVersion) -> Self {
-        self.since = version;
+        self.versions.since = version;
+        self
+    }
+
+    /// Sets older protocol versions in which what the extension adds belongs to the core protocol. There, its methods,
+    /// notifications and results work without a declaration of either side.
+    ///
+    /// A method that exists only in these versions has [`ExtensionMethod::core_only`].
+    pub fn core_in(mut self, is_core: fn(ProtocolVersion) -> bool) -> Self {
+        self.versions.core = is_core;
+        self
+    }
+
+    /// Declares a capability of the core protocol in the versions set with [`core_in`](Self::core_in). Its value can
+    /// depend on the caller who initializes the session. The only one is `tasks`.
+    pub fn core_capability(
+        mut self,
+        name: impl Into<String>,
+        value: impl Fn(&Caller) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        self.core_capability = Some((name.into(), Box::new(value)));
         self
     }
 
@@ -187,6 +219,21 @@ impl Extension {
         A: Future<Output = Result<CallOutput>> + Send + 'static,
     {
         self.middleware
+            .push(Box::new(move |call, next| Box::pin(function(call, next))));
+        self
+    }
+
+    /// Adds middleware only for calls that can be tasks: those to tools with the option `task`, and those to any tool
+    /// whose request has a member `task`, which clients of 2025-11-25 send. It is outside of all other middleware.
+    ///
+    /// With [`Call::into_background`](crate::middleware::Call::into_background), it can let such a call go on after the
+    /// response. Calls to other tools are not slower.
+    pub fn task_middleware<F, A>(mut self, function: F) -> Self
+    where
+        F: Fn(Call, Next) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<CallOutput>> + Send + 'static,
+    {
+        self.task_middleware
             .push(Box::new(move |call, next| Box::pin(function(call, next))));
         self
     }

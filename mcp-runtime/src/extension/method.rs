@@ -22,7 +22,19 @@ use crate::jsonrpc::ErrorObject;
 pub struct ExtensionMethod {
     pub(super) name: String,
     pub(super) mirrored_name: Option<String>,
+    pub(super) exists_in: MethodVersions,
+    pub(super) forwards_questions: bool,
     pub(super) handler: DynamicHandler,
+}
+
+/// The protocol versions of an extension in which a method exists.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MethodVersions {
+    All,
+    /// Those in which what the extension adds belongs to the core protocol.
+    Core,
+    /// All others.
+    Extension,
 }
 
 guarded!(ExtensionMethod, handler);
@@ -46,6 +58,8 @@ impl ExtensionMethod {
         Self {
             name: name.into(),
             mirrored_name: None,
+            exists_in: MethodVersions::All,
+            forwards_questions: false,
             handler: DynamicHandler::new(move |arguments, context| {
                 let handler = Arc::clone(&handler);
                 running(async move {
@@ -63,6 +77,30 @@ impl ExtensionMethod {
     #[must_use]
     pub fn mirrored_name(mut self, member: impl Into<String>) -> Self {
         self.mirrored_name = Some(member.into());
+        self
+    }
+
+    /// Makes the method exist only in the protocol versions in which it belongs to the core protocol
+    /// ([`Extension::core_in`](crate::extension::Extension::core_in)).
+    #[must_use]
+    pub fn core_only(mut self) -> Self {
+        self.exists_in = MethodVersions::Core;
+        self
+    }
+
+    /// Makes the method exist only in the protocol versions in which the extension is one, not in those of
+    /// [`Extension::core_in`](crate::extension::Extension::core_in).
+    #[must_use]
+    pub fn extension_only(mut self) -> Self {
+        self.exists_in = MethodVersions::Extension;
+        self
+    }
+
+    /// Lets the handler forward questions of [background calls](crate::extension::BackgroundCall) to legacy clients,
+    /// with [`Context::forward_question`](crate::Context::forward_question).
+    #[must_use]
+    pub fn forwards_questions(mut self) -> Self {
+        self.forwards_questions = true;
         self
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! Specification: 2026-07-28, basic/extensions.
 
+mod additions;
 pub(crate) mod apps;
 mod build;
 mod declaration;
@@ -15,9 +16,15 @@ mod method;
 mod registered;
 #[cfg(feature = "skills")]
 pub(crate) mod skills;
+pub(crate) mod tasks;
 mod visibility;
 
+pub use crate::handler::background::{
+    BackgroundCall, BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun,
+    QuestionAnswer,
+};
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
+pub(crate) use additions::ServerChanges;
 pub(crate) use build::build;
 pub use declaration::Extension;
 pub use filter::FilterMember;

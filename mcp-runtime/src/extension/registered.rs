@@ -1,24 +1,44 @@
 //! The extensions of a running server, which never change.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::context::Caller;
+use crate::extension::declaration::CoreCapability;
 use crate::extension::filter::FilterMember;
+use crate::extension::method::MethodVersions;
+use crate::handler::extension_result::ExtensionVersions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::ExtensionFilter;
 use crate::registry::Callable;
 use crate::types::{ClientCapabilities, Meta};
 
 /// The extensions of a server.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Extensions {
     pub(super) all: Vec<RegisteredExtension>,
     pub(super) methods: HashMap<Box<str>, RegisteredMethod>,
     pub(super) notifications: HashMap<Box<str>, RegisteredNotification>,
     pub(super) members: Vec<RegisteredMember>,
+    pub(super) core_tasks: Option<CoreTasks>,
+}
+
+/// The capability `tasks` of the core protocol.
+pub(super) struct CoreTasks {
+    /// Returns `true` for the versions that have it.
+    pub(super) is_in: fn(ProtocolVersion) -> bool,
+    pub(super) value: CoreCapability,
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extensions")
+            .field("all", &self.all)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The facts about an extension that are compared with what a client declares.
@@ -26,7 +46,7 @@ pub(crate) struct Extensions {
 pub(crate) struct RegisteredExtension {
     pub(crate) id: Arc<str>,
     pub(super) settings: Map<String, Value>,
-    pub(super) since: ProtocolVersion,
+    pub(super) versions: ExtensionVersions,
     pub(super) needs_declaration: bool,
 }
 
@@ -43,6 +63,9 @@ pub(crate) struct RegisteredMethod {
     pub(crate) mirrored_name: Option<Box<str>>,
     /// The types of its results, besides `complete`.
     pub(crate) result_types: Arc<[String]>,
+    pub(super) exists_in: MethodVersions,
+    /// `true` if it may forward questions to legacy clients.
+    pub(crate) forwards_questions: bool,
 }
 
 /// A notification of an extension.
@@ -62,14 +85,21 @@ pub(super) struct RegisteredMember {
 }
 
 impl RegisteredExtension {
-    /// Returns `true` if the extension exists in this protocol version.
+    /// Returns `true` if the extension is declared in this protocol version.
+    fn is_declared_in(&self, version: ProtocolVersion) -> bool {
+        self.versions.since <= version
+    }
+
+    /// Returns `true` if what the extension adds exists in this protocol version.
     fn is_in(&self, version: ProtocolVersion) -> bool {
-        self.since <= version
+        self.versions.contain(version)
     }
 
     /// Returns `true` if a client with these capabilities may use the extension.
-    pub(crate) fn is_open_to(&self, client: &ClientCapabilities) -> bool {
-        !self.needs_declaration || self.settings_of(client).is_some()
+    pub(crate) fn is_open_to(&self, client: &ClientCapabilities, version: ProtocolVersion) -> bool {
+        !self.needs_declaration
+            || (self.versions.core)(version)
+            || self.settings_of(client).is_some()
     }
 
     /// Returns the settings with which a client declares the extension. Settings that are not an object declare nothing.
@@ -81,8 +111,8 @@ impl RegisteredExtension {
 impl Extensions {
     /// Returns the member of `capabilities` that declares the extensions in this protocol version.
     pub(crate) fn declared(&self, version: ProtocolVersion) -> Meta {
-        let present = self.all.iter().filter(|extension| extension.is_in(version));
-        present
+        let all = self.all.iter();
+        all.filter(|extension| extension.is_declared_in(version))
             .map(|extension| {
                 let settings = Value::Object(extension.settings.clone());
                 ((*extension.id).to_owned(), settings)
@@ -106,10 +136,19 @@ impl Extensions {
         all
     }
 
+    /// Returns the capability `tasks` of the core protocol in this version, for this caller.
+    pub(crate) fn core_tasks(&self, version: ProtocolVersion, caller: &Caller) -> Option<Meta> {
+        let tasks = self.core_tasks.as_ref()?;
+        match (tasks.is_in)(version).then(|| (tasks.value)(caller)) {
+            Some(Value::Object(members)) => Some(members),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if the server has this extension in this protocol version.
     pub(crate) fn has(&self, id: &str, version: ProtocolVersion) -> bool {
         let mut all = self.all.iter();
-        all.any(|extension| *extension.id == *id && extension.is_in(version))
+        all.any(|extension| *extension.id == *id && extension.is_declared_in(version))
     }
 
     /// Returns `true` if any extension has methods.
@@ -120,7 +159,13 @@ impl Extensions {
     /// Returns a method of an extension that exists in this protocol version.
     pub(crate) fn method(&self, name: &str, version: ProtocolVersion) -> Option<&RegisteredMethod> {
         let method = self.methods.get(name)?;
-        method.extension.is_in(version).then_some(method)
+        let versions = method.extension.versions;
+        let is_in = match method.exists_in {
+            MethodVersions::All => versions.contain(version),
+            MethodVersions::Core => (versions.core)(version),
+            MethodVersions::Extension => versions.since <= version,
+        };
+        is_in.then_some(method)
     }
 
     /// Returns the callables of all methods.
@@ -151,7 +196,7 @@ impl Extensions {
             );
             return false;
         }
-        known.extension.is_in(version) && known.extension.is_open_to(client)
+        known.extension.is_in(version) && known.extension.is_open_to(client, version)
     }
 
     /// Returns the member of the filter with which clients ask for a notification, or logs an error if there is none, or
@@ -208,7 +253,7 @@ impl Extensions {
                 (_, false) => return Err(FilterProblem::NotABoolean(&known.name)),
                 (_, true) => return Err(FilterProblem::NotStrings(&known.name)),
             };
-            if !known.extension.is_open_to(client) {
+            if !known.extension.is_open_to(client, version) {
                 return Err(FilterProblem::Undeclared(&known.extension.id));
             }
             filters.push(ExtensionFilter {

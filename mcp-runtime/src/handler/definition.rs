@@ -10,6 +10,7 @@ use crate::context::Caller;
 use crate::handler::call::Run;
 use crate::handler::listing::Lister;
 use crate::handler::parameter::ParameterMeta;
+use crate::handler::task_options::TaskOptions;
 pub use crate::types::ClientFeature;
 use crate::types::{CacheScope, Icon, Role};
 
@@ -124,6 +125,8 @@ pub struct Options {
     pub idempotent: Option<bool>,
     /// `open_world`
     pub open_world: Option<bool>,
+    /// `task`
+    pub task: Option<TaskOptions>,
     /// `timeout`, `rate`, `concurrency`, `max_output`
     pub guards: GuardOptions<&'static str>,
     /// `requires(…)`
@@ -169,6 +172,7 @@ impl Options {
         destructive: None,
         idempotent: None,
         open_world: None,
+        task: None,
         guards: GuardOptions::NONE,
         requires: &[],
         input_schema: None,

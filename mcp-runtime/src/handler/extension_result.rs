@@ -30,9 +30,25 @@ pub struct ExtensionResult {
     members: Arc<RawValue>,
     meta: Meta,
     cache: Option<CacheHint>,
-    /// The first protocol version in which the extension exists, if the result is one that it may send in place of a
-    /// core method's result and its client declares it.
-    admitted: Option<ProtocolVersion>,
+    /// The protocol versions in which the extension exists, if the result is one that it may send in place of a core
+    /// method's result and its client declares it.
+    admitted: Option<ExtensionVersions>,
+}
+
+/// The protocol versions in which an extension exists.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExtensionVersions {
+    /// The first version in which it is an extension.
+    pub(crate) since: ProtocolVersion,
+    /// Returns `true` for the versions in which what it adds belongs to the core protocol.
+    pub(crate) core: fn(ProtocolVersion) -> bool,
+}
+
+impl ExtensionVersions {
+    /// Returns `true` if clients can use what the extension adds.
+    pub(crate) fn contain(self, version: ProtocolVersion) -> bool {
+        self.since <= version || (self.core)(version)
+    }
 }
 
 impl ExtensionResult {
@@ -94,6 +110,27 @@ impl ExtensionResult {
         self
     }
 
+    /// Adds members whose values are JSON, which is sent as it is.
+    pub(crate) fn json_members<'a>(
+        mut self,
+        members: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self> {
+        let unwritable = |error| HandlerError(HandlerErrorRepr::Unwritable(error));
+        let mut text = self.members.get().to_owned();
+        text.pop();
+        for (name, json) in members {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&serde_json::to_string(name).map_err(unwritable)?);
+            text.push(':');
+            text.push_str(json);
+        }
+        text.push('}');
+        self.members = RawValue::from_string(text).map_err(unwritable)?.into();
+        Ok(self)
+    }
+
     /// Returns the result's type.
     pub(crate) fn type_name(&self) -> &str {
         &self.result_type
@@ -112,14 +149,15 @@ impl ExtensionResult {
         self.cache
     }
 
-    /// Lets the result be sent in place of a core method's result in this protocol version and later ones.
-    pub(crate) fn admit(&mut self, since: ProtocolVersion) {
-        self.admitted = Some(since);
+    /// Lets the result be sent in place of a core method's result in these protocol versions.
+    pub(crate) fn admit(&mut self, versions: ExtensionVersions) {
+        self.admitted = Some(versions);
     }
 
     /// Returns `true` if the result may be sent in place of a core method's result.
     pub(crate) fn is_admitted(&self, version: ProtocolVersion) -> bool {
-        self.admitted.is_some_and(|since| since <= version)
+        self.admitted
+            .is_some_and(|versions| versions.contain(version))
     }
 }
 
@@ -163,5 +201,29 @@ impl<T: IntoExtensionResult, E: IntoHandlerError> IntoExtensionResult for Result
     fn into_extension_result(self) -> Result<ExtensionResult> {
         self.map_err(IntoHandlerError::into_handler_error)?
             .into_extension_result()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // Covers: TASK-05
+    #[test]
+    fn members_that_are_json_are_sent_as_they_are() {
+        let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+        let exact = "123456789012345678901234567890";
+        for (value, start) in [(json!({}), ""), (json!({"a": 1}), r#""a":1,"#)] {
+            let result = ExtensionResult::new(value).unwrap();
+            let result = result.json_members([("n", exact), ("d", &*deep)]).unwrap();
+            assert_eq!(
+                result.members(),
+                format!(r#"{{{start}"n":{exact},"d":{deep}}}"#)
+            );
+        }
+        let result = ExtensionResult::new(json!({})).unwrap();
+        assert!(result.json_members([("n", "not JSON")]).is_err());
     }
 }

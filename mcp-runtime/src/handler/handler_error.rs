@@ -71,6 +71,19 @@ impl HandlerError {
         }
     }
 
+    /// Returns the error as one about the request, for a request whose error cannot be the result of a tool.
+    pub(crate) fn into_protocol(self) -> Self {
+        match self.0 {
+            HandlerErrorRepr::Exposed(text) => Self::protocol(ErrorObject::internal(text)),
+            HandlerErrorRepr::Busy(error) => Self::protocol(error),
+            HandlerErrorRepr::Opaque(cause) => {
+                tracing::error!(%cause, "a request failed");
+                Self::protocol(ErrorObject::internal("internal error"))
+            }
+            other => Self(other),
+        }
+    }
+
     /// Returns the cause of an error that is only logged, for example so that middleware can decide to retry.
     #[must_use]
     pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {

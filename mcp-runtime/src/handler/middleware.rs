@@ -4,16 +4,20 @@
 //! This module does not depend on the handlers themselves; `dispatch` passes them in as [`InnermostStep`].
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
 use serde_json::{Map, Value};
 
+use crate::cancellation::CancellationToken;
 use crate::context::{Context, Principal};
+use crate::handler::background::{BackgroundCall, BackgroundRunner};
 use crate::handler::call::{CallOutput, Running};
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
 use crate::handler::handler_error::Result;
+use crate::handler::task_options::TaskOptions;
 
 /// A call to a tool, prompt, resource or completer, as passed to middleware.
 #[derive(Clone)]
@@ -27,6 +31,8 @@ pub struct Call {
     /// The arguments, parsed on first use.
     read: OnceLock<Arguments>,
     changed: Option<Arguments>,
+    /// The raw JSON of `params.task`.
+    requested_task: Option<Arc<str>>,
     handler: Arc<dyn InnermostStep>,
 }
 
@@ -37,14 +43,19 @@ pub(crate) trait InnermostStep: Send + Sync {
 
     /// Returns the argument to complete if the handler is a completer.
     fn completed_argument(&self) -> Option<&str>;
+
+    /// Returns the option `task` of the tool.
+    fn task_options(&self) -> Option<&TaskOptions>;
+    /// Takes the call with this context out of its request.
+    fn detach(&self, context: &Context) -> Arc<dyn BackgroundRunner>;
 }
 
 impl Call {
     pub(crate) fn new(
         (kind, name): (Kind, Arc<str>),
         arguments: Arc<str>,
-        context: Context,
-        round: u16,
+        (context, round): (Context, u16),
+        requested_task: Option<&str>,
         handler: Arc<dyn InnermostStep>,
     ) -> Self {
         Self {
@@ -55,6 +66,7 @@ impl Call {
             raw: arguments,
             read: OnceLock::new(),
             changed: None,
+            requested_task: requested_task.map(Into::into),
             handler,
         }
     }
@@ -119,13 +131,64 @@ impl Call {
         self.round
     }
 
-    /// Runs the handler.
-    fn run_handler(self) -> Running {
-        let arguments = match self.changed {
+    /// Returns the option `task` of the tool, if calls to it can be tasks.
+    #[must_use]
+    pub fn task_options(&self) -> Option<&TaskOptions> {
+        self.handler.task_options()
+    }
+
+    /// Returns the raw JSON of the member `task` of the request, with which clients of 2025-11-25 ask for a task.
+    #[must_use]
+    pub fn requested_task(&self) -> Option<&str> {
+        self.requested_task.as_deref()
+    }
+
+    /// Returns the call and a future that is ready when its handler has called
+    /// [`Context::start_task`](crate::Context::start_task) and no work inside [`Context::once`](crate::Context::once) is in
+    /// progress. The handler waits there until it is dropped. The future must be polled in the same task as the call, after
+    /// it.
+    pub fn until_task_starts(mut self) -> (Self, impl Future<Output = ()> + Send + use<>) {
+        let start = CancellationToken::default();
+        self.context = self.context.with_task_start(start.clone());
+        let context = self.context.clone();
+        let starts = async move {
+            start.cancelled().await;
+            // The end of such work wakes the task of the call.
+            poll_fn(|_| {
+                if context.asking().is_once_under_way() {
+                    Poll::Pending
+                } else {
+                    Poll::Ready(())
+                }
+            })
+            .await;
+        };
+        (self, starts)
+    }
+
+    /// Takes the call out of its request, so that it can run, wrapped in `next`, after the response.
+    #[must_use]
+    pub fn into_background(self, next: Next) -> BackgroundCall {
+        BackgroundCall {
+            name: Arc::clone(&self.name),
+            journal: self.context.asking().journal().into(),
+            runner: self.handler.detach(&self.context),
+            arguments: self.into_arguments(),
+            next,
+        }
+    }
+
+    fn into_arguments(self) -> Arc<str> {
+        match self.changed {
             Some(Arguments(changed)) => Value::Object(changed).to_string().into(),
             None => self.raw,
-        };
-        self.handler.run(arguments, self.context)
+        }
+    }
+
+    /// Runs the handler.
+    fn run_handler(self) -> Running {
+        let (handler, context) = (Arc::clone(&self.handler), self.context.clone());
+        handler.run(self.into_arguments(), context)
     }
 }
 
@@ -189,8 +252,13 @@ pub(crate) type UnlinkedMiddleware = Box<dyn FnOnce(Next) -> Next + Send + Sync>
 
 /// Combines middleware into a chain. The first one is the outermost.
 pub(crate) fn chain(around: Vec<UnlinkedMiddleware>) -> Next {
+    chain_around(&Next::default(), around)
+}
+
+/// Combines middleware into a chain that ends with `inner`. The first one is the outermost.
+pub(crate) fn chain_around(inner: &Next, around: Vec<UnlinkedMiddleware>) -> Next {
     let around = around.into_iter().rev();
-    around.fold(Next::default(), |next, around| around(next))
+    around.fold(inner.clone(), |next, around| around(next))
 }
 
 /// Creates middleware from a function.

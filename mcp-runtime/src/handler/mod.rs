@@ -4,6 +4,7 @@
 //! `protocol::shape` adapts to a protocol version.
 
 pub(crate) mod access;
+pub(crate) mod background;
 pub(crate) mod call;
 pub(crate) mod completion;
 pub(crate) mod data_field;
@@ -29,6 +30,7 @@ pub(crate) mod resource;
 pub mod rules;
 pub(crate) mod safe_path;
 pub(crate) mod sanitize;
+pub(crate) mod task_options;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;
 pub(crate) mod values;

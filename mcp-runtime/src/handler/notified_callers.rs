@@ -23,8 +23,8 @@ pub(crate) enum NotifiedCallers {
 pub(crate) enum CallerRule {
     /// The caller may use a definition with these access rules.
     Access(Arc<Access>),
-    /// The caller is the principal with this key.
-    Principal(Arc<str>),
+    /// The caller has this key.
+    Key(Arc<str>),
     /// The program decides.
     Chosen(ChosenCallers),
 }
@@ -57,7 +57,7 @@ impl CallerRule {
     fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Access(one), Self::Access(other)) => one.is_equivalent(other),
-            (Self::Principal(one), Self::Principal(other)) => one == other,
+            (Self::Key(one), Self::Key(other)) => one == other,
             (Self::Chosen(one), Self::Chosen(other)) => Arc::ptr_eq(&one.0, &other.0),
             _ => false,
         }
@@ -66,7 +66,7 @@ impl CallerRule {
     fn includes(&self, caller: &Caller) -> bool {
         match self {
             Self::Access(access) => access.is_usable_by(caller),
-            Self::Principal(key) => caller.principal().is_some_and(|who| *who.key() == **key),
+            Self::Key(key) => *caller.key() == **key,
             Self::Chosen(chosen) => chosen.include(caller),
         }
     }
@@ -79,7 +79,12 @@ impl NotifiedCallers {
 
     /// Includes only this principal.
     pub(crate) fn principal(principal: &Principal) -> Self {
-        Self::Some(vec![CallerRule::Principal(principal.key().into())])
+        Self::with_key(principal.key().into())
+    }
+
+    /// Includes the callers with this key.
+    pub(crate) fn with_key(key: Arc<str>) -> Self {
+        Self::Some(vec![CallerRule::Key(key)])
     }
 
     /// Includes the callers for whom the function returns `true`.

@@ -35,6 +35,13 @@ pub(super) struct ServiceState {
     pub(super) stream_permits: Arc<StreamPermits>,
 }
 
+/// A service that is embedded in another program ends when it is dropped.
+impl Drop for ServiceState {
+    fn drop(&mut self) {
+        self.dispatcher.abandon_work();
+    }
+}
+
 impl ServiceState {
     pub(super) fn new(
         dispatcher: Arc<Dispatcher>,

@@ -7,6 +7,7 @@ mod log;
 mod message;
 mod sessions;
 mod streams;
+mod tasks;
 
 pub use calls::CallLimits;
 pub use elicitation::ElicitationLimits;
@@ -15,6 +16,7 @@ pub use log::LogLimits;
 pub use message::MessageLimits;
 pub use sessions::SessionLimits;
 pub use streams::StreamLimits;
+pub use tasks::TaskLimits;
 
 /// Bounds on everything a peer can ask of the server, grouped by topic.
 ///
@@ -41,6 +43,8 @@ pub struct Limits {
     pub sessions: SessionLimits,
     /// Limits on HTTP requests and connections.
     pub http: HttpLimits,
+    /// Limits on tasks.
+    pub tasks: TaskLimits,
 }
 
 impl Limits {
@@ -55,6 +59,7 @@ impl Limits {
             streams: StreamLimits::strict(),
             sessions: SessionLimits::strict(),
             http: HttpLimits::strict(),
+            tasks: TaskLimits::strict(),
         }
     }
 
@@ -73,7 +78,8 @@ impl Limits {
             .chain(self.log.zeros())
             .chain(self.streams.zeros())
             .chain(self.sessions.zeros())
-            .chain(self.http.zeros());
+            .chain(self.http.zeros())
+            .chain(self.tasks.zeros());
         let zeros = zeros.filter(|(_, is_zero)| *is_zero);
         zeros.map(|(name, _)| format!("`limits.{name}` is zero; the minimum is one"))
     }

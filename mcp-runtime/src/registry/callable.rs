@@ -17,6 +17,7 @@ use crate::handler::definition::{ClientFeature, Kind};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::listing::{Lister, Page};
 use crate::handler::refusal::CallRefusal;
+use crate::handler::task_options::TaskOptions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::complete::ArgumentCompleters;
@@ -37,6 +38,8 @@ pub(crate) struct Callable {
     pub(crate) details: Details,
     pub(crate) handler: Handler,
     pub(crate) guards: HandlerLimits,
+    /// The option `task`, if calls can be tasks.
+    pub(crate) task: Option<TaskOptions>,
     pub(crate) access: Access,
     /// The client capabilities that calls require.
     pub(crate) requires: Box<[ClientFeature]>,

@@ -16,6 +16,7 @@ use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
 use crate::handler::rules;
+use crate::handler::task_options::TaskOptions;
 use crate::registry::callable::{Callable, Details, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::guards::{HandlerLimits, cache_hint};
@@ -23,8 +24,8 @@ use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::registry::outputs::OutputChecker;
 use crate::types::{
-    Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
-    ToolAnnotations,
+    Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, TaskSupport, Tool,
+    ToolAnnotations, ToolExecution,
 };
 
 /// Additional data that the server supplies for a definition.
@@ -121,6 +122,7 @@ pub(super) fn callable(
             receiver: given.receiver,
         },
         guards,
+        task: options.task.clone(),
         requires: options.requires.into(),
         completions,
         cache: cache_hint(options.ttl, options.cache, &access),
@@ -175,11 +177,21 @@ fn tool(
     tool.title = options.title.map(str::to_owned);
     tool.description = text(definition.description);
     tool.icons = icons(definition);
+    tool.execution = options.task.as_ref().map(execution);
     tool.output_schema = output_schema;
     tool.annotations = (annotations != ToolAnnotations::default()).then_some(annotations);
     tool.meta = meta;
     let outputs = OutputChecker::derived(tool.output_schema.as_deref(), definition.conforms);
     Some(Details::Tool { tool, outputs })
+}
+
+/// Returns the properties with which clients of 2025-11-25 see the option `task`.
+pub(super) fn execution(task: &TaskOptions) -> ToolExecution {
+    ToolExecution::new(if task.is_required {
+        TaskSupport::Required
+    } else {
+        TaskSupport::Optional
+    })
 }
 
 fn prompt(definition: &Definition, decoder: &Decoder, meta: Option<Meta>) -> Prompt {

@@ -12,9 +12,10 @@ use crate::handler::dynamic::{
     DynamicHandler, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item,
 };
 use crate::handler::rules;
+use crate::handler::task_options::TaskOptions;
 use crate::registry::callable::{Callable, Details, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
-use crate::registry::declared::raw;
+use crate::registry::declared::{execution, raw};
 use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::{ArgumentRules, Handler};
 use crate::registry::meta;
@@ -46,9 +47,12 @@ fn tool(
         mut tool,
         input_schema,
         output_schema,
+        task,
         handler,
     } = definition;
+    tool.execution = task.as_ref().map(execution);
     let mut draft = Draft::new(handler, (tool.meta.as_ref(), meta_keys), &tool.icons);
+    draft.task = task;
     let problems = &mut draft.problems;
     problems.extend(rules::tool_name(name).into_result().err());
     if input_schema.get("type").and_then(Value::as_str) != Some("object") {
@@ -168,6 +172,7 @@ fn template(
 struct Draft {
     handler: DynamicHandler,
     guards: HandlerLimits,
+    task: Option<TaskOptions>,
     input: Option<ArgumentRules>,
     completions: ArgumentCompleters,
     problems: Vec<String>,
@@ -187,6 +192,7 @@ impl Draft {
         Self {
             handler,
             guards,
+            task: None,
             input: None,
             completions: ArgumentCompleters::default(),
             problems,
@@ -218,6 +224,7 @@ impl Draft {
                 input: self.input,
             },
             guards: self.guards,
+            task: self.task,
             requires: Box::default(),
             completions: self.completions,
             cache: cache_hint(handler.ttl, handler.cache, &handler.access),

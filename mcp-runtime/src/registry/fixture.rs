@@ -69,10 +69,16 @@ impl QuestionTransport for ContextStub {
     fn call_id(&self) -> CallId {
         unreachable!()
     }
+    fn journal(&self) -> String {
+        unreachable!()
+    }
     fn begin_once(&self, _: &str) -> Result<Option<Box<str>>, AskError> {
         unreachable!()
     }
     fn end_once(&self, _: &str, _: Option<&str>) {}
+    fn is_once_under_way(&self) -> bool {
+        false
+    }
     fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
         None
     }

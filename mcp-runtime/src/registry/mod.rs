@@ -29,7 +29,7 @@ mod table;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-pub(crate) use build::{MethodReceiver, Sources, serves_apps};
+pub(crate) use build::{MethodReceiver, Sources, serves_apps, serves_tasks};
 pub(crate) use callable::{Callable, Details};
 pub(crate) use complete::RequestedCompleter;
 pub(crate) use dynamic::method;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::backend::{MemoryTaskStore, TaskStore};
 use crate::context::{Capability, Control, EnvironmentHeaders, OnceStore, ServerHandle, States};
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
@@ -11,11 +12,12 @@ use crate::dispatch::seal::SealingKey;
 use crate::dispatch::{Admission, CacheHints, Dispatcher, ServerShared, Settings};
 use crate::environment::ServerEnvironment;
 use crate::error::{Error, ErrorKind};
+use crate::extension::{apps, tasks};
 use crate::handler::definition::Selected;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
-use crate::registry::{MethodReceiver, Registry, Sources, serves_apps};
+use crate::registry::{MethodReceiver, Registry, Sources, serves_apps, serves_tasks};
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::telemetry::Hooks;
@@ -72,6 +74,7 @@ pub struct Server {
     /// Mistakes found in the settings so far, to be reported at start-up.
     pub(super) faults: Vec<String>,
     once_store: Option<Arc<dyn OnceStore>>,
+    task_store: Option<Arc<dyn TaskStore>>,
     hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
@@ -144,6 +147,7 @@ impl Server {
             wrapping: WrappingSettings::default(),
             faults: Vec::new(),
             once_store: None,
+            task_store: None,
             hooks: Hooks::default(),
             #[cfg(feature = "http")]
             http: crate::http::HttpOptions::new(),
@@ -308,6 +312,19 @@ impl Server {
         self
     }
 
+    /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory, and a restart loses them.
+    ///
+    /// The server serves tasks if it has such a store or a tool with the option `task`.
+    pub fn task_store(self, store: impl TaskStore) -> Self {
+        self.shared_task_store(Arc::new(store))
+    }
+
+    /// Sets a store for tasks that is already in an [`Arc`]. Otherwise works like [`task_store`](Self::task_store).
+    pub fn shared_task_store(mut self, store: Arc<dyn TaskStore>) -> Self {
+        self.task_store = Some(store);
+        self
+    }
+
     /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that the work runs at
     /// most once even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) suffices
     /// for a single instance.
@@ -358,6 +375,34 @@ impl Server {
 
     /// Checks all definitions and settings and prepares the server for connections.
     pub(super) fn start(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
+        self.with_tasks().with_apps().start_prepared()
+    }
+
+    /// Adds the extension for tasks if a tool has the option `task` or there is a store for tasks.
+    fn with_tasks(mut self) -> Self {
+        let is_needed = self.task_store.is_some()
+            || serves_tasks(self.selected.as_deref(), &self.tags)
+            || self.shared.inserts_tasks();
+        if !is_needed {
+            return self;
+        }
+        let limits = self.limits.tasks.clone();
+        let store = self.task_store.take();
+        let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
+        let drain = self.limits.calls.drain_timeout;
+        self.extension(tasks::extension(store, limits, drain))
+    }
+
+    /// Adds the extension for pages if the server serves a page.
+    fn with_apps(self) -> Self {
+        if serves_apps(self.selected.as_deref(), &self.tags) {
+            self.extension(apps::extension())
+        } else {
+            self
+        }
+    }
+
+    fn start_prepared(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
         self.environment.log();
         let mut faults = self.faults;
         faults.extend(self.environment.faults);
@@ -366,11 +411,7 @@ impl Server {
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>);
-        let mut extensions = self.extensions;
-        if serves_apps(self.selected.as_deref(), &self.tags) {
-            extensions.add_apps();
-        }
-        let (extensions, meta_keys) = extensions.start(&handle)?;
+        let (extensions, meta_keys) = self.extensions.start(&handle)?;
         let states = Arc::new(self.states);
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
@@ -391,6 +432,7 @@ impl Server {
         let seal = Seal::new(&self.sealing_keys, self.limits.elicitation.state_timeout);
         #[cfg(not(feature = "sealing"))]
         let seal = Seal::new(self.limits.elicitation.state_timeout);
+        let around = middleware::chain(wrapping.around);
         let settings = Settings {
             identity: Identity::new(self.identity).with_meta_keys(meta_keys),
             instructions: self.instructions,
@@ -406,7 +448,9 @@ impl Server {
             check_outputs: self.check_outputs,
             cache: self.cache,
             rate: wrapping.rate,
-            around: middleware::chain(wrapping.around),
+            around_tasks: (!wrapping.around_tasks.is_empty())
+                .then(|| middleware::chain_around(&around, wrapping.around_tasks)),
+            around,
             sanitizer: wrapping.sanitizer,
             hooks: self.hooks,
             admission: self.admission,

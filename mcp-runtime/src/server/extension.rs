@@ -6,7 +6,7 @@ use crate::context::ServerHandle;
 use crate::error::{Error, ErrorKind};
 #[cfg(feature = "skills")]
 use crate::extension::skills::Skills;
-use crate::extension::{self, Extension, Extensions, apps};
+use crate::extension::{self, Extension, Extensions, ServerChanges};
 use crate::server::Server;
 
 /// The extensions of a server that has not been started yet.
@@ -20,8 +20,13 @@ impl Server {
     ///
     /// Source: revision 2026-07-28, basic/extensions.
     pub fn extension(mut self, mut extension: Extension) -> Self {
-        let (middleware, capabilities) = extension.take_additions();
+        let ServerChanges {
+            middleware,
+            task_middleware,
+            capabilities,
+        } = extension.take_additions();
         self.wrapping.around.extend(middleware);
+        self.wrapping.around_tasks.extend(task_middleware);
         self.offered.extend(capabilities);
         self.extensions.0.push(extension);
         self
@@ -40,11 +45,6 @@ impl Server {
 }
 
 impl ExtensionSettings {
-    /// Adds the extension for pages, which the attribute `#[app]` brings with it.
-    pub(super) fn add_apps(&mut self) {
-        self.0.push(apps::extension());
-    }
-
     /// Checks all extensions together, then runs the functions that prepare the server for them. Returns the extensions
     /// and the reserved keys of `_meta` that they define.
     ///

@@ -21,6 +21,8 @@ pub(super) struct WrappingSettings {
     pub(super) rate: Option<Rate>,
     /// Middleware, outermost first.
     pub(super) around: Vec<UnlinkedMiddleware>,
+    /// Middleware outside of the others, only for calls that can be tasks.
+    pub(super) around_tasks: Vec<UnlinkedMiddleware>,
     /// The names of tools that have their own layers.
     pub(super) layered: Vec<String>,
     pub(super) sanitizer: Option<Sanitizer>,

@@ -79,6 +79,7 @@ async fn serve_watched<T: Transport>(
     while let Some(ended) = connections.join_next().await {
         failure = log_failure(ended).or(failure);
     }
+    dispatcher.drain_work().await;
     // A failed connection fails the server only if the transport had no other client.
     match failure {
         Some(error) if ended_by_itself && accepted == 1 => Err(error.into()),

@@ -24,3 +24,17 @@ pub(super) fn defines_notification(method: &str) -> bool {
 pub(super) fn defines_result(version: Version, result: &Value) -> bool {
     version.is_modern() && result["resultType"] == "estimate"
 }
+
+/// Returns the name of the definition for a result that concerns tasks, in the schema of their extension.
+pub(super) fn task_result(version: Version, method: &str, result: &Value) -> Option<&'static str> {
+    if !version.is_modern() {
+        return None;
+    }
+    Some(match method {
+        "tools/call" if result["resultType"] == "task" => "CreateTaskResult",
+        "tasks/get" => "GetTaskResult",
+        "tasks/update" => "UpdateTaskResult",
+        "tasks/cancel" => "CancelTaskResult",
+        _ => return None,
+    })
+}

@@ -49,6 +49,7 @@ mod skills;
 mod stdio;
 mod support;
 mod surface;
+mod tasks;
 mod telemetry;
 mod template_values;
 mod test_client;

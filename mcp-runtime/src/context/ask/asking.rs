@@ -37,10 +37,14 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn end_run(&self);
     /// Returns the id of the call, which is the same in all of its rounds.
     fn call_id(&self) -> CallId;
+    /// Returns what the call remembers so far, for the case that it goes on elsewhere.
+    fn journal(&self) -> String;
     /// Starts a task that must run only once. Returns its result if an earlier round has already completed it.
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
     /// Ends work started by `begin_once` and records its result if it succeeded.
     fn end_once(&self, name: &str, result: Option<&str>);
+    /// Returns `true` while work that must run only once is running.
+    fn is_once_under_way(&self) -> bool;
     /// Returns the store for work that must run only once, if one is configured and applies to this call.
     fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
 }

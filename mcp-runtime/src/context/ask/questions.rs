@@ -5,10 +5,12 @@
 use std::future::Future;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::context::ask::{Ask, AskError, Elicited, Questions};
 use crate::context::form::{Elicit, check_answer};
 use crate::context::{CallId, Context};
+use crate::handler::background::BackgroundQuestion;
 use crate::types::{
     ClientFeature, CreateMessageResult, Form, InputRequest, Meta, Root, SamplingRequest,
 };
@@ -75,6 +77,36 @@ impl Context {
         Ask::new(self, request, |_, answer| {
             map_accepted(read_elicit_result(answer)?, |_| Ok(()))
         })
+    }
+
+    /// Sends a question of a [`BackgroundCall`](crate::extension::BackgroundCall) to a legacy client and returns its
+    /// result, which has not been checked. Only methods of extensions with
+    /// [`forwards_questions`](crate::extension::ExtensionMethod::forwards_questions) can do so.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`AskError::Failed`] with the client's error, or the reason why there is no answer.
+    pub async fn forward_question(
+        &self,
+        question: &BackgroundQuestion,
+    ) -> Result<Box<RawValue>, AskError> {
+        let request = InputRequest::Forwarded {
+            method: question.method,
+            params: question.params.clone(),
+        };
+        let read = |_: &InputRequest, answer: &str| {
+            let answer = RawValue::from_string(answer.to_owned());
+            answer
+                .map(Elicited::Accepted)
+                .map_err(|error| error.to_string())
+        };
+        match Ask::new(self, request, read).outcome().await? {
+            Elicited::Accepted(answer) => Ok(answer),
+            Elicited::Declined | Elicited::Cancelled => Err(AskError::Failed {
+                code: -1,
+                message: "the client declined".to_owned(),
+            }),
+        }
     }
 
     /// Asks the client's model to generate a message (sampling).

@@ -9,6 +9,7 @@ use super::{Arguments, DynamicHandler, builder};
 use crate::context::Context;
 use crate::handler::call::{running, tool};
 use crate::handler::output::IntoToolResult;
+use crate::handler::task_options::TaskOptions;
 use crate::types::{Icon, Tool, ToolAnnotations};
 
 /// A tool defined at run time.
@@ -34,6 +35,7 @@ pub struct DynamicTool {
     pub(crate) tool: Tool,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
+    pub(crate) task: Option<TaskOptions>,
     pub(crate) handler: DynamicHandler,
 }
 
@@ -59,6 +61,7 @@ impl DynamicTool {
             tool: Tool::new(name, RawValue::NULL.to_owned()),
             input_schema,
             output_schema: None,
+            task: None,
             handler: DynamicHandler::new(move |arguments, context| {
                 let future = handler(arguments, context);
                 running(async move { tool::reply(future.await) })
@@ -70,6 +73,16 @@ impl DynamicTool {
     #[must_use]
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.output_schema = Some(schema);
+        self
+    }
+
+    /// Lets calls be tasks. By default, they cannot.
+    ///
+    /// If the server has no such tool when it starts, it serves tasks only if it has a
+    /// [`task_store`](crate::Server::task_store).
+    #[must_use]
+    pub fn task(mut self, options: TaskOptions) -> Self {
+        self.task = Some(options);
         self
     }
 

@@ -83,9 +83,8 @@ fn shake_hands(
     } else {
         ListVersion::default()
     };
-    let shaken = state
-        .dispatcher
-        .shake_hands(id, &message.params, is_lasting, out);
+    let known = crate::context::Caller::from(caller.cloned());
+    let shaken = (state.dispatcher).shake_hands(id, &message.params, (&known, is_lasting), out);
     let (mut params, lists) = shaken?;
     if !is_lasting {
         // The server cannot send requests to this client.

@@ -80,7 +80,10 @@ where
     drop(listener);
     let finishing = async { while tasks.join_next().await.is_some() {} };
     // Requests that have not finished within this time are dropped along with their tasks.
-    let _ = timeout(limits.calls.drain_timeout, finishing).await;
+    let finishing = timeout(limits.calls.drain_timeout, finishing);
+    // Until they have finished, they can start work in the background. Work that is running already has been told to end.
+    let _ = finishing.await;
+    service.0.dispatcher.drain_work().await;
     drop(sessions);
     Ok(())
 }

@@ -100,7 +100,7 @@ pub(crate) struct Selection<'a> {
 }
 
 impl Selection<'_> {
-    fn includes(self, definition: &Definition) -> bool {
+    pub(super) fn includes(self, definition: &Definition) -> bool {
         if self.only.is_none() && self.tags.is_empty() {
             return true;
         }

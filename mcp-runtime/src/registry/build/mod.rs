@@ -102,6 +102,14 @@ pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
     !Selection { only, tags }.pages(&definitions).is_empty()
 }
 
+/// Returns `true` if a server with this selection serves a tool with the option `task`.
+pub(crate) fn serves_tasks(only: Option<&[Selected]>, tags: &[String]) -> bool {
+    let mut definitions = inventory::iter::<Submitted>().map(|submitted| submitted.0);
+    let selection = Selection { only, tags };
+    definitions
+        .any(|definition| definition.options.task.is_some() && selection.includes(definition))
+}
+
 /// Sorts definitions in source order: by file, then by line.
 fn sort_by_location(definitions: &mut [&'static Definition]) {
     definitions.sort_by_key(|definition| (definition.location, definition.name));

@@ -22,7 +22,7 @@ struct Field {
 }
 
 /// The groups of `Limits`, in order.
-const GROUPS: [&str; 7] = [
+const GROUPS: [&str; 8] = [
     "message",
     "calls",
     "elicitation",
@@ -30,6 +30,7 @@ const GROUPS: [&str; 7] = [
     "streams",
     "sessions",
     "http",
+    "tasks",
 ];
 
 /// The public fields of all groups, in order, such as `message.max_depth`.

@@ -1,0 +1,336 @@
+//! The rules of [`TaskStore`] as a test that can be run against any implementation.
+
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use crate::backend::{
+    NewTask, StoredTask, TaskChange, TaskChanged, TaskCreation, TaskId, TaskOutcome, TaskStatus,
+    TaskStore,
+};
+use crate::context::OnceClaim;
+
+/// A lease that does not lapse during the check.
+const LONG: Duration = Duration::from_mins(5);
+/// A lease, or a time to live, that ends during the check.
+const SHORT: Duration = Duration::from_millis(200);
+/// A time after which a short one has ended.
+const LATER: Duration = Duration::from_millis(300);
+
+/// Checks that a store of tasks keeps the rules of [`TaskStore`]. The store must be empty. Takes less than two seconds,
+/// or none if tokio's time is paused and the store uses it.
+///
+/// ```
+/// # use mcp_runtime::backend::{MemoryTaskStore, check_task_store};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// check_task_store(&MemoryTaskStore::default()).await;
+/// # }
+/// ```
+///
+/// # Panics
+///
+/// Panics with the rule that the store breaks.
+pub async fn check_task_store(store: &dyn TaskStore) {
+    creation(store).await;
+    lists(store).await;
+    changes(store).await;
+    leases(store).await;
+    steps(store).await;
+    waiting(store).await;
+    expiry(store).await;
+    deletion(store).await;
+}
+
+fn new(owner: &str) -> NewTask {
+    let mut task = NewTask::new(owner, "tool");
+    task.lease = LONG;
+    task.state = "{}".into();
+    task
+}
+
+async fn created(store: &dyn TaskStore, task: NewTask) -> StoredTask {
+    match store.create(task).await.expect("the store works") {
+        TaskCreation::Created(task) => task,
+        other => panic!("an empty store creates a task: {other:?}"),
+    }
+}
+
+async fn loaded(store: &dyn TaskStore, id: &TaskId) -> StoredTask {
+    let task = store.load(id).await.expect("the store works");
+    task.expect("a task is found until its time to live ends")
+}
+
+async fn change(
+    store: &dyn TaskStore,
+    task: &StoredTask,
+    change: TaskChange,
+) -> Option<StoredTask> {
+    let changed = store.change(&task.id, task.version, change);
+    changed_task(changed.await.expect("the store works"))
+}
+
+fn changed_task(changed: TaskChanged) -> Option<StoredTask> {
+    match changed {
+        TaskChanged::Changed(task) => Some(task),
+        TaskChanged::Unchanged => None,
+        TaskChanged::Full => panic!("a store has room for a few small tasks"),
+    }
+}
+
+async fn creation(store: &dyn TaskStore) {
+    let wanted = new("alice");
+    let task = created(store, wanted.clone()).await;
+    let found = loaded(store, &task.id).await;
+    assert_eq!(
+        (&found.id, &*found.owner, &*found.tool, &*found.state),
+        (&wanted.id, "alice", "tool", "{}"),
+        "a task is found as it was created"
+    );
+    assert_eq!(
+        (found.ttl, found.poll_interval),
+        (wanted.ttl, wanted.poll_interval)
+    );
+    assert_eq!((found.status, found.attempt), (TaskStatus::Working, 1));
+    assert_eq!(found.version, task.version);
+    assert!(
+        store
+            .load(&TaskId::random())
+            .await
+            .expect("the store works")
+            .is_none(),
+        "an unknown task is not found"
+    );
+    assert!(store.create(wanted).await.is_err(), "an id is used once");
+}
+
+async fn lists(store: &dyn TaskStore) {
+    let mut wanted = Vec::new();
+    for _ in 0..5 {
+        wanted.push(created(store, new("lister")).await.id);
+    }
+    created(store, new("other")).await;
+    let (mut listed, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let page = store.list("lister", cursor.as_deref(), 2).await;
+        let page = page
+            .expect("the store works")
+            .expect("its own cursor is valid");
+        assert!(page.tasks.len() <= 2, "a page is not longer than asked for");
+        listed.extend(page.tasks.into_iter().map(|task| task.id));
+        match page.next {
+            Some(next) => cursor = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(
+        listed, wanted,
+        "a list has all tasks of one caller, oldest first"
+    );
+    let none = store
+        .list("newcomer", None, 2)
+        .await
+        .expect("the store works");
+    assert!(none.is_some_and(|page| page.tasks.is_empty() && page.next.is_none()));
+    let invalid = store.list("lister", Some("?"), 2).await;
+    assert!(
+        invalid.expect("the store works").is_none(),
+        "a cursor can be invalid"
+    );
+}
+
+async fn changes(store: &dyn TaskStore) {
+    let task = created(store, new("changer")).await;
+    let parked = TaskChange::to(TaskStatus::InputRequired)
+        .message("asks")
+        .state("[1]");
+    let parked = change(store, &task, parked)
+        .await
+        .expect("the version is current");
+    assert!(
+        parked.version > task.version,
+        "a change makes the version greater"
+    );
+    assert_eq!(
+        (parked.message.as_deref(), &*parked.state),
+        (Some("asks"), "[1]")
+    );
+    let late = change(store, &task, TaskChange::to(TaskStatus::Cancelled)).await;
+    assert!(
+        late.is_none(),
+        "a change by an older version changes nothing"
+    );
+    assert_eq!(
+        loaded(store, &task.id).await.status,
+        TaskStatus::InputRequired
+    );
+    let outcome = TaskOutcome::Result {
+        json: "{\"content\":[]}".into(),
+        is_error: true,
+    };
+    let done = TaskChange::to(TaskStatus::Completed).outcome(outcome.clone());
+    let done = change(store, &parked, done)
+        .await
+        .expect("the version is current");
+    assert_eq!(
+        (&*done.state, &done.message),
+        ("[1]", &None),
+        "a state is kept unless replaced"
+    );
+    assert_eq!(loaded(store, &task.id).await.outcome, Some(outcome));
+    let again = change(store, &done, TaskChange::to(TaskStatus::Working)).await;
+    assert!(again.is_none(), "a final task never changes");
+    let id = TaskId::random();
+    let unknown = store.change(&id, 1, TaskChange::to(TaskStatus::Failed));
+    let unknown = unknown.await.expect("the store works");
+    assert!(changed_task(unknown).is_none());
+}
+
+async fn leases(store: &dyn TaskStore) {
+    let claim = async |id: &TaskId| store.claim(id, LONG).await.expect("the store works");
+    let renew = async |id: &TaskId, attempt| {
+        store
+            .renew(id, attempt, LONG)
+            .await
+            .expect("the store works")
+    };
+    let mut wanted = new("leaser");
+    wanted.lease = SHORT;
+    let task = created(store, wanted).await;
+    assert!(claim(&task.id).await.is_none(), "the creator has the lease");
+    sleep(LATER).await;
+    let second = claim(&task.id)
+        .await
+        .expect("a lapsed lease can be claimed");
+    assert!(second.attempt > task.attempt && second.version > task.version);
+    assert!(
+        claim(&task.id).await.is_none(),
+        "of two claims, one succeeds"
+    );
+    assert!(
+        !renew(&task.id, task.attempt).await,
+        "an older attempt renews nothing"
+    );
+    assert!(renew(&task.id, second.attempt).await);
+    let stale = change(store, &task, TaskChange::to(TaskStatus::Failed)).await;
+    assert!(stale.is_none(), "an older attempt writes nothing");
+    let release = async |attempt| {
+        let released = store.release(&task.id, attempt).await;
+        released.expect("the store works");
+    };
+    release(task.attempt).await;
+    assert!(
+        claim(&task.id).await.is_none(),
+        "an older attempt releases nothing"
+    );
+    release(second.attempt).await;
+    let third = claim(&task.id)
+        .await
+        .expect("a released task can be claimed");
+    let parked = change(store, &third, TaskChange::to(TaskStatus::InputRequired)).await;
+    let parked = parked.expect("the version is current");
+    assert!(
+        claim(&task.id).await.is_none(),
+        "a task that asks cannot be claimed"
+    );
+    assert!(!renew(&task.id, third.attempt).await);
+    let resumed = change(store, &parked, TaskChange::to(TaskStatus::Working)).await;
+    assert!(resumed.is_some());
+    let fourth = claim(&task.id)
+        .await
+        .expect("an answered task can be claimed");
+    assert!(
+        fourth.attempt > third.attempt,
+        "attempts are never used again"
+    );
+}
+
+async fn steps(store: &dyn TaskStore) {
+    let task = created(store, new("stepper")).await;
+    let begin = async |attempt| store.begin_step(&task.id, attempt, "pay").await;
+    assert_eq!(begin(1).await.expect("the store works"), OnceClaim::Granted);
+    assert_eq!(begin(1).await.expect("the store works"), OnceClaim::Taken);
+    let abandoned = store.abandon_step(&task.id, 1, "pay").await;
+    abandoned.expect("the store works");
+    assert_eq!(begin(1).await.expect("the store works"), OnceClaim::Granted);
+    store.release(&task.id, 1).await.expect("the store works");
+    let claimed = store.claim(&task.id, LONG).await.expect("the store works");
+    let attempt = claimed.expect("a released task can be claimed").attempt;
+    assert_eq!(
+        begin(attempt).await.expect("the store works"),
+        OnceClaim::Taken,
+        "a step whose attempt was lost has an unknown end"
+    );
+    assert!(begin(1).await.is_err(), "an older attempt begins no step");
+    let completed = store.complete_step(&task.id, 1, "pay", "1").await;
+    assert!(completed.is_err(), "an older attempt completes no step");
+    let completed = store.complete_step(&task.id, attempt, "pay", "2").await;
+    completed.expect("the store works");
+    let done = begin(attempt).await.expect("the store works");
+    assert_eq!(done, OnceClaim::Done("2".into()));
+}
+
+async fn waiting(store: &dyn TaskStore) {
+    let task = created(store, new("waiter")).await;
+    let stale = store.changed(&task.id, 0);
+    timeout(LONG, stale)
+        .await
+        .expect("a change before the wait is noticed")
+        .expect("the store works");
+    let (waited, changed) = tokio::join!(
+        timeout(LONG, store.changed(&task.id, task.version)),
+        async {
+            sleep(SHORT).await;
+            change(store, &task, TaskChange::to(TaskStatus::Working)).await
+        }
+    );
+    assert!(changed.is_some());
+    waited
+        .expect("a change ends the wait")
+        .expect("the store works");
+    let unknown = timeout(LONG, store.changed(&TaskId::random(), 1)).await;
+    unknown
+        .expect("an unknown task is not waited for")
+        .expect("the store works");
+}
+
+async fn expiry(store: &dyn TaskStore) {
+    let mut brief = new("short-lived");
+    brief.ttl = SHORT;
+    let task = created(store, brief).await;
+    let waited = timeout(LONG, store.changed(&task.id, task.version)).await;
+    waited
+        .expect("the end of its time to live is a change")
+        .expect("the store works");
+    sleep(LATER).await;
+    let found = store.load(&task.id).await.expect("the store works");
+    assert!(
+        found.is_none(),
+        "a task is not found after its time to live"
+    );
+    let claimed = store.claim(&task.id, LONG).await.expect("the store works");
+    assert!(claimed.is_none());
+    let changed = change(store, &task, TaskChange::to(TaskStatus::Completed)).await;
+    assert!(changed.is_none());
+    let page = store
+        .list("short-lived", None, 10)
+        .await
+        .expect("the store works");
+    assert!(page.is_some_and(|page| page.tasks.is_empty()));
+}
+
+async fn deletion(store: &dyn TaskStore) {
+    let task = created(store, new("leaver")).await;
+    created(store, new("leaver")).await;
+    let stays = created(store, new("stayer")).await;
+    let deleted = store.delete_all("leaver").await.expect("the store works");
+    assert_eq!(deleted, 2, "all tasks of a caller are deleted");
+    assert!(
+        store
+            .load(&task.id)
+            .await
+            .expect("the store works")
+            .is_none()
+    );
+    loaded(store, &stays.id).await;
+}

@@ -1,0 +1,350 @@
+//! The store that keeps tasks in this process.
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, SystemTime};
+
+use tokio::time::{Instant, timeout_at};
+
+use crate::backend::memory_tasks::table::{TaskEntry, TaskTable};
+use crate::backend::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage, TaskStatus};
+use crate::backend::task_store::{TaskChanged, TaskCreation, TaskStore};
+use crate::context::{OnceClaim, StoreFuture};
+use crate::limits::TaskLimits;
+use crate::lock::lock;
+
+/// A store in memory. It is sufficient for a server that runs as a single instance; a restart loses its tasks.
+///
+/// It is bounded by [`limits.tasks`](crate::Limits): the number of tasks of one caller and of all callers, and the bytes
+/// that they take. Tasks whose time to live has ended are removed by the next use of the store.
+#[derive(Debug)]
+pub struct MemoryTaskStore {
+    limits: TaskLimits,
+    table: Mutex<TaskTable>,
+}
+
+impl Default for MemoryTaskStore {
+    fn default() -> Self {
+        Self::new(TaskLimits::default())
+    }
+}
+
+impl MemoryTaskStore {
+    /// Creates an empty store with these limits.
+    #[must_use]
+    pub fn new(limits: TaskLimits) -> Self {
+        Self {
+            limits,
+            table: Mutex::default(),
+        }
+    }
+
+    /// Returns the table without the tasks whose time to live has ended.
+    fn table(&self) -> MutexGuard<'_, TaskTable> {
+        let mut table = lock(&self.table);
+        let now = Instant::now();
+        while let Some(((expires, _), id)) = table.by_expiry.first_key_value()
+            && *expires <= now
+        {
+            let id = id.clone();
+            table.remove(&id);
+        }
+        table
+    }
+
+    fn create_now(&self, task: &NewTask) -> Result<TaskCreation, &'static str> {
+        let table = &mut *self.table();
+        if table.tasks.contains_key(&task.id) {
+            return Err("the id of a new task is in use");
+        }
+        let stored = StoredTask::created(task, SystemTime::now());
+        let size = stored.size();
+        let of_owner = table.by_owner.get(&task.owner);
+        if of_owner.is_some_and(|owned| owned.ids.len() >= self.limits.max_per_caller)
+            || table.bytes_of(&task.owner).saturating_add(size) > self.limits.max_bytes_per_caller
+        {
+            return Ok(TaskCreation::CallerFull);
+        }
+        if table.tasks.len() >= self.limits.max_tasks
+            || table.bytes.saturating_add(size) > self.limits.max_bytes
+        {
+            return Ok(TaskCreation::Full);
+        }
+        let now = Instant::now();
+        let (Some(expires), Some(lease)) = (now.checked_add(task.ttl), now.checked_add(task.lease))
+        else {
+            return Err("the time to live or the lease of a task is beyond the clock");
+        };
+        table.created = table.created.saturating_add(1);
+        let number = table.created;
+        let owner = Arc::clone(&task.owner);
+        let of_owner = table.by_owner.entry(owner).or_default();
+        of_owner.ids.insert(number, task.id.clone());
+        of_owner.bytes = of_owner.bytes.saturating_add(size);
+        table.bytes = table.bytes.saturating_add(size);
+        table.by_expiry.insert((expires, number), task.id.clone());
+        let entry = TaskEntry {
+            task: stored.clone(),
+            number,
+            expires,
+            lease: Some(lease),
+            steps: HashMap::new(),
+            step_bytes: 0,
+            changed: Arc::default(),
+        };
+        table.tasks.insert(task.id.clone(), entry);
+        Ok(TaskCreation::Created(stored))
+    }
+
+    fn list_now(&self, owner: &str, cursor: Option<&str>, max: usize) -> Option<TaskPage> {
+        let table = self.table();
+        // A cursor is the id of the caller's own task that ends the page, so it tells nothing about other callers.
+        let after = match cursor {
+            None => 0,
+            Some(cursor) => {
+                let last = table.tasks.get(&TaskId::parse(cursor)?)?;
+                (*last.task.owner == *owner).then_some(last.number)?
+            }
+        };
+        let Some(all) = table.by_owner.get(owner) else {
+            return Some(TaskPage::default());
+        };
+        let mut rest = all.ids.range(after.saturating_add(1)..);
+        let mut tasks = Vec::new();
+        for (_, id) in rest.by_ref().take(max.max(1)) {
+            tasks.extend(table.tasks.get(id).map(|entry| entry.task.clone()));
+        }
+        let last = tasks.last().map(|task| task.id.to_string());
+        let next = rest.next().and(last);
+        Some(TaskPage::new(tasks, next))
+    }
+
+    fn change_now(&self, id: &TaskId, version: u64, change: TaskChange) -> TaskChanged {
+        let table = &mut *self.table();
+        let Some(entry) = table.tasks.get(id) else {
+            return TaskChanged::Unchanged;
+        };
+        if entry.task.version != version || entry.task.status.is_final() {
+            return TaskChanged::Unchanged;
+        }
+        let mut changed = entry.task.clone();
+        changed.apply(change, SystemTime::now());
+        let (before, after) = (entry.task.size(), changed.size());
+        if after > before && !table.has_room(&changed.owner, after - before, &self.limits) {
+            return TaskChanged::Full;
+        }
+        table.count(&changed.owner, before, after);
+        let Some(entry) = table.tasks.get_mut(id) else {
+            return TaskChanged::Unchanged;
+        };
+        entry.task = changed;
+        if entry.task.status != TaskStatus::Working {
+            entry.lease = None;
+        }
+        let mut step_bytes = 0;
+        if entry.task.status.is_final() {
+            step_bytes = std::mem::take(&mut entry.step_bytes);
+            entry.steps = HashMap::new();
+        }
+        entry.changed.notify_waiters();
+        let changed = entry.task.clone();
+        table.count(&changed.owner, step_bytes, 0);
+        TaskChanged::Changed(changed)
+    }
+
+    fn claim_now(&self, id: &TaskId, lease: Duration) -> Option<StoredTask> {
+        let mut table = self.table();
+        let entry = table.tasks.get_mut(id)?;
+        let now = Instant::now();
+        let is_held = entry.lease.is_some_and(|until| until > now);
+        if is_held || entry.task.status != TaskStatus::Working {
+            return None;
+        }
+        entry.lease = Some(now.checked_add(lease)?);
+        entry.task.attempt = entry.task.attempt.saturating_add(1);
+        entry.task.version = entry.task.version.saturating_add(1);
+        entry.changed.notify_waiters();
+        Some(entry.task.clone())
+    }
+
+    /// Calls `work` with the entry of a task if this attempt may still write.
+    fn as_attempt<T>(
+        &self,
+        id: &TaskId,
+        attempt: u64,
+        work: impl FnOnce(&mut TaskEntry) -> T,
+    ) -> Option<T> {
+        let table = &mut *self.table();
+        let entry = table.tasks.get_mut(id)?;
+        let is_latest = entry.task.attempt == attempt && entry.task.status == TaskStatus::Working;
+        is_latest.then(|| work(entry))
+    }
+
+    /// Like [`as_attempt`](Self::as_attempt), for work that adds at most `more` bytes to the steps.
+    fn with_steps<T>(
+        &self,
+        (id, attempt, more): (&TaskId, u64, usize),
+        work: impl FnOnce(&mut TaskEntry) -> T,
+    ) -> Result<T, &'static str> {
+        let table = &mut *self.table();
+        let entry = table.tasks.get(id).ok_or(STALE)?;
+        if entry.task.attempt != attempt || entry.task.status != TaskStatus::Working {
+            return Err(STALE);
+        }
+        let owner = Arc::clone(&entry.task.owner);
+        let has_room = table.has_room(&owner, more, &self.limits);
+        let entry = table.tasks.get_mut(id).ok_or(STALE)?;
+        let before = entry.step_bytes;
+        if !has_room && more > 0 {
+            return Err("the store of tasks is full");
+        }
+        let done = work(entry);
+        let after = entry.step_bytes;
+        table.count(&owner, before, after);
+        Ok(done)
+    }
+
+    async fn wait_for_change(&self, id: &TaskId, version: u64) {
+        loop {
+            let (changed, expires) = {
+                let table = self.table();
+                match table.tasks.get(id) {
+                    Some(entry) if entry.task.version == version => {
+                        (Arc::clone(&entry.changed).notified_owned(), entry.expires)
+                    }
+                    _ => return,
+                }
+            };
+            // The end of the time to live is a change as well.
+            let _ = timeout_at(expires, changed).await;
+        }
+    }
+}
+
+/// The error for an attempt that is not the latest.
+const STALE: &str = "the task has ended or was claimed again";
+
+impl TaskStore for MemoryTaskStore {
+    fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
+        let created = self.create_now(&task);
+        Box::pin(async { created.map_err(Into::into) })
+    }
+
+    fn load<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<StoredTask>> {
+        let task = self.table().tasks.get(id).map(|entry| entry.task.clone());
+        Box::pin(async { Ok(task) })
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        let page = self.list_now(owner, cursor, max);
+        Box::pin(async { Ok(page) })
+    }
+
+    fn change<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        change: TaskChange,
+    ) -> StoreFuture<'a, TaskChanged> {
+        let changed = self.change_now(id, version, change);
+        Box::pin(async { Ok(changed) })
+    }
+
+    fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
+        let claimed = self.claim_now(id, lease);
+        Box::pin(async { Ok(claimed) })
+    }
+
+    fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
+        let until = Instant::now().checked_add(lease);
+        let renewed = self.as_attempt(id, attempt, |entry| entry.lease = until);
+        Box::pin(async move { Ok(renewed.is_some()) })
+    }
+
+    fn release<'a>(&'a self, id: &'a TaskId, attempt: u64) -> StoreFuture<'a, ()> {
+        self.as_attempt(id, attempt, |entry| entry.lease = None);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.wait_for_change(id, version).await;
+            Ok(())
+        })
+    }
+
+    fn begin_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+    ) -> StoreFuture<'a, OnceClaim> {
+        let known = self.as_attempt(id, attempt, |entry| match entry.steps.get(name)? {
+            Some(result) => Some(OnceClaim::Done(result.to_string())),
+            None => Some(OnceClaim::Taken),
+        });
+        let claim = match known.flatten() {
+            Some(claim) => Ok(claim),
+            None => self.with_steps((id, attempt, name.len()), |entry| {
+                entry.steps.insert(name.into(), None);
+                entry.step_bytes = entry.step_bytes.saturating_add(name.len());
+                OnceClaim::Granted
+            }),
+        };
+        Box::pin(async move { Ok(claim?) })
+    }
+
+    fn complete_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+        result: &'a str,
+    ) -> StoreFuture<'a, ()> {
+        let kept = self.with_steps((id, attempt, result.len()), |entry| {
+            if let Some(step @ None) = entry.steps.get_mut(name) {
+                *step = Some(result.into());
+                entry.step_bytes = entry.step_bytes.saturating_add(result.len());
+            }
+        });
+        Box::pin(async move { Ok(kept?) })
+    }
+
+    fn abandon_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+    ) -> StoreFuture<'a, ()> {
+        // An older attempt has nothing to abandon.
+        let _ = self.with_steps((id, attempt, 0), |entry| {
+            if let Some(None) = entry.steps.get(name) {
+                entry.steps.remove(name);
+                entry.step_bytes = entry.step_bytes.saturating_sub(name.len());
+            }
+        });
+        Box::pin(async { Ok(()) })
+    }
+
+    fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
+        let mut table = self.table();
+        let ids: Vec<TaskId> = table
+            .by_owner
+            .get(owner)
+            .map(|owned| owned.ids.values().cloned().collect())
+            .unwrap_or_default();
+        for id in &ids {
+            table.remove(id);
+        }
+        Box::pin(async move { Ok(ids.len()) })
+    }
+}

@@ -1,0 +1,78 @@
+//! The tasks in memory, and the count of their bytes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::backend::task::{StoredTask, TaskId};
+use crate::limits::TaskLimits;
+
+/// The tasks, found by several keys, and the bytes that they take.
+#[derive(Debug, Default)]
+pub(super) struct TaskTable {
+    pub(super) tasks: HashMap<TaskId, TaskEntry>,
+    pub(super) by_owner: HashMap<Arc<str>, CallerTasks>,
+    /// The tasks in the order in which their time to live ends.
+    pub(super) by_expiry: BTreeMap<(Instant, u64), TaskId>,
+    pub(super) created: u64,
+    pub(super) bytes: usize,
+}
+
+/// The tasks of one caller.
+#[derive(Debug, Default)]
+pub(super) struct CallerTasks {
+    /// The ids in the order of their creation.
+    pub(super) ids: BTreeMap<u64, TaskId>,
+    pub(super) bytes: usize,
+}
+
+/// A task with its lease and its steps.
+#[derive(Debug)]
+pub(super) struct TaskEntry {
+    pub(super) task: StoredTask,
+    pub(super) number: u64,
+    pub(super) expires: Instant,
+    pub(super) lease: Option<Instant>,
+    pub(super) steps: HashMap<Box<str>, Option<Box<str>>>,
+    /// Number of bytes of the steps.
+    pub(super) step_bytes: usize,
+    pub(super) changed: Arc<Notify>,
+}
+
+impl TaskTable {
+    pub(super) fn bytes_of(&self, owner: &str) -> usize {
+        self.by_owner.get(owner).map_or(0, |owned| owned.bytes)
+    }
+
+    pub(super) fn has_room(&self, owner: &str, more: usize, limits: &TaskLimits) -> bool {
+        self.bytes.saturating_add(more) <= limits.max_bytes
+            && self.bytes_of(owner).saturating_add(more) <= limits.max_bytes_per_caller
+    }
+
+    /// Counts `after` bytes of a caller in place of `before`.
+    pub(super) fn count(&mut self, owner: &str, before: usize, after: usize) {
+        let counted = |bytes: usize| bytes.saturating_sub(before).saturating_add(after);
+        self.bytes = counted(self.bytes);
+        if let Some(owned) = self.by_owner.get_mut(owner) {
+            owned.bytes = counted(owned.bytes);
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: &TaskId) {
+        let Some(entry) = self.tasks.remove(id) else {
+            return;
+        };
+        self.by_expiry.remove(&(entry.expires, entry.number));
+        let size = entry.task.size().saturating_add(entry.step_bytes);
+        self.count(&entry.task.owner, size, 0);
+        if let Some(owned) = self.by_owner.get_mut(&entry.task.owner) {
+            owned.ids.remove(&entry.number);
+            if owned.ids.is_empty() {
+                self.by_owner.remove(&entry.task.owner);
+            }
+        }
+        entry.changed.notify_waiters();
+    }
+}

@@ -1,0 +1,81 @@
+//! The point at which a call becomes a task, if its handler chooses it.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex};
+
+use crate::cancellation::CancellationToken;
+use crate::context::once::is_inside_once;
+use crate::context::{CallHandle, Context, NotificationSender, QuestionTransport, RequestContext};
+
+impl Context {
+    /// Lets the rest of the call run as a task, if the tool has the option `task(manual)` and the client knows tasks. In
+    /// every other call, it does nothing, so the same handler serves all clients.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # #[derive(Elicit)] struct City { city: String }
+    /// # async fn survey(_: &str) -> Result<String> { Ok(String::new()) }
+    /// /// Surveys a city.
+    /// #[tool(task(manual))]
+    /// async fn survey_city(ctx: Context) -> Result<String> {
+    ///     let City { city } = ctx.elicit("Which city?").await?; // in the call itself
+    ///     ctx.start_task().await;
+    ///     survey(&city).await // in the task
+    /// }
+    /// ```
+    ///
+    /// The handler is dropped here and runs again from its start in the background. There, questions that have been
+    /// answered return at once, as do results of [`once`](Self::once). Clients of 2025-11-25 choose by themselves, so
+    /// for them the whole call is the task.
+    ///
+    /// If work inside `once` is in progress elsewhere in the call, the call becomes a task after that work. Inside `once`
+    /// itself, this does nothing but log an error, because the work would be dropped and run again.
+    pub async fn start_task(&self) {
+        if is_inside_once() {
+            tracing::error!(
+                "`start_task` was called inside `once`, where it does nothing; call it afterwards"
+            );
+            return;
+        }
+        if let Some(start) = self.call().task_start() {
+            start.cancel();
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Returns a context of the same call with a token that is cancelled when the handler asks to go on as a task.
+    pub(crate) fn with_task_start(&self, start: CancellationToken) -> Self {
+        Self::new(Arc::new(StartHandle {
+            call: self.clone(),
+            start,
+        }))
+    }
+}
+
+/// A call that can go on as a task.
+struct StartHandle {
+    call: Context,
+    start: CancellationToken,
+}
+
+impl CallHandle for StartHandle {
+    fn request(&self) -> &RequestContext {
+        self.call.call().request()
+    }
+
+    fn outbound(&self) -> &dyn NotificationSender {
+        self.call.call().outbound()
+    }
+
+    fn asking(&self) -> &dyn QuestionTransport {
+        self.call.call().asking()
+    }
+
+    fn task_start(&self) -> Option<&CancellationToken> {
+        Some(&self.start)
+    }
+
+    fn prepared(&self) -> Option<&Mutex<Vec<Box<dyn Any + Send>>>> {
+        self.call.call().prepared()
+    }
+}

@@ -1,0 +1,74 @@
+//! Work in the background that belongs to the server rather than to a call.
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tracing::Instrument as _;
+
+use crate::cancellation::CancellationToken;
+use crate::lock::lock;
+
+/// Time that work has to end after it has been told to, in addition to `limits.calls.drain_timeout`.
+const OVERTIME: Duration = Duration::from_millis(500);
+
+/// Work in the background. It is dropped when the server ends.
+#[derive(Default)]
+pub(super) struct OwnedWork {
+    running: Mutex<JoinSet<()>>,
+    /// Values that are dropped when the server ends.
+    kept: Mutex<Vec<Box<dyn Any + Send>>>,
+    /// Cancelled when the server no longer serves anybody.
+    stopping: CancellationToken,
+}
+
+impl OwnedWork {
+    /// Runs a future until it ends. Does nothing if the server has stopped serving.
+    pub(super) fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        let mut running = lock(&self.running);
+        while running.try_join_next().is_some() {}
+        if !self.stopping.is_cancelled() {
+            running.spawn(work.in_current_span());
+        }
+    }
+
+    pub(super) fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    /// Keeps a value until the server ends. Drops it now if the server has ended.
+    pub(super) fn keep(&self, value: Box<dyn Any + Send>) {
+        if !self.stopping.is_cancelled() {
+            lock(&self.kept).push(value);
+        }
+    }
+
+    /// Drops all work.
+    #[cfg(feature = "http")]
+    pub(super) fn abandon(&self) {
+        self.stopping.cancel();
+        let running = std::mem::take(&mut *lock(&self.running));
+        drop(running);
+        self.drop_kept();
+    }
+
+    fn drop_kept(&self) {
+        let kept = std::mem::take(&mut *lock(&self.kept));
+        drop(kept);
+    }
+
+    /// Tells all work to end and waits for it, at most for this time and a little longer. What is still running then is
+    /// dropped.
+    pub(super) async fn drain(&self, within: Duration) {
+        self.stopping.cancel();
+        let mut running = std::mem::take(&mut *lock(&self.running));
+        let ending = async { while running.join_next().await.is_some() {} };
+        let _ = timeout(within.saturating_add(OVERTIME), ending).await;
+        drop(running);
+        self.drop_kept();
+    }
+}

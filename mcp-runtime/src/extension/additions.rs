@@ -1,0 +1,90 @@
+//! What an extension adds to a server beside the protocol: middleware, lists and definitions.
+
+use std::sync::Arc;
+
+use crate::context::Capability;
+use crate::extension::declaration::{Extension, ExtensionMiddleware, Setup};
+use crate::handler::call::CallOutput;
+use crate::handler::definition::Kind;
+use crate::handler::extension_result::ExtensionVersions;
+use crate::handler::handler_error::HandlerError;
+use crate::handler::middleware::{Next, UnlinkedMiddleware};
+use crate::protocol::ProtocolVersion;
+
+/// What an extension adds to a server's settings.
+pub(crate) struct ServerChanges {
+    pub(crate) middleware: Vec<UnlinkedMiddleware>,
+    /// Middleware only for calls that can be tasks.
+    pub(crate) task_middleware: Vec<UnlinkedMiddleware>,
+    pub(crate) capabilities: Vec<Capability>,
+}
+
+impl Extension {
+    /// Takes what the extension adds to the server's settings.
+    pub(crate) fn take_additions(&mut self) -> ServerChanges {
+        let id: Arc<str> = self.id.as_str().into();
+        let types: Arc<[(String, String)]> = self.result_types.clone().into();
+        let versions = self.versions;
+        let check = |functions: Vec<ExtensionMiddleware>| {
+            let functions = functions.into_iter();
+            functions
+                .map(|function| checked(function, Arc::clone(&id), Arc::clone(&types), versions))
+                .collect()
+        };
+        ServerChanges {
+            middleware: check(std::mem::take(&mut self.middleware)),
+            task_middleware: check(std::mem::take(&mut self.task_middleware)),
+            capabilities: std::mem::take(&mut self.capabilities),
+        }
+    }
+
+    /// Takes the functions that prepare the server for the extension.
+    pub(crate) fn take_setup(&mut self) -> Vec<Box<Setup>> {
+        std::mem::take(&mut self.setup)
+    }
+
+    /// Returns the reserved keys of `_meta` that the extension defines.
+    pub(crate) fn meta_keys(&self) -> &[String] {
+        &self.meta_keys
+    }
+}
+
+/// Converts an extension's middleware into a link that lets only declared results pass.
+fn checked(
+    function: ExtensionMiddleware,
+    id: Arc<str>,
+    types: Arc<[(String, String)]>,
+    versions: ExtensionVersions,
+) -> UnlinkedMiddleware {
+    Box::new(move |next: Next| {
+        Next::link(move |call| {
+            let method = match call.kind() {
+                Kind::Tool => "tools/call",
+                Kind::Prompt => "prompts/get",
+                Kind::Resource | Kind::ResourceTemplate => "resources/read",
+                Kind::Completer | Kind::ExtensionMethod => return function(call, next.clone()),
+            };
+            let version = call.context().request().protocol_version();
+            let is_declared = call.context().extension(&id).is_some() || (versions.core)(version);
+            let (id, types) = (Arc::clone(&id), Arc::clone(&types));
+            let output = function(call, next.clone());
+            Box::pin(async move {
+                let mut output = output.await?;
+                if let CallOutput::Extension(result) = &mut output
+                    && !result.is_admitted(ProtocolVersion::LATEST)
+                {
+                    let name = result.type_name();
+                    let mut types = types.iter();
+                    if !is_declared || !types.any(|(of, known)| of == method && known == name) {
+                        return Err(HandlerError::opaque(format!(
+                            "the extension `{id}` answered `{method}` with a result of type `{name}`, which it does not \
+                             declare or its client does not know"
+                        )));
+                    }
+                    result.admit(versions);
+                }
+                Ok(output)
+            })
+        })
+    })
+}

@@ -1,0 +1,190 @@
+//! Decides which calls become tasks, and creates those tasks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::ErrorObject;
+use crate::backend::{NewTask, StoredTask, TaskCreation};
+use crate::cancellation::CancellationToken;
+use crate::extension::ExtensionResult;
+use crate::extension::tasks::heartbeat::with_heartbeat;
+use crate::extension::tasks::local::LocalTask;
+use crate::extension::tasks::names::ID;
+use crate::extension::tasks::running::LEASE;
+use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
+use crate::extension::tasks::state::TaskState;
+use crate::extension::tasks::wire;
+use crate::handler::call::CallOutput;
+use crate::handler::definition::Kind;
+use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::middleware::{Call, Next};
+
+/// Shortest time for which a task is kept, whatever its client asks for.
+const MIN_TTL: Duration = Duration::from_secs(1);
+
+/// Answers a call with a task if its tool, its client and its request say so.
+///
+/// A client of 2026-07-28 declares the extension, and the server decides. A client of 2025-11-25 asks for a task in the
+/// request. All others get a plain call.
+pub(super) async fn intercept(
+    service: Arc<TaskService>,
+    call: Call,
+    next: Next,
+) -> Result<CallOutput> {
+    if call.kind() != Kind::Tool {
+        return next.run(call).await;
+    }
+    let version = call.context().request().protocol_version();
+    let options = call.task_options();
+    let is_required = options.is_some_and(|options| options.is_required);
+    if version.has_tasks() {
+        return match (options, call.requested_task()) {
+            (None, Some(_)) => Err(unsupported(
+                "forbidden",
+                "calls to this tool cannot be tasks",
+            )),
+            (Some(_), None) if is_required => {
+                Err(unsupported("required", "calls to this tool must be tasks"))
+            }
+            (Some(_), Some(requested)) => {
+                let ttl = requested_ttl(requested)?;
+                let created = service.create(call, next, ttl).await;
+                // A tool's result is no answer to a request for a task.
+                let task = created.map_err(HandlerError::into_protocol)?;
+                let created = ExtensionResult::new(json!({"task": wire::legacy_task(&task)}))?;
+                Ok(CallOutput::Extension(created.result_type("task")))
+            }
+            (_, None) => with_heartbeat(call, next).await,
+        };
+    }
+    let Some(options) = options else {
+        // Other versions ignore `params.task`.
+        return next.run(call).await;
+    };
+    if call.context().extension(ID).is_none() {
+        if !is_required {
+            return with_heartbeat(call, next).await;
+        }
+        return Err(if version.is_modern() {
+            undeclared()
+        } else {
+            HandlerError::exposed("this tool runs only as a task, which this client does not know")
+        });
+    }
+    if options.is_manual {
+        let (plain, starts) = call.clone().until_task_starts();
+        tokio::select! {
+            biased;
+            output = next.clone().run(plain) => return output,
+            () = starts => {}
+        }
+    }
+    let task = service.create(call, next, None).await?;
+    let created = ExtensionResult::new(wire::task(&task))?;
+    Ok(CallOutput::Extension(created.result_type("task")))
+}
+
+impl TaskService {
+    /// Creates a task of this call and starts to run it. The store has it before this returns.
+    async fn create(
+        self: &Arc<Self>,
+        call: Call,
+        next: Next,
+        ttl: Option<Duration>,
+    ) -> Result<StoredTask> {
+        let options = call.task_options().cloned().unwrap_or_default();
+        let context = call.context().clone();
+        let call = call.into_background(next);
+        let mut task = NewTask::new(context.caller().key(), call.name());
+        let usual = options.ttl.unwrap_or(self.limits.ttl);
+        let longest = if context.caller().is_identified() {
+            self.limits.max_ttl
+        } else {
+            // Anonymous callers share their number of tasks.
+            self.limits.max_ttl.min(usual)
+        };
+        task.ttl = ttl.unwrap_or(usual).max(MIN_TTL).min(longest);
+        task.poll_interval = options.poll_interval.unwrap_or(self.limits.poll_interval);
+        task.state = TaskState::new(call.journal()).to_text();
+        task.lease = LEASE;
+        task.call_bytes = call.size();
+        let now = Instant::now();
+        let local = LocalTask {
+            call,
+            server: context.server().clone(),
+            expires: now.checked_add(task.ttl).unwrap_or(now),
+            cancel: CancellationToken::default(),
+        };
+        let service = Arc::clone(self);
+        to_the_end(async move { service.create_and_start(task, local).await }).await
+    }
+
+    async fn create_and_start(
+        self: &Arc<Self>,
+        task: NewTask,
+        local: LocalTask,
+    ) -> Result<StoredTask> {
+        let id = task.id.clone();
+        self.end_with(&local.server);
+        // A cancellation can arrive as soon as the store has the task.
+        self.local.insert(&id, local.clone());
+        let created = self.store.create(task).await;
+        if !matches!(created, Ok(TaskCreation::Created(_))) {
+            self.local.end(&id);
+        }
+        let task = match created.map_err(unavailable)? {
+            TaskCreation::Created(task) => task,
+            TaskCreation::CallerFull => {
+                return Err(HandlerError::exposed(
+                    "this caller has too many tasks; wait until some of them have expired",
+                ));
+            }
+            TaskCreation::Full => {
+                return Err(HandlerError::exposed(
+                    "the server has too many tasks; try again later",
+                ));
+            }
+        };
+        self.start(task.clone(), local);
+        Ok(task)
+    }
+}
+
+/// Reads `params.task`.
+fn requested_ttl(requested: &str) -> Result<Option<Duration>> {
+    let Ok(Value::Object(requested)) = serde_json::from_str(requested) else {
+        return Err(refused("`task` must be an object"));
+    };
+    let ttl = match requested.get("ttl") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(ttl) => ttl,
+    };
+    let milliseconds = ttl.as_u64().or_else(|| {
+        // A number beyond 64 bits is as good as the longest time.
+        ttl.as_f64()
+            .filter(|ttl| *ttl >= 2_f64.powi(64))
+            .map(|_| u64::MAX)
+    });
+    let milliseconds =
+        milliseconds.ok_or_else(|| refused("`task.ttl` must be a number of milliseconds"))?;
+    Ok(Some(Duration::from_millis(milliseconds)))
+}
+
+/// Returns the error for a call that asks for what the tool does not support. The support of the tool is in its data.
+fn unsupported(support: &str, text: &str) -> HandlerError {
+    let error = ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, text);
+    HandlerError::protocol(error.with_data(json!({"taskSupport": support})))
+}
+
+/// Returns the error for a client that must declare the extension to call a tool.
+fn undeclared() -> HandlerError {
+    const MISSING_CAPABILITY: i32 = -32021;
+    let text = "this tool runs only as a task; declare the extension for tasks";
+    let error = ErrorObject::new(MISSING_CAPABILITY, text);
+    HandlerError::protocol(error.with_data(json!({
+        "requiredCapabilities": {"extensions": {ID: {}}},
+    })))
+}

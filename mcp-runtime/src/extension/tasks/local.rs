@@ -1,0 +1,69 @@
+//! The tasks whose calls this process can run.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Mutex;
+
+use tokio::time::Instant;
+
+use crate::backend::TaskId;
+use crate::cancellation::CancellationToken;
+use crate::context::ServerHandle;
+use crate::extension::BackgroundCall;
+use crate::lock::lock;
+
+/// A task whose call this process can run.
+#[derive(Clone, Debug)]
+pub(super) struct LocalTask {
+    pub(super) call: BackgroundCall,
+    pub(super) server: ServerHandle,
+    /// The end of its time to live.
+    pub(super) expires: Instant,
+    pub(super) cancel: CancellationToken,
+}
+
+/// The tasks whose calls this process can run, without those whose time to live has ended.
+#[derive(Debug, Default)]
+pub(super) struct LocalTasks(Mutex<LocalTable>);
+
+#[derive(Debug, Default)]
+struct LocalTable {
+    tasks: HashMap<TaskId, LocalTask>,
+    by_expiry: BTreeSet<(Instant, TaskId)>,
+}
+
+impl LocalTasks {
+    /// Adds a task, and forgets those whose time to live has ended.
+    pub(super) fn insert(&self, id: &TaskId, task: LocalTask) {
+        let table = &mut *lock(&self.0);
+        let now = Instant::now();
+        while let Some((expires, id)) = table.by_expiry.first()
+            && *expires <= now
+        {
+            table.tasks.remove(id);
+            table.by_expiry.pop_first();
+        }
+        table.by_expiry.insert((task.expires, id.clone()));
+        table.tasks.insert(id.clone(), task);
+    }
+
+    pub(super) fn get(&self, id: &TaskId) -> Option<LocalTask> {
+        lock(&self.0).tasks.get(id).cloned()
+    }
+
+    /// Forgets all tasks, and cancels their runs.
+    pub(super) fn end_all(&self) {
+        let table = std::mem::take(&mut *lock(&self.0));
+        for task in table.tasks.values() {
+            task.cancel.cancel();
+        }
+    }
+
+    /// Forgets a task that has ended, and cancels its run.
+    pub(super) fn end(&self, id: &TaskId) {
+        let table = &mut *lock(&self.0);
+        if let Some(task) = table.tasks.remove(id) {
+            table.by_expiry.remove(&(task.expires, id.clone()));
+            task.cancel.cancel();
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Answers requests about tasks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
+
+use crate::ErrorObject;
+use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
+use crate::context::{AskError, Context, ServerHandle};
+use crate::extension::tasks::names::{CHANGED_LEGACY, RELATED_TASK};
+use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
+use crate::extension::tasks::state::{OpenQuestion, TaskState};
+use crate::extension::tasks::wire;
+use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
+use crate::handler::decode::entries;
+use crate::handler::handler_error::{HandlerError, Result};
+
+/// Maximum number of tasks on a page of a list.
+const PAGE: usize = 100;
+
+/// The parameters of most methods.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TaskParams {
+    task_id: String,
+}
+
+/// The parameters of `tasks/update`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UpdateParams {
+    task_id: String,
+    input_responses: BTreeMap<String, Value>,
+}
+
+/// The parameters of `tasks/list`.
+#[derive(Deserialize)]
+pub(super) struct ListParams {
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// Answers `tasks/get`.
+pub(super) async fn get(
+    service: Arc<TaskService>,
+    params: TaskParams,
+    context: Context,
+) -> Result<ExtensionResult> {
+    let task = service.find(context.caller(), &params.task_id).await?;
+    if is_core(&context) {
+        return ExtensionResult::new(wire::legacy_task(&task));
+    }
+    ExtensionResult::new(wire::task_and_questions(&task))?.json_members(wire::outcome(&task))
+}
+
+/// Answers `tasks/cancel`. In 2025-11-25, a task that has ended cannot be cancelled; in the extension, that is no error.
+pub(super) async fn cancel(
+    service: Arc<TaskService>,
+    params: TaskParams,
+    context: Context,
+) -> Result<ExtensionResult> {
+    let task = service.find(context.caller(), &params.task_id).await?;
+    let cancelled = service.change(&task.id, context.server(), |_| {
+        let cancelled = TaskChange::to(TaskStatus::Cancelled).message("cancelled by the client");
+        // Without the state, even a full store has room for the message.
+        Some(cancelled.state(""))
+    });
+    match cancelled.await? {
+        TaskChanged::Changed(task) if is_core(&context) => {
+            ExtensionResult::new(wire::legacy_task(&task))
+        }
+        _ if is_core(&context) => Err(refused("the task has already ended")),
+        _ => ExtensionResult::new(Map::new()),
+    }
+}
+
+/// Answers `tasks/update`: adds answers to the questions of a task, which goes on once it has all of them.
+pub(super) async fn update(
+    service: Arc<TaskService>,
+    params: UpdateParams,
+    context: Context,
+) -> Result<ExtensionResult> {
+    let task = service.find(context.caller(), &params.task_id).await?;
+    let answers = params.input_responses.iter().map(|(key, answer)| {
+        let answer = to_raw_value(answer).map_err(|error| refused(error.to_string()))?;
+        Ok((key.clone(), Ok(answer)))
+    });
+    let answers: Vec<(String, QuestionAnswer)> = answers.collect::<Result<_>>()?;
+    service.answer(&task, &context, answers).await?;
+    ExtensionResult::new(Map::new())
+}
+
+/// Answers `tasks/list`.
+pub(super) async fn list(
+    service: Arc<TaskService>,
+    params: ListParams,
+    context: Context,
+) -> Result<ExtensionResult> {
+    let cursor = params.cursor.as_deref();
+    let page = service.store.list(context.caller().key(), cursor, PAGE);
+    let page = page.await.map_err(unavailable)?;
+    let page = page.ok_or_else(|| refused("`cursor` is invalid"))?;
+    let tasks: Vec<_> = page.tasks.iter().map(wire::legacy_task).collect();
+    let mut members = json!({"tasks": tasks});
+    if let Some(next) = page.next {
+        members["nextCursor"] = next.into();
+    }
+    ExtensionResult::new(members)
+}
+
+/// Answers `tasks/result`: waits until the task has ended, and meanwhile asks the client what the task asks.
+pub(super) async fn result(
+    service: Arc<TaskService>,
+    params: TaskParams,
+    context: Context,
+) -> Result<ExtensionResult> {
+    // The keys of questions that this client cannot be asked; another session of the caller may answer them.
+    let mut foreign = BTreeSet::new();
+    loop {
+        let task = service.find(context.caller(), &params.task_id).await?;
+        if task.status.is_final() {
+            return payload(&task);
+        }
+        context.notify(CHANGED_LEGACY, wire::legacy_task(&task));
+        let question = match task.status {
+            TaskStatus::InputRequired => next_question(&task, &foreign),
+            _ => None,
+        };
+        let changed = service.store.changed(&task.id, task.version);
+        let Some((key, question)) = question else {
+            changed.await.map_err(unavailable)?;
+            continue;
+        };
+        let asked = forwarded(&task, question);
+        tokio::select! {
+            biased;
+            changed = changed => changed.map_err(unavailable)?,
+            answer = context.forward_question(&asked) => {
+                let answer = match answer {
+                    Ok(answer) => Ok(answer),
+                    // The client may still answer: it is asked again.
+                    Err(AskError::TimedOut(_)) => continue,
+                    Err(AskError::Unsupported(_)) => {
+                        foreign.insert(key);
+                        continue;
+                    }
+                    Err(AskError::Failed { code, message }) => {
+                        let code = i32::try_from(code).unwrap_or(ErrorObject::INTERNAL_ERROR);
+                        Err(ErrorObject::new(code, message))
+                    }
+                    Err(error) => return Err(error.into()),
+                };
+                service.answer(&task, &context, vec![(key, answer)]).await?;
+            }
+        }
+    }
+}
+
+fn is_core(context: &Context) -> bool {
+    context.request().protocol_version().has_tasks()
+}
+
+/// Returns the first question that has no answer and is not one of the foreign ones.
+fn next_question(task: &StoredTask, foreign: &BTreeSet<String>) -> Option<(String, OpenQuestion)> {
+    let open = TaskState::read(&task.state)?.open;
+    open.into_iter().find(|(key, _)| !foreign.contains(key))
+}
+
+/// Returns a question in the form in which a client of 2025-11-25 is asked on behalf of a task.
+fn forwarded(task: &StoredTask, question: OpenQuestion) -> BackgroundQuestion {
+    let mut params = question.params;
+    if let Some(params) = params.as_object_mut() {
+        let meta = params.entry("_meta").or_insert_with(|| json!({}));
+        meta[RELATED_TASK] = related(task);
+    }
+    BackgroundQuestion {
+        key: String::new(),
+        method: question.method.as_str(),
+        params,
+    }
+}
+
+fn related(task: &StoredTask) -> Value {
+    json!({"taskId": task.id.as_str()})
+}
+
+/// Returns what the request would have been answered with if it had not become a task.
+fn payload(task: &StoredTask) -> Result<ExtensionResult> {
+    match &task.outcome {
+        Some(TaskOutcome::Result { json, .. }) => {
+            let members = entries(json)
+                .map_err(|_| HandlerError::opaque("the result of a task cannot be read"))?;
+            let (meta, members): (Vec<_>, Vec<_>) =
+                members.into_iter().partition(|(name, _)| name == "_meta");
+            let mut result = Map::new();
+            for (_, meta) in meta {
+                result.insert("_meta".into(), serde_json::from_str(meta)?);
+            }
+            let members = members.iter().map(|(name, json)| (&**name, *json));
+            let result = ExtensionResult::new(result)?.json_members(members)?;
+            Ok(result.meta(RELATED_TASK, related(task)))
+        }
+        Some(TaskOutcome::Error { json }) => {
+            let error: ErrorObject = serde_json::from_str(json)?;
+            Err(HandlerError::protocol(error))
+        }
+        None => Err(refused("the task was cancelled and has no result")),
+    }
+}
+
+impl TaskService {
+    /// Adds answers to the questions of a task, and runs the task once it has all of them. Answers to questions that are
+    /// not open are ignored.
+    async fn answer(
+        self: &Arc<Self>,
+        task: &StoredTask,
+        context: &Context,
+        answers: Vec<(String, QuestionAnswer)>,
+    ) -> Result<()> {
+        let (service, id, server) = (Arc::clone(self), task.id.clone(), context.server().clone());
+        to_the_end(async move { service.answer_and_resume(&id, &server, &answers).await }).await
+    }
+
+    async fn answer_and_resume(
+        self: &Arc<Self>,
+        id: &TaskId,
+        server: &ServerHandle,
+        answers: &[(String, QuestionAnswer)],
+    ) -> Result<()> {
+        let max = self.limits.max_state_bytes;
+        let mut is_too_large = false;
+        let answered = self.change(id, server, |task| {
+            if task.status != TaskStatus::InputRequired {
+                return None;
+            }
+            let mut state = TaskState::read(&task.state)?;
+            let before = state.open.len();
+            for (key, answer) in answers {
+                state.answer(key, answer.clone());
+            }
+            if state.open.len() == before {
+                return None;
+            }
+            let status = if state.open.is_empty() {
+                TaskStatus::Working
+            } else {
+                TaskStatus::InputRequired
+            };
+            let state = state.to_text();
+            is_too_large = state.len() > max;
+            (!is_too_large).then(|| TaskChange::to(status).state(state))
+        });
+        let answered = answered.await?;
+        if is_too_large {
+            return Err(refused(format!(
+                "a task remembers at most {max} bytes of answers"
+            )));
+        }
+        match answered {
+            TaskChanged::Changed(task) if task.status == TaskStatus::Working => {
+                self.resume(&task.id).await
+            }
+            TaskChanged::Full => Err(refused("the server has no room for more answers")),
+            TaskChanged::Changed(_) | TaskChanged::Unchanged => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Tasks: calls to tools that go on after their request, for clients of both protocols that know them.
+//!
+//! In 2026-07-28, tasks are the extension `io.modelcontextprotocol/tasks`; in 2025-11-25, they belong to the core
+//! protocol. Both are served from one [`TaskStore`]: `creation` decides which calls become tasks, `running` runs them,
+//! `methods` answers requests about them, and `wire` has the forms of both protocols. Everything here uses the public
+//! interface for extensions.
+//!
+//! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
+//! basic/utilities/tasks.
+
+mod creation;
+mod heartbeat;
+mod local;
+mod methods;
+mod names;
+mod running;
+mod service;
+mod state;
+mod timestamp;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::backend::TaskStore;
+use crate::context::Caller;
+use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, ID, RELATED_TASK};
+use crate::extension::tasks::service::TaskService;
+use crate::extension::{Extension, ExtensionMethod, FilterMember};
+use crate::limits::TaskLimits;
+use crate::protocol::ProtocolVersion;
+
+/// Longest time for which `tasks/result` waits: longer than any task is kept.
+const FOREVER: Duration = Duration::from_hours(24 * 365);
+
+/// Creates the extension over a store. Running tasks have `drain` to end once the server stops.
+pub(crate) fn extension(
+    store: Arc<dyn TaskStore>,
+    limits: TaskLimits,
+    drain: Duration,
+) -> Extension {
+    let service = Arc::new(TaskService::new(store, limits, drain));
+    let creating = Arc::clone(&service);
+    let extension = Extension::new(ID)
+        .since(ProtocolVersion::OLDEST_MODERN)
+        .core_in(ProtocolVersion::has_tasks)
+        .core_capability("tasks", |caller| {
+            let mut value = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
+            if caller.is_identified() {
+                value["list"] = json!({});
+            }
+            value
+        })
+        .result_type("tools/call", "task")
+        .meta_key(RELATED_TASK)
+        .notification(CHANGED, FilterMember::keys("taskIds"))
+        .call_notification(CHANGED_LEGACY)
+        .task_middleware(move |call, next| creation::intercept(Arc::clone(&creating), call, next));
+    let get = method(&service, "tasks/get", methods::get).mirrored_name("taskId");
+    let update = method(&service, "tasks/update", methods::update)
+        .mirrored_name("taskId")
+        .extension_only();
+    let cancel = method(&service, "tasks/cancel", methods::cancel).mirrored_name("taskId");
+    let result = method(&service, "tasks/result", methods::result)
+        .core_only()
+        .forwards_questions()
+        .timeout(FOREVER);
+    let list = method(&service, "tasks/list", methods::list)
+        .core_only()
+        .visible_if(Caller::is_identified);
+    let methods = [get, update, cancel, result, list];
+    methods.into_iter().fold(extension, Extension::method)
+}
+
+/// Creates a method whose handler also receives the service.
+fn method<P, F>(
+    service: &Arc<TaskService>,
+    name: &str,
+    handler: fn(Arc<TaskService>, P, crate::Context) -> F,
+) -> ExtensionMethod
+where
+    P: serde::de::DeserializeOwned + Send + 'static,
+    F: Future<Output = crate::Result<crate::extension::ExtensionResult>> + Send + 'static,
+{
+    let service = Arc::clone(service);
+    ExtensionMethod::new(name, move |params, context| {
+        handler(Arc::clone(&service), params, context)
+    })
+}

@@ -1,0 +1,131 @@
+//! Reads and changes tasks in the store, and notifies their clients.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tracing::Instrument as _;
+
+use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStore};
+use crate::context::{Caller, ServerHandle};
+use crate::error::Error;
+use crate::extension::tasks::local::LocalTasks;
+use crate::extension::tasks::names::CHANGED;
+use crate::extension::tasks::wire;
+use crate::handler::handler_error::{HandlerError, Result};
+use crate::limits::TaskLimits;
+use crate::{ErrorKind, ErrorObject};
+
+/// The tasks of a server.
+pub(super) struct TaskService {
+    pub(super) store: Arc<dyn TaskStore>,
+    pub(super) limits: TaskLimits,
+    /// Time that running tasks have to end once the server stops.
+    pub(super) drain: Duration,
+    /// Permits for tasks that run.
+    pub(super) permits: Arc<Semaphore>,
+    pub(super) local: LocalTasks,
+    /// `true` if the tasks of this process are forgotten when the server ends.
+    ends_with_server: AtomicBool,
+}
+
+/// Forgets the tasks of this process when dropped. Otherwise, tasks and server would keep each other alive.
+struct ForgetTasks(Arc<TaskService>);
+
+impl Drop for ForgetTasks {
+    fn drop(&mut self) {
+        self.0.local.end_all();
+    }
+}
+
+impl TaskService {
+    pub(super) fn new(store: Arc<dyn TaskStore>, limits: TaskLimits, drain: Duration) -> Self {
+        let max = limits.max_running.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            store,
+            limits,
+            drain,
+            permits: Arc::new(Semaphore::new(max)),
+            local: LocalTasks::default(),
+            ends_with_server: AtomicBool::new(false),
+        }
+    }
+
+    /// Lets the tasks of this process be forgotten when the server ends.
+    pub(super) fn end_with(self: &Arc<Self>, server: &ServerHandle) {
+        if self.ends_with_server.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        server
+            .0
+            .keep_until_end(Box::new(ForgetTasks(Arc::clone(self))));
+    }
+
+    /// Returns a task of this caller. An id that is unknown, belongs to another caller or has expired is the same error.
+    pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<StoredTask> {
+        let found = match TaskId::parse(id) {
+            None => None,
+            Some(id) => self.store.load(&id).await.map_err(unavailable)?,
+        };
+        found
+            .filter(|task| *task.owner == *caller.key())
+            .ok_or_else(|| refused("there is no task with this id"))
+    }
+
+    /// Changes a task as `change` says, with the latest version of the task; `None` leaves it as it is.
+    pub(super) async fn change(
+        &self,
+        id: &TaskId,
+        server: &ServerHandle,
+        mut change: impl FnMut(&StoredTask) -> Option<TaskChange> + Send,
+    ) -> Result<TaskChanged> {
+        loop {
+            let Some(task) = self.store.load(id).await.map_err(unavailable)? else {
+                return Ok(TaskChanged::Unchanged);
+            };
+            let Some(change) = change(&task).filter(|_| !task.status.is_final()) else {
+                return Ok(TaskChanged::Unchanged);
+            };
+            let changed = self.store.change(id, task.version, change);
+            match changed.await.map_err(unavailable)? {
+                TaskChanged::Changed(changed) => {
+                    if changed.status.is_final() {
+                        self.local.end(id);
+                    }
+                    announce(&changed, server);
+                    return Ok(TaskChanged::Changed(changed));
+                }
+                // The task has another version now, or a status that `change` will see.
+                TaskChanged::Unchanged => {}
+                TaskChanged::Full => return Ok(TaskChanged::Full),
+            }
+        }
+    }
+}
+
+/// Notifies the clients of 2026-07-28 that listen to a task.
+fn announce(task: &StoredTask, server: &ServerHandle) {
+    let notify = server.notify().for_key(Arc::clone(&task.owner));
+    notify.extension_key(CHANGED, task.id.as_str(), wire::detailed_task(task));
+}
+
+/// Returns the error for parameters that do not fit the tasks of the caller.
+pub(super) fn refused(text: impl Into<String>) -> HandlerError {
+    HandlerError::protocol(ErrorObject::invalid_params(text))
+}
+
+/// Returns the error for a store that does not work.
+#[allow(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
+pub(super) fn unavailable(cause: Box<dyn std::error::Error + Send + Sync>) -> HandlerError {
+    let cause = Error::new(ErrorKind::Io, format!("the store of tasks failed: {cause}"));
+    HandlerError::opaque(cause)
+}
+
+/// Runs work to its end, even if the request that waits for it is dropped.
+pub(super) async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let ended = tokio::spawn(work.in_current_span()).await;
+    ended.unwrap_or_else(|error| Err(HandlerError::opaque(error)))
+}

@@ -1,0 +1,83 @@
+//! A task in the forms of both protocols.
+
+use serde_json::{Map, Value, json};
+
+use crate::backend::{StoredTask, TaskOutcome, TaskStatus};
+use crate::extension::tasks::state::TaskState;
+use crate::extension::tasks::timestamp::timestamp;
+
+/// Returns a task in the form of the extension, without its questions and its outcome.
+pub(super) fn task(task: &StoredTask) -> Map<String, Value> {
+    let mut members = common(task, task.status);
+    members.insert("ttlMs".into(), milliseconds(task.ttl));
+    members.insert("pollIntervalMs".into(), milliseconds(task.poll_interval));
+    members
+}
+
+/// Returns a task in the form of the extension, with its questions or its outcome. An outcome that is nested too deep to
+/// be parsed is left out.
+pub(super) fn detailed_task(stored: &StoredTask) -> Map<String, Value> {
+    let mut members = task_and_questions(stored);
+    if let Some((name, json)) = outcome(stored)
+        && let Ok(outcome) = serde_json::from_str(json)
+    {
+        members.insert(name.into(), outcome);
+    }
+    members
+}
+
+/// Returns the member with the outcome of a task and its JSON, which is the underlying result as it was.
+pub(super) fn outcome(stored: &StoredTask) -> Option<(&'static str, &str)> {
+    match stored.outcome.as_ref()? {
+        TaskOutcome::Result { json, .. } => Some(("result", json)),
+        TaskOutcome::Error { json } => Some(("error", json)),
+    }
+}
+
+/// Returns a task in the form of the extension, with its questions.
+pub(super) fn task_and_questions(stored: &StoredTask) -> Map<String, Value> {
+    let mut members = task(stored);
+    if stored.status == TaskStatus::InputRequired {
+        let open = TaskState::read(&stored.state).unwrap_or_default().open;
+        let requests: Map<String, Value> = open
+            .into_iter()
+            .map(|(key, question)| {
+                let method = question.method.as_str();
+                (key, json!({"method": method, "params": question.params}))
+            })
+            .collect();
+        members.insert("inputRequests".into(), Value::Object(requests));
+    }
+    members
+}
+
+/// Returns a task in the form of 2025-11-25. There, a result that says that the tool failed makes the task fail.
+pub(super) fn legacy_task(task: &StoredTask) -> Map<String, Value> {
+    let status = match &task.outcome {
+        Some(TaskOutcome::Result { is_error: true, .. }) => TaskStatus::Failed,
+        _ => task.status,
+    };
+    let mut members = common(task, status);
+    members.insert("ttl".into(), milliseconds(task.ttl));
+    members.insert("pollInterval".into(), milliseconds(task.poll_interval));
+    members
+}
+
+fn common(task: &StoredTask, status: TaskStatus) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert("taskId".into(), task.id.as_str().into());
+    members.insert("status".into(), status.as_str().into());
+    if let Some(message) = &task.message {
+        members.insert("statusMessage".into(), (**message).into());
+    }
+    members.insert("createdAt".into(), timestamp(task.created_at).into());
+    members.insert("lastUpdatedAt".into(), timestamp(task.updated_at).into());
+    members
+}
+
+/// Returns a time in milliseconds, at least one and at most the largest integer that every client can represent.
+fn milliseconds(time: std::time::Duration) -> Value {
+    const LARGEST: u64 = (1 << 53) - 1;
+    let milliseconds = u64::try_from(time.as_millis()).unwrap_or(LARGEST);
+    milliseconds.clamp(1, LARGEST).into()
+}

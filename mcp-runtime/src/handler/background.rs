@@ -1,0 +1,201 @@
+//! Calls that go on apart from the request that started them.
+//!
+//! Middleware of an extension takes a call out of its request and runs it later, as often as the call asks its client
+//! for something. This module describes such calls; `dispatch` runs them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::context::{OnceStore, Progress};
+use crate::handler::middleware::Next;
+use crate::jsonrpc::ErrorObject;
+
+/// A call taken out of its request, with [`Call::into_background`](crate::middleware::Call::into_background). It can run
+/// after the response, and run again from its start with the answers to its questions. Cheap to clone.
+///
+/// It keeps the caller, the client's capabilities and the data of the request, but not the connection: log messages and
+/// notifications of the call go nowhere, and its progress goes to [`BackgroundRun::on_progress`].
+#[derive(Clone)]
+pub struct BackgroundCall {
+    pub(super) name: Arc<str>,
+    pub(super) arguments: Arc<str>,
+    pub(super) next: Next,
+    pub(super) journal: Arc<str>,
+    pub(super) runner: Arc<dyn BackgroundRunner>,
+}
+
+/// Runs calls in the background. Implemented by `dispatch`, for one call.
+pub(crate) trait BackgroundRunner: Send + Sync {
+    /// Waits for a permit if the concurrent calls of the handler are limited.
+    fn permit(
+        self: Arc<Self>,
+    ) -> Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
+    /// Returns the number of bytes of the request's data, without the arguments.
+    fn request_size(&self) -> usize;
+    /// Runs the handler, wrapped in `next`, with these arguments.
+    fn run(
+        self: Arc<Self>,
+        next: Next,
+        arguments: Arc<str>,
+        run: BackgroundRun,
+    ) -> BackgroundFuture;
+}
+
+/// The future of a run.
+pub(crate) type BackgroundFuture = Pin<Box<dyn Future<Output = BackgroundOutcome> + Send>>;
+
+impl BackgroundCall {
+    /// Returns the name of the tool or prompt, or the URI of the resource.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the number of bytes that the call keeps: its arguments, its journal, and the `_meta` and the HTTP headers of
+    /// its request.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let own = self.name.len() + self.arguments.len() + self.journal.len();
+        own.saturating_add(self.runner.request_size())
+    }
+
+    /// Returns what the call remembers so far, for its first run: its id and, if its request continued an earlier round,
+    /// the answers and the results of [`Context::once`](crate::Context::once).
+    #[must_use]
+    pub fn journal(&self) -> &str {
+        &self.journal
+    }
+
+    /// Waits until the tool's option `concurrency` lets the call run, for as long as that takes. Without a permit in its
+    /// [`BackgroundRun`], a run waits by itself, and fails if too many calls are waiting already.
+    pub fn permit(&self) -> impl Future<Output = BackgroundPermit> + Send + use<> {
+        let waiting = Arc::clone(&self.runner).permit();
+        async move { BackgroundPermit(waiting.await) }
+    }
+
+    /// Runs the call from its start, until it ends or needs answers that it does not have. Dropping the future cancels
+    /// the run.
+    ///
+    /// The tool's own limits apply: its `timeout` to each run, `concurrency` and `max_output`.
+    pub fn run(
+        &self,
+        run: BackgroundRun,
+    ) -> impl Future<Output = BackgroundOutcome> + Send + use<> {
+        let runner = Arc::clone(&self.runner);
+        runner.run(self.next.clone(), Arc::clone(&self.arguments), run)
+    }
+}
+
+impl fmt::Debug for BackgroundCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BackgroundCall")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The client's answer to a question: its result as JSON, or its error.
+pub type QuestionAnswer = Result<Box<RawValue>, ErrorObject>;
+
+/// Permission to run a call of a tool whose concurrent calls are limited, given back when dropped.
+#[derive(Debug)]
+pub struct BackgroundPermit(pub(crate) Option<OwnedSemaphorePermit>);
+
+/// The input of one run of a [`BackgroundCall`].
+pub struct BackgroundRun {
+    pub(crate) journal: String,
+    pub(crate) answers: BTreeMap<String, QuestionAnswer>,
+    pub(crate) steps: Option<Arc<dyn OnceStore>>,
+    pub(crate) on_progress: Box<dyn Fn(&Progress) + Send + Sync>,
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+}
+
+impl BackgroundRun {
+    /// Creates the input for a run that remembers this journal: [`BackgroundCall::journal`], or that of the last
+    /// [`BackgroundOutcome::InputRequired`].
+    pub fn new(journal: impl Into<String>) -> Self {
+        Self {
+            journal: journal.into(),
+            answers: BTreeMap::new(),
+            steps: None,
+            on_progress: Box::new(|_| {}),
+            permit: None,
+        }
+    }
+
+    /// Sets the permit that the run holds, from [`BackgroundCall::permit`].
+    #[must_use]
+    pub fn permit(mut self, permit: BackgroundPermit) -> Self {
+        self.permit = permit.0;
+        self
+    }
+
+    /// Adds answers by the keys of their questions. Others than those that the journal has open are ignored.
+    #[must_use]
+    pub fn answers(mut self, answers: impl IntoIterator<Item = (String, QuestionAnswer)>) -> Self {
+        self.answers.extend(answers);
+        self
+    }
+
+    /// Keeps the results of [`Context::once`](crate::Context::once) in this store instead of the journal, so that they
+    /// are kept even if the run does not end.
+    #[must_use]
+    pub fn steps(mut self, store: Arc<dyn OnceStore>) -> Self {
+        self.steps = Some(store);
+        self
+    }
+
+    /// Calls the function with every report of progress. It must not block.
+    #[must_use]
+    pub fn on_progress(mut self, function: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.on_progress = Box::new(function);
+        self
+    }
+}
+
+impl fmt::Debug for BackgroundRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BackgroundRun").finish_non_exhaustive()
+    }
+}
+
+/// The end of one run of a [`BackgroundCall`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BackgroundOutcome {
+    /// The call has ended with a result.
+    Done {
+        /// The `result` that the request would have been answered with.
+        result: Box<RawValue>,
+        /// `true` if it is the result of a tool that failed.
+        is_error: bool,
+    },
+    /// The call has ended with a protocol error.
+    Failed(ErrorObject),
+    /// The call needs answers. Run it again with the journal and the answers to all questions.
+    InputRequired {
+        /// What the call remembers.
+        journal: String,
+        /// The questions.
+        questions: Vec<BackgroundQuestion>,
+    },
+}
+
+/// A question of a [`BackgroundCall`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BackgroundQuestion {
+    /// The key, which is unique among the questions that are open at the same time.
+    pub key: String,
+    /// The method, such as `elicitation/create`.
+    pub method: &'static str,
+    /// The parameters of the method, in the form of the client's protocol version.
+    pub params: Value,
+}

@@ -1,0 +1,76 @@
+//! The option `task` of tools.
+
+use std::time::Duration;
+
+/// How calls to a tool become tasks: the option `task`.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_runtime::tasks::TaskOptions;
+///
+/// let options = TaskOptions::new().required().ttl(Duration::from_hours(2));
+/// ```
+#[derive(Clone, Debug)]
+pub struct TaskOptions {
+    #[doc(hidden)]
+    pub is_required: bool,
+    #[doc(hidden)]
+    pub is_manual: bool,
+    #[doc(hidden)]
+    pub ttl: Option<Duration>,
+    #[doc(hidden)]
+    pub poll_interval: Option<Duration>,
+}
+
+impl TaskOptions {
+    #[doc(hidden)]
+    pub const NONE: Self = Self {
+        is_required: false,
+        is_manual: false,
+        ttl: None,
+        poll_interval: None,
+    };
+
+    /// Creates the default options: a client that knows tasks gets one at once, and every other a plain call.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::NONE
+    }
+
+    /// Refuses calls of clients that do not know tasks.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.is_required = true;
+        self
+    }
+
+    /// Lets the handler decide when the call becomes a task, with [`Context::start_task`](crate::Context::start_task).
+    /// Until then, it is a plain call, which can ask its client and can end without a task.
+    #[must_use]
+    pub const fn manual(mut self) -> Self {
+        self.is_manual = true;
+        self
+    }
+
+    /// Sets the time from its creation for which a task is kept. Defaults to [`limits.tasks.ttl`](crate::Limits), and is
+    /// at most [`limits.tasks.max_ttl`](crate::Limits).
+    #[must_use]
+    pub const fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = Some(ttl);
+        self
+    }
+
+    /// Sets the time that clients are asked to wait between two polls. Defaults to
+    /// [`limits.tasks.poll_interval`](crate::Limits).
+    #[must_use]
+    pub const fn poll_interval(mut self, interval: Duration) -> Self {
+        self.poll_interval = Some(interval);
+        self
+    }
+}
+
+impl Default for TaskOptions {
+    fn default() -> Self {
+        Self::NONE
+    }
+}

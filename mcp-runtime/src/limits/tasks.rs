@@ -1,0 +1,83 @@
+//! Limits on tasks.
+
+use std::time::Duration;
+
+/// Limits on tasks, which are calls that go on after their request.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TaskLimits {
+    /// Maximum number of tasks in the process, finished ones included. Default 10,000. Further calls are refused.
+    pub max_tasks: usize,
+    /// Maximum number of tasks per caller, finished ones included. Default 1,000. Further calls are refused. All
+    /// anonymous callers are one caller.
+    pub max_per_caller: usize,
+    /// Maximum number of tasks that run concurrently in the process. Default 64. Further tasks wait. A `concurrency`
+    /// option on the tool applies as well.
+    pub max_running: usize,
+    /// Maximum number of bytes that all tasks in the process take: the arguments, `_meta` and HTTP headers of their
+    /// requests until they have ended, their results, answers, and results of `once`. Default 256 MiB. When exceeded: new tasks are refused, and a task that needs more fails.
+    pub max_bytes: usize,
+    /// Maximum number of bytes that the tasks of one caller take, counted in the same way. Default 64 MiB. When exceeded:
+    /// new tasks of the caller are refused, and a task of theirs that needs more fails. All anonymous callers are one
+    /// caller.
+    pub max_bytes_per_caller: usize,
+    /// Maximum number of bytes that one task remembers between two questions. Default 1 MiB. A task that needs more
+    /// fails.
+    pub max_state_bytes: usize,
+    /// Time for which a task is kept, from its creation. Default 60 minutes. A task that is still running after that is
+    /// cancelled. A `ttl` option on the tool takes precedence, and clients of 2025-11-25 can ask for another time; anonymous ones only for a shorter one.
+    pub ttl: Duration,
+    /// Maximum time for which a task is kept. Default 24 hours. Longer times are shortened to it.
+    pub max_ttl: Duration,
+    /// Time that clients are asked to wait between two polls. Default 1 s. A `poll` option on the tool takes
+    /// precedence.
+    pub poll_interval: Duration,
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        Self {
+            max_tasks: 10_000,
+            max_per_caller: 1_000,
+            max_running: 64,
+            max_bytes: 256 << 20,
+            max_bytes_per_caller: 64 << 20,
+            max_state_bytes: 1 << 20,
+            ttl: Duration::from_hours(1),
+            max_ttl: Duration::from_hours(24),
+            poll_interval: Duration::from_secs(1),
+        }
+    }
+}
+
+impl TaskLimits {
+    /// Returns tight limits for servers with modest needs on the open internet.
+    pub(super) fn strict() -> Self {
+        Self {
+            max_tasks: 1_000,
+            max_per_caller: 100,
+            max_running: 8,
+            max_bytes: 32 << 20,
+            max_bytes_per_caller: 8 << 20,
+            max_state_bytes: 64 << 10,
+            ttl: Duration::from_mins(10),
+            max_ttl: Duration::from_hours(1),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
+    pub(super) fn zeros(&self) -> [(&'static str, bool); 9] {
+        [
+            ("tasks.max_tasks", self.max_tasks == 0),
+            ("tasks.max_per_caller", self.max_per_caller == 0),
+            ("tasks.max_running", self.max_running == 0),
+            ("tasks.max_bytes", self.max_bytes == 0),
+            ("tasks.max_bytes_per_caller", self.max_bytes_per_caller == 0),
+            ("tasks.max_state_bytes", self.max_state_bytes == 0),
+            ("tasks.ttl", self.ttl.is_zero()),
+            ("tasks.max_ttl", self.max_ttl.is_zero()),
+            ("tasks.poll_interval", self.poll_interval.is_zero()),
+        ]
+    }
+}
