@@ -121,7 +121,7 @@ fn tools() {
         "name": "n", "title": "t", "description": "d", "icons": icons(),
         "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false},
         "outputSchema": {"type": "object", "properties": {"a": {"type": "string"}}},
-        "annotations": {"readOnlyHint": true}, "_meta": {"ui": {}},
+        "annotations": {"readOnlyHint": true}, "_meta": {"com.example/team": "a"},
     });
     for (version, gone) in [
         (
@@ -148,6 +148,20 @@ fn tools() {
             "annotations": {"title": "t", "readOnlyHint": true},
         })
     );
+}
+
+#[test]
+fn what_hosts_read_about_pages_is_kept_in_every_version() {
+    let tool = |meta: Value| json!({"name": "n", "inputSchema": {"type": "object"}, "_meta": meta});
+    let whole = tool(json!({"com.example/team": "a", "ui": {"resourceUri": "ui://a/b"}}));
+    for version in ProtocolVersion::ALL {
+        let expected = if version < V2025_06_18 {
+            tool(json!({"ui": {"resourceUri": "ui://a/b"}}))
+        } else {
+            whole.clone()
+        };
+        assert_eq!(shaped::<Tool>(&whole, version), expected, "{version:?}");
+    }
 }
 
 #[test]
