@@ -256,6 +256,8 @@ mod guide {
     mod http {}
     #[doc = include_str!("../../docs/limits.md")]
     mod limits {}
+    #[doc = include_str!("../../docs/many-tools.md")]
+    mod many_tools {}
     #[doc = include_str!("../../docs/notifications.md")]
     mod notifications {}
     #[cfg(feature = "telemetry")]

@@ -210,6 +210,7 @@ impl Dispatcher {
             version: modern.version,
             sender: RequestSender::Modern(modern),
             caller: origin.caller.clone(),
+            selection: origin.selection.clone(),
         };
         match method {
             Some(method) => modern::answer(self, method, request, (origin, listens), out),
@@ -266,6 +267,7 @@ impl Dispatcher {
             version: client.version,
             sender: RequestSender::Legacy(client),
             caller: channel.origin.caller.clone(),
+            selection: channel.origin.selection.clone(),
         };
         match method {
             Some(method) => legacy::answer(self, method, request, channel, out),

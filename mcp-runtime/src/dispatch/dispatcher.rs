@@ -23,6 +23,7 @@ use crate::handler::access::Access;
 use crate::handler::middleware::Next;
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::sanitize::Sanitizer;
+use crate::handler::tags::TagSelection;
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
@@ -30,7 +31,7 @@ use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
 #[cfg(feature = "http")]
 use crate::registry::Callable;
-use crate::registry::{CallPermits, Registry, Snapshot};
+use crate::registry::{CallPermits, Registry, ServerRules, Snapshot};
 use crate::telemetry::Hooks;
 use crate::types::{
     ClientCapabilities, ListChangedCapability, ResourcesCapability, ServerCapabilities,
@@ -82,6 +83,12 @@ pub(crate) struct Settings {
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
     pub(crate) extensions: Arc<Extensions>,
+    /// The definitions that the server selects by their tags; `None` for all.
+    pub(crate) selection: Option<TagSelection>,
+    /// The rules for all definitions.
+    pub(crate) rules: Arc<ServerRules>,
+    /// `true` if the instructions have a line for each tag.
+    pub(crate) tags_in_instructions: bool,
 }
 
 /// Cache hints for results other than resource contents.
@@ -122,15 +129,23 @@ impl Dispatcher {
 
     /// Returns the origin of a request that belongs to no session or connection.
     #[cfg(feature = "http")]
-    pub(crate) fn stateless_origin(&self, caller: impl Into<Caller>) -> RequestOrigin {
-        RequestOrigin::stateless(self.settings.admission.admit(caller.into()))
+    pub(crate) fn stateless_origin(
+        &self,
+        caller: impl Into<Caller>,
+        requested: Option<TagSelection>,
+    ) -> RequestOrigin {
+        let caller = self.settings.admission.admit(caller.into());
+        RequestOrigin::stateless(caller, self.narrowed(requested))
     }
 
-    /// Returns the tool with this name if the caller may use it. Used to compare headers with the arguments.
+    /// Returns the tool with this name if a request of this origin may use it. Used to compare headers with the
+    /// arguments.
     #[cfg(feature = "http")]
-    pub(crate) fn usable_tool(&self, name: &str, caller: &Caller) -> Option<Arc<Callable>> {
+    pub(crate) fn usable_tool(&self, name: &str, origin: &RequestOrigin) -> Option<Arc<Callable>> {
         let snapshot = self.registry.snapshot();
-        snapshot.seen_by(caller).usable_tool(name).cloned()
+        let view = snapshot.seen_by(&origin.caller);
+        let view = view.narrowed_to(origin.selection.as_ref());
+        view.usable_tool(name).cloned()
     }
 
     /// Returns the source of the data that a request's message does not contain. The environment stands in for headers
@@ -177,10 +192,10 @@ impl Dispatcher {
         version: ProtocolVersion,
     ) -> String {
         let caller = self.settings.admission.admit(caller.clone());
-        self.registry
-            .snapshot()
-            .seen_by(&caller)
-            .resources_without_listers(version)
+        let snapshot = self.registry.snapshot();
+        let view = snapshot.seen_by(&caller);
+        let view = view.narrowed_to(self.settings.selection.as_ref());
+        view.resources_without_listers(version)
     }
 
     /// Returns all scopes that the current definitions require, sorted.

@@ -41,7 +41,7 @@ impl Dispatcher {
         if !self.offers(method, &snapshot) {
             return Err(errors::method_not_found(method.as_str()));
         }
-        let view = snapshot.seen_by(&request.caller);
+        let view = self.view(&snapshot, &request);
         let (target, arguments) = match method {
             Method::ToolsCall | Method::PromptsGet => {
                 let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
@@ -69,7 +69,7 @@ impl Dispatcher {
                 let (list, mut cache) = self
                     .list_of_method(method)
                     .ok_or_else(|| errors::method_not_found(method.as_str()))?;
-                if snapshot.is_filtered(list) {
+                if view.is_filtered(list) {
                     cache.scope = CacheScope::Private;
                 }
                 match self.list_page(&request, list, view)? {

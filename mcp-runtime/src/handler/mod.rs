@@ -29,6 +29,7 @@ pub(crate) mod resource;
 pub mod rules;
 pub(crate) mod safe_path;
 pub(crate) mod sanitize;
+pub(crate) mod tags;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;
 pub(crate) mod values;

@@ -37,6 +37,7 @@ pub(crate) struct Callable {
     pub(crate) handler: Handler,
     pub(crate) guards: HandlerLimits,
     pub(crate) access: Access,
+    pub(crate) tags: Box<[Box<str>]>,
     /// The client capabilities that calls require.
     pub(crate) requires: Box<[ClientFeature]>,
     /// The completers for the arguments.

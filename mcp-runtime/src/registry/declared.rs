@@ -15,13 +15,14 @@ use crate::context::{AwaitedValues, LazyState};
 use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
-use crate::handler::rules;
+use crate::handler::{rules, tags};
 use crate::registry::callable::{Callable, Details};
 use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::registry::outputs::OutputChecker;
+use crate::registry::server_rules::ServerRules;
 use crate::types::{
     Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
     ToolAnnotations,
@@ -31,10 +32,7 @@ use crate::types::{
 pub(super) struct ServerAdditions {
     /// The value that a method is called on. `None` for functions.
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
-    /// The scopes required in addition to the definition's own scopes.
-    pub(super) scopes: Vec<String>,
-    /// The reserved keys that may be used in `_meta`.
-    pub(super) meta_keys: Vec<String>,
+    pub(super) rules: Arc<ServerRules>,
     /// The states that the definition's parameters need and that are made later.
     pub(super) states: Vec<Arc<LazyState>>,
 }
@@ -54,7 +52,9 @@ pub(super) fn callable(
 ) -> Result<Callable, Vec<String>> {
     let options = definition.options;
     let mut problems = Vec::new();
-    let meta = meta(definition, &given.meta_keys, &mut problems);
+    let meta = meta(definition, &given.rules.meta_keys, &mut problems);
+    let tags: Box<[Box<str>]> = options.tags.iter().map(|tag| (*tag).into()).collect();
+    problems.extend(tags.iter().filter_map(|tag| tags::problem(tag)));
     let guards = HandlerLimits::new(&options.guards, &mut problems);
     let raw_schema = raw_schema(definition, &mut problems);
     let is_generated = raw_schema.is_none();
@@ -106,7 +106,7 @@ pub(super) fn callable(
         return Err(problems);
     };
     let mut access = Access::declared(options.scopes, options.visible_if);
-    access.require(given.scopes);
+    access.require(given.rules.scopes(&tags));
     Ok(Callable {
         name: definition.lookup_key().into(),
         details,
@@ -117,6 +117,7 @@ pub(super) fn callable(
         },
         guards,
         requires: options.requires.into(),
+        tags,
         completions,
         cache: cache_hint(options.ttl, options.cache, &access),
         access,

@@ -14,10 +14,11 @@ use crate::handler::definition::Selected;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
-use crate::registry::{MethodReceiver, Registry, Sources};
+use crate::registry::{MethodReceiver, Registry, ServerRules, Sources};
 use crate::server::environment::ServerEnvironment;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
+use crate::server::tags::TagSettings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
@@ -57,6 +58,7 @@ pub struct Server {
     selected: Option<Vec<Selected>>,
     tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
+    pub(super) tag_settings: TagSettings,
     pub(super) offered: Vec<Capability>,
     pub(super) extensions: ExtensionSettings,
     page_size: usize,
@@ -130,6 +132,7 @@ impl Server {
             selected: None,
             tags: Vec::new(),
             tag_scopes: Vec::new(),
+            tag_settings: TagSettings::default(),
             offered: Vec::new(),
             extensions: ExtensionSettings::default(),
             page_size: 1_000,
@@ -492,19 +495,25 @@ impl Server {
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>);
         let (extensions, meta_keys) = self.extensions.start(&handle)?;
         let states = Arc::new(self.states);
+        let tags = self.tag_settings;
+        let rules = Arc::new(ServerRules {
+            meta_keys: meta_keys.clone(),
+            tag_scopes: self.tag_scopes,
+            tag_descriptions: tags.descriptions,
+        });
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
             tags: self.tags,
-            tag_scopes: self.tag_scopes,
+            rules: Arc::clone(&rules),
             receivers: self.receivers,
             states: Arc::clone(&states),
             early: self.shared.take_early(),
             offered: self.offered,
             page_size: self.page_size,
-            meta_keys: meta_keys.clone(),
             has_methods: extensions.has_methods(),
         })?);
         self.shared.attach(&registry, &extensions)?;
+        TagSettings::check(tags.selection.as_ref(), &registry)?;
         let wrapping = self.wrapping;
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
@@ -531,6 +540,9 @@ impl Server {
             hooks: self.hooks,
             admission: self.admission,
             extensions,
+            selection: tags.selection,
+            rules,
+            tags_in_instructions: tags.in_instructions,
         };
         crate::telemetry::describe_metrics();
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));

@@ -15,6 +15,7 @@ mod run;
 mod service_manager;
 mod settings;
 mod stderr;
+mod tags;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
 

@@ -34,6 +34,7 @@ mod limits;
 mod listen;
 mod lists;
 mod logging;
+mod many_tools;
 mod meta;
 mod middleware;
 mod model_apis;

@@ -1,5 +1,6 @@
 //! An immutable snapshot of all definitions. Requests are served through a [`CallerView`] of it.
 
+mod groups;
 mod lists;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use crate::context::{Caller, Capability};
 use crate::registry::table::CallableTable;
+pub(crate) use groups::ToolGroup;
 pub(crate) use view::CallerView;
 
 /// All definitions at one point in time. Unchanged tables are shared with earlier and later snapshots.
@@ -30,6 +32,7 @@ impl Snapshot {
         CallerView {
             snapshot: self,
             caller,
+            selection: None,
         }
     }
 
@@ -53,14 +56,13 @@ impl Snapshot {
         }
     }
 
-    #[cfg(any(feature = "auth", feature = "http"))]
     fn tables(&self) -> [&CallableTable; 4] {
         [&self.tools, &self.prompts, &self.resources, &self.templates]
     }
 
     /// Returns `true` if the contents of a list depend on the caller. The list of resources also depends on the caller
     /// if the list of templates does.
-    pub(crate) fn is_filtered(&self, list: Capability) -> bool {
+    fn is_restricted(&self, list: Capability) -> bool {
         self.table(list).is_restricted()
             || (list == Capability::Resources && self.templates.is_restricted())
     }
