@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::cancellation::CancellationToken;
 use crate::context::extension::notification_params;
 use crate::context::{Caller, Principal, QuestionTransport, RequestInfo, ServerHandle, States};
+use crate::handler::tags::TagSelection;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
 #[cfg(feature = "telemetry")]
@@ -43,6 +44,8 @@ pub(crate) struct RequestContext {
     #[cfg(feature = "telemetry")]
     pub(crate) trace: Option<TraceContext>,
     pub(crate) caller: Caller,
+    /// The definitions that the request selects; `None` for all.
+    pub(crate) selection: Option<TagSelection>,
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of the object `params._meta`.
@@ -93,6 +96,12 @@ impl Context {
 
     pub(super) fn call(&self) -> &dyn CallHandle {
         &*self.0
+    }
+
+    /// Returns what decides which definitions the request may use.
+    pub(crate) fn viewer(&self) -> (&Caller, Option<&TagSelection>) {
+        let request = self.0.request();
+        (&request.caller, request.selection.as_ref())
     }
 
     pub(crate) fn states(&self) -> &States {

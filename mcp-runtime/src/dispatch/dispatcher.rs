@@ -16,6 +16,7 @@ use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::rates::RateLimits;
 use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
+use crate::dispatch::tool_search::SearchTools;
 use crate::error::Error;
 use crate::extension::Extensions;
 #[cfg(feature = "auth")]
@@ -89,6 +90,8 @@ pub(crate) struct Settings {
     pub(crate) rules: Arc<ServerRules>,
     /// `true` if the instructions have a line for each tag.
     pub(crate) tags_in_instructions: bool,
+    /// The tools that search for tools, if the server has them.
+    pub(crate) search: Option<SearchTools>,
 }
 
 /// Cache hints for results other than resource contents.
@@ -182,6 +185,18 @@ impl Dispatcher {
 
     pub(super) fn handle(&self) -> ServerHandle {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
+    }
+
+    /// Returns the tools that this caller may use, listed or not, as comma-separated JSON objects.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
+        let caller = self.settings.admission.admit(caller.clone());
+        let snapshot = self.registry.snapshot();
+        let view = snapshot.seen_by(&caller);
+        let view = view.narrowed_to(self.settings.selection.as_ref());
+        let search = self.settings.search.as_ref();
+        let search = search.into_iter().flat_map(SearchTools::callables);
+        view.tool_items(search, |_| true, version)
     }
 
     /// Returns the defined resources that this caller may use, as comma-separated JSON objects.

@@ -39,6 +39,7 @@ pub(crate) mod seal;
 mod selection;
 mod stream;
 mod target;
+mod tool_search;
 mod wrapped;
 
 pub(crate) use admission::Admission;
@@ -65,3 +66,4 @@ pub(crate) use prepared::PreparedCall;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{HandshakeOutcome, SessionMemory};
 pub(crate) use stream::Sink;
+pub(crate) use tool_search::SearchTools;

@@ -159,6 +159,14 @@ impl Callable {
         }
     }
 
+    /// Returns the definition of a tool.
+    pub(crate) fn as_tool(&self) -> Option<&Tool> {
+        match &self.details {
+            Details::Tool { tool, .. } => Some(tool),
+            _ => None,
+        }
+    }
+
     /// Returns the media type of the contents, if the definition specifies one.
     pub(crate) fn mime_type(&self) -> Option<&str> {
         match &self.details {

@@ -58,6 +58,9 @@ pub(super) fn callable(
     let guards = HandlerLimits::new(&options.guards, &mut problems);
     let raw_schema = raw_schema(definition, &mut problems);
     let is_generated = raw_schema.is_none();
+    if definition.kind == Kind::Tool {
+        problems.extend(given.rules.check_tool_name(definition.name).err());
+    }
     if definition.kind == Kind::Resource {
         problems.extend(rules::uri(options.uri).into_result().err());
     }

@@ -30,7 +30,7 @@ use crate::types::{Icon, Meta};
 pub(super) fn callable(item: Item, rules: &ServerRules) -> Result<Callable, String> {
     let (noun, name) = (item.list().noun(), item.name().to_owned());
     let made = match item {
-        Item::Tool(definition) => tool(&name, definition, rules),
+        Item::Tool(definition) => inserted_tool(&name, definition, rules),
         Item::Prompt(definition) => prompt(&name, definition, rules),
         Item::Resource(definition) => resource(&name, definition, rules),
         Item::Template(definition) => template(&name, definition, rules),
@@ -38,7 +38,33 @@ pub(super) fn callable(item: Item, rules: &ServerRules) -> Result<Callable, Stri
     made.map_err(|problems| format!("{noun} `{name}`: {}", problems.join("; ")))
 }
 
-fn tool(name: &str, definition: DynamicTool, rules: &ServerRules) -> Result<Callable, Vec<String>> {
+/// Converts a tool that the framework itself has.
+///
+/// # Errors
+///
+/// Returns all problems with the definition, on one line.
+pub(crate) fn tool(definition: DynamicTool) -> Result<Callable, String> {
+    let name = definition.tool.name.clone();
+    let made = convert_tool(&name, definition, &ServerRules::default());
+    made.map_err(|problems| format!("tool `{name}`: {}", problems.join("; ")))
+}
+
+fn inserted_tool(
+    name: &str,
+    definition: DynamicTool,
+    rules: &ServerRules,
+) -> Result<Callable, Vec<String>> {
+    rules
+        .check_tool_name(name)
+        .map_err(|problem| vec![problem])?;
+    convert_tool(name, definition, rules)
+}
+
+fn convert_tool(
+    name: &str,
+    definition: DynamicTool,
+    rules: &ServerRules,
+) -> Result<Callable, Vec<String>> {
     let DynamicTool {
         mut tool,
         input_schema,

@@ -27,13 +27,15 @@ mod page;
 mod server_rules;
 mod snapshot;
 mod table;
+mod tool_index;
+mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub(crate) use build::{MethodReceiver, Sources};
 pub(crate) use callable::{Callable, Details};
 pub(crate) use complete::RequestedCompleter;
-pub(crate) use dynamic::method;
+pub(crate) use dynamic::{method, tool};
 pub(crate) use edit::EditOutcome;
 pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
 pub(crate) use handler::HandlerProgress;
@@ -43,6 +45,9 @@ pub(crate) use pace::FirstPollPace;
 pub(crate) use page::{ListPage, PartialPage};
 pub(crate) use server_rules::ServerRules;
 pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup};
+
+#[cfg(feature = "cli")]
+pub(crate) use words::words;
 
 use crate::context::{Caller, Edit};
 use crate::error::{Error, ErrorKind};

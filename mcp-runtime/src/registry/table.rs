@@ -12,6 +12,7 @@ use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
 use crate::registry::items::push;
+use crate::registry::tool_index::ToolIndex;
 
 /// The position of a callable in its list. It is the same in every instance of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +55,8 @@ pub(crate) struct CallableTable {
     /// The pages, rendered for each protocol version and page number. Only pages that start at a multiple of the page
     /// size are kept.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
+    /// The enabled tools, for searches.
+    index: OnceLock<ToolIndex>,
 }
 
 type Pages = Box<[OnceLock<Bytes>]>;
@@ -90,6 +93,7 @@ impl CallableTable {
             restricted,
             items: Default::default(),
             pages: Default::default(),
+            index: OnceLock::new(),
         }
     }
 
@@ -120,6 +124,14 @@ impl CallableTable {
         self.visible
             .iter()
             .filter_map(|index| self.slots.get(*index))
+    }
+
+    /// Returns the index of the enabled callables, which must be tools. It is made for the first search.
+    pub(crate) fn index(&self) -> &ToolIndex {
+        self.index.get_or_init(|| {
+            let tools = self.visible().filter_map(|slot| slot.callable.as_tool());
+            ToolIndex::new(tools)
+        })
     }
 
     /// Returns `true` if any callable has access rules.

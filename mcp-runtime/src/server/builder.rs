@@ -8,9 +8,10 @@ use crate::context::{Capability, Control, EnvironmentHeaders, OnceStore, ServerH
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
-use crate::dispatch::{Admission, CacheHints, Dispatcher, ServerShared, Settings};
+use crate::dispatch::{Admission, CacheHints, Dispatcher, SearchTools, ServerShared, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
+use crate::handler::tool_search::ToolSearch;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
@@ -59,6 +60,7 @@ pub struct Server {
     tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
     pub(super) tag_settings: TagSettings,
+    pub(super) tool_search: Option<ToolSearch>,
     pub(super) offered: Vec<Capability>,
     pub(super) extensions: ExtensionSettings,
     page_size: usize,
@@ -133,6 +135,7 @@ impl Server {
             tags: Vec::new(),
             tag_scopes: Vec::new(),
             tag_settings: TagSettings::default(),
+            tool_search: None,
             offered: Vec::new(),
             extensions: ExtensionSettings::default(),
             page_size: 1_000,
@@ -499,6 +502,7 @@ impl Server {
         let rules = Arc::new(ServerRules {
             meta_keys: meta_keys.clone(),
             tag_scopes: self.tag_scopes,
+            searches_tools: self.tool_search.is_some(),
             tag_descriptions: tags.descriptions,
         });
         let registry = Arc::new(Registry::build(Sources {
@@ -520,7 +524,11 @@ impl Server {
         let seal = Seal::new(&self.sealing_keys, self.limits.elicitation.state_timeout);
         #[cfg(not(feature = "sealing"))]
         let seal = Seal::new(self.limits.elicitation.state_timeout);
+        let search = self
+            .tool_search
+            .map(|search| SearchTools::new(search, &registry));
         let settings = Settings {
+            search: search.transpose()?,
             identity: Identity::new(self.identity).with_meta_keys(meta_keys),
             instructions: self.instructions,
             limits: self.limits,

@@ -16,6 +16,7 @@ mod service_manager;
 mod settings;
 mod stderr;
 mod tags;
+mod tool_search;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
 

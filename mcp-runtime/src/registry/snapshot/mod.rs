@@ -2,6 +2,7 @@
 
 mod groups;
 mod lists;
+mod search;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -90,6 +91,11 @@ impl Snapshot {
     pub(crate) fn names(&self, list: Capability) -> Vec<String> {
         let visible = self.table(list).visible();
         visible.map(|slot| (*slot.callable.name).into()).collect()
+    }
+
+    /// Returns `true` if there is an enabled tool with this name.
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        self.tools.get(name).is_some()
     }
 
     /// Returns `true` if tools are declared. They are declared if the server has, has had or may later have tools, even

@@ -193,9 +193,17 @@ impl CommandSession {
         self.terminal.report_unused_answers();
     }
 
+    /// Returns all items of a list, even tools that clients have to search for.
+    pub(super) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
+        match list {
+            ListRequest::Tools => self.client.all_tools(),
+            list => self.client.list(list).await,
+        }
+    }
+
     /// Returns the list item with this key.
     pub(super) async fn find(&self, list: ListRequest, key: &str) -> Result<Value, CommandError> {
-        let items = self.client.list(list).await?;
+        let items = self.list(list).await?;
         let keys = items.iter().filter_map(|item| item[list.key()].as_str());
         let what = match list {
             ListRequest::Tools => "tool",

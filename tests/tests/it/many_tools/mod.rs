@@ -1,5 +1,6 @@
-//! Servers with many tools: selections of definitions by tags, and instructions by tag.
+//! Servers with many tools: selections of definitions by tags, instructions by tag, and search.
 
+mod search;
 mod tags;
 
 use mcp_runtime::prelude::*;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::dynamic::DynamicTool;
+use mcp_runtime::http::HttpOptions;
 use mcp_runtime::types::CacheScope;
 use mcp_runtime::{Cacheable, Error};
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use tests::http::Request;
 use tests::link::Hub;
 
 use super::{HttpHost, serve, server};
+use crate::http::legacy_sse::Old;
 use mcp_runtime::prelude::*;
 
 const TOOLS: &str = "tools/list";
@@ -219,6 +221,20 @@ async fn a_selection_lasts_for_one_request_only() {
             assert!(wide.list(TOOLS).await.len() > 3);
         }
     }
+}
+
+#[tokio::test]
+async fn the_transport_of_2024_carries_the_selection_in_its_endpoint() {
+    let options = HttpOptions::new().legacy_sse(true);
+    let served = serve(server().http(options)).await;
+    let mut client = Old::open(&served, "/mcp?tags=docs%2Cadmin,-issues").await;
+    assert!(client.endpoint.ends_with("&tags=docs%2Cadmin,-issues"));
+    client.shake(Version::V2024_11_05).await;
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": TOOLS});
+    assert_eq!(client.post(&list).await, 202);
+    let tools = client.next().await["result"]["tools"].take();
+    assert_eq!(tools.as_array().unwrap().len(), 1, "{tools}");
+    assert_eq!(tools[0]["name"], "search_docs");
 }
 
 #[tokio::test]
