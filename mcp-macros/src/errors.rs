@@ -2,12 +2,22 @@
 
 /// The errors found so far.
 #[derive(Default)]
-pub(crate) struct Errors(Option<syn::Error>);
+pub(crate) struct Errors {
+    found: Option<syn::Error>,
+    keep_from_expanding: bool,
+}
 
 impl Errors {
-    /// Adds an error.
+    /// Adds an error that keeps the item from being expanded.
     pub(crate) fn push(&mut self, error: syn::Error) {
-        match &mut self.0 {
+        self.keep_from_expanding = true;
+        self.push_and_expand(error);
+    }
+
+    /// Adds an error in spite of which the item is expanded, so that the compiler reports mistakes that need types in the
+    /// same run.
+    pub(crate) fn push_and_expand(&mut self, error: syn::Error) {
+        match &mut self.found {
             Some(first) => first.combine(error),
             none => *none = Some(error),
         }
@@ -18,8 +28,13 @@ impl Errors {
         result.map_err(|error| self.push(error)).ok()
     }
 
-    /// Returns `Ok` if there are no errors, or else a single error that combines all of them.
-    pub(crate) fn into_result(self) -> syn::Result<()> {
-        self.0.map_or(Ok(()), Err)
+    /// Returns `true` if no error keeps the item from being expanded.
+    pub(crate) fn can_expand(&self) -> bool {
+        !self.keep_from_expanding
+    }
+
+    /// Returns a single error that combines all of them, if there are any.
+    pub(crate) fn into_error(self) -> Option<syn::Error> {
+        self.found
     }
 }

@@ -59,6 +59,12 @@ pub fn server(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::server(options.into(), item.into()).into()
 }
 
+/// Embeds a page that hosts show next to the results of tools.
+#[proc_macro_attribute]
+pub fn app(options: TokenStream, item: TokenStream) -> TokenStream {
+    stages::app(options.into(), item.into()).into()
+}
+
 /// Makes `main` asynchronous.
 #[proc_macro_attribute]
 pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {

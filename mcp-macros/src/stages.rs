@@ -6,12 +6,14 @@ use quote::ToTokens;
 use crate::errors::Errors;
 use crate::expand;
 use crate::model;
+use crate::model::app::App;
 use crate::model::data::Data;
 use crate::model::elicit::Elicited;
 use crate::model::expose::Exposed;
 use crate::model::handler::Handler;
 use crate::model::server::Server;
 use crate::parse::annotations::parse_function;
+use crate::parse::app::parse_app;
 use crate::parse::elicit::parse_elicit;
 use crate::parse::function::Function;
 use crate::parse::kind::Kind;
@@ -20,8 +22,8 @@ use crate::parse::server::parse_server;
 
 /// Runs the stages of one macro and collects the mistakes that they find.
 ///
-/// If `item` cannot be parsed, it is returned unchanged; if it contains other mistakes, the output of `recover`
-/// replaces it. In both cases, a `compile_error!` for each mistake follows.
+/// If `item` cannot be parsed, it is returned unchanged; if it contains mistakes that keep it from being expanded, the
+/// output of `recover` replaces it. A `compile_error!` for each mistake follows.
 fn run_stages<Parsed, Model>(
     item: TokenStream,
     parse: impl FnOnce(TokenStream, &mut Errors) -> syn::Result<Parsed>,
@@ -35,9 +37,14 @@ fn run_stages<Parsed, Model>(
         Err(error) => return expand::with_error(item, &error),
     };
     let model = model(parsed, &mut errors);
-    match errors.into_result() {
-        Ok(()) => expand(model),
-        Err(error) => expand::with_error(recover(model), &error),
+    let output = if errors.can_expand() {
+        expand(model)
+    } else {
+        recover(model)
+    };
+    match errors.into_error() {
+        None => output,
+        Some(error) => expand::with_error(output, &error),
     }
 }
 
@@ -63,6 +70,17 @@ pub(crate) fn server(options: TokenStream, item: TokenStream) -> TokenStream {
         Server::new,
         expand::server,
         |server| server.block.into_token_stream(),
+    )
+}
+
+/// Expands `#[app]`.
+pub(crate) fn app(options: TokenStream, item: TokenStream) -> TokenStream {
+    run_stages(
+        item,
+        |item, errors| parse_app(options, item, errors),
+        App::new,
+        |app| expand::app(&app),
+        |app| expand::app_without_page(&app),
     )
 }
 

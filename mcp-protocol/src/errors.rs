@@ -189,6 +189,9 @@ pub fn invalid_level() -> ErrorObject {
     ErrorObject::invalid_params(format!("a log level is one of {}", levels.join(", ")))
 }
 
+/// Delay before a client should repeat a request that was one too many.
+pub const RETRY_AFTER: Duration = Duration::from_secs(1);
+
 /// Creates the error for too many concurrent requests. The code is specific to the framework and lies outside the
 /// ranges reserved for JSON-RPC and the protocol.
 #[must_use]

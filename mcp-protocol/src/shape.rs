@@ -15,7 +15,7 @@ use crate::shape::schema::without_booleans;
 use crate::shape::structured::object_schema;
 use crate::types::{
     Annotations, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, Icon,
-    Implementation, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceLink,
+    Implementation, Meta, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceLink,
     ResourceTemplate, ServerCapabilities, TextContent, Tool,
 };
 
@@ -35,15 +35,18 @@ macro_rules! since {
 }
 
 impl ShapeForVersion for CallToolResult {
-    /// Repeats structured content as text unless the content already contains text. If the only text is empty, the
-    /// author wants none: it is repeated only for versions that have no structured content.
+    /// Repeats structured content as text unless the content already contains text, or the author wants none and the
+    /// version has structured content.
     fn shape(&mut self, version: ProtocolVersion) {
         shape_all(&mut self.content, version);
         let Some(json) = &self.structured_content else {
             return;
         };
-        let wants_none = takes_empty_text(&mut self.content) && version >= V2025_06_18;
-        if !wants_none && lacks_text(&self.content) {
+        let wants_none = self.is_structured_only();
+        if wants_none {
+            self.content.clear();
+        }
+        if lacks_text(&self.content) && !(wants_none && version.has_structured_content()) {
             self.content.push(ContentBlock::text(json.get()));
         }
         since!(version, V2025_06_18 => self.structured_content);
@@ -55,15 +58,6 @@ fn lacks_text(content: &[ContentBlock]) -> bool {
     !content
         .iter()
         .any(|block| matches!(block, ContentBlock::Text(_)))
-}
-
-/// Removes the text if it is the only block and empty.
-fn takes_empty_text(content: &mut Vec<ContentBlock>) -> bool {
-    let is_empty = matches!(content.as_slice(), [ContentBlock::Text(text)] if text.text.is_empty());
-    if is_empty {
-        content.clear();
-    }
-    is_empty
 }
 
 impl ShapeForVersion for GetPromptResult {
@@ -91,7 +85,8 @@ impl ShapeForVersion for Tool {
             annotations.title.get_or_insert(title);
         }
         since!(version, V2025_03_26 => self.annotations);
-        since!(version, V2025_06_18 => self.title, self.output_schema, self.meta);
+        since!(version, V2025_06_18 => self.title, self.output_schema);
+        shape_meta(&mut self.meta, version);
         shape_icons(&mut self.icons, version);
         if version >= V2026_07_28 {
             return;
@@ -120,7 +115,8 @@ impl ShapeForVersion for Prompt {
 
 impl ShapeForVersion for Resource {
     fn shape(&mut self, version: ProtocolVersion) {
-        since!(version, V2025_06_18 => self.title, self.meta);
+        since!(version, V2025_06_18 => self.title);
+        shape_meta(&mut self.meta, version);
         shape_icons(&mut self.icons, version);
         self.annotations.shape(version);
     }
@@ -153,11 +149,25 @@ impl ShapeForVersion for ServerCapabilities {
 impl ShapeForVersion for ResourceContents {
     /// Also ensures that exactly one of text and blob is present.
     fn shape(&mut self, version: ProtocolVersion) {
-        since!(version, V2025_06_18 => self.meta);
+        shape_meta(&mut self.meta, version);
         match (&self.text, &self.blob) {
             (Some(_), Some(_)) => self.text = None,
             (None, None) => self.text = Some(String::new()),
             _ => {}
+        }
+    }
+}
+
+/// Removes `_meta`, except for what hosts read of MCP Apps: versions without `_meta` on definitions and contents tolerate
+/// it, and the extension exists in all of them.
+fn shape_meta(meta: &mut Option<Meta>, version: ProtocolVersion) {
+    if version >= V2025_06_18 {
+        return;
+    }
+    if let Some(kept) = meta {
+        kept.retain(|key, _| matches!(key.as_str(), "ui" | "ui/resourceUri"));
+        if kept.is_empty() {
+            *meta = None;
         }
     }
 }
@@ -181,7 +191,7 @@ impl ShapeForVersion for Option<Annotations> {
 fn shape_icons(icons: &mut Vec<Icon>, version: ProtocolVersion) {
     since!(version, V2025_11_25 => *icons);
     icons.retain(|icon| {
-        let may_stay = Icon::is_source(&icon.src);
+        let may_stay = mcp_schema::rules::icon(&icon.src).holds();
         if !may_stay {
             tracing::warn!(
                 src = &*icon.src,

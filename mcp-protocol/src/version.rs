@@ -109,6 +109,13 @@ impl ProtocolVersion {
         self >= Self::V2025_11_25
     }
 
+    /// Returns `true` if tool results have structured content beside their text.
+    #[inline]
+    #[must_use]
+    pub fn has_structured_content(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
     /// Returns `true` if structured content may be any JSON value, not only an object.
     #[inline]
     #[must_use]

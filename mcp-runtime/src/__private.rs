@@ -3,6 +3,10 @@
 pub use crate::context::{
     AsyncFromContext, Context, Elicit, FieldKind, FormChoice, FormField, FromContext,
 };
+pub use crate::extension::apps::{
+    App, AppCsp, AppPage, AppPermission, MIME_TYPE as APP_MIME_TYPE, ToolVisibility, page_contents,
+    page_meta, tool_meta,
+};
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,

@@ -1,6 +1,7 @@
 //! Errors for the program that embeds a server.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The reason a server could not start or stopped early.
 ///
@@ -9,7 +10,7 @@ use std::fmt;
 pub struct Error {
     kind: ErrorKind,
     message: String,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 /// The kinds of [`Error`].
@@ -36,10 +37,18 @@ impl Error {
     }
 
     pub(crate) fn with_source(
-        mut self,
+        self,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        self.source = Some(source.into());
+        self.with_shared_source(source.into().into())
+    }
+
+    /// Sets a source that other errors have, too.
+    pub(crate) fn with_shared_source(
+        mut self,
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    ) -> Self {
+        self.source = Some(source);
         self
     }
 

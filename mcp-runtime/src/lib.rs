@@ -120,7 +120,7 @@ pub use limits::Limits;
 #[cfg(feature = "main")]
 pub use macros::main;
 pub use macros::{
-    Elicit, completer, data, expose, prompt, resource, resource_template, server, tool,
+    Elicit, app, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
 pub use protocol::ProtocolVersion;
 #[cfg(feature = "client-logs")]
@@ -128,6 +128,11 @@ pub use server::client_logs;
 pub use server::{Cacheable, Server};
 pub use transport::{Transport, shutdown_signal};
 pub use types::SamplingRequest;
+
+/// MCP Apps: pages that hosts show next to the results of tools, by the extension `io.modelcontextprotocol/ui`.
+pub mod apps {
+    pub use crate::extension::apps::{App, MIME_TYPE};
+}
 
 /// Completion candidates and their total number.
 pub mod completion {
@@ -242,6 +247,8 @@ mod guide {
     mod arguments {}
     #[doc = include_str!("../../docs/asking.md")]
     mod asking {}
+    #[doc = include_str!("../../docs/apps.md")]
+    mod apps {}
     #[cfg(feature = "testing")]
     #[doc = include_str!("../../docs/authorization.md")]
     mod authorization {}

@@ -53,6 +53,8 @@
 /// | `max_output` | `"512B"`, `"256KB"`, `"64KiB"`, `"1MB"`, `"1MiB"`, or a constant of type `usize` | the server's | maximum size of a result | an error if exceeded |
 /// | `requires` | any of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | features that the client must support | an error if any is missing |
 /// | `text` | `"compact"`, `"none"` or `"table"` | `"compact"` | the text of a result that is `Json<T>`: its JSON, nothing (except for clients before 2025-06-18, which read nothing else), or a Markdown table of its rows | the text in `content` |
+/// | `app` | the path of a type with [`#[app]`](macro@app) | none | the page that shows the results | `_meta.ui.resourceUri` |
+/// | `visibility` | `model`, `app`, or both | both | the users of the tool, for hosts that show apps: the model, the page, or both | `_meta.ui.visibility` |
 /// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
 /// | `strict` | flag | no | arguments are not coerced, so a number in quotes is an error | nothing |
 /// | `ttl` | as `timeout` | unspecified | how long a client may cache the result | `ttlMs` |
@@ -504,5 +506,53 @@ pub use mcp_macros::data;
 /// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
 #[doc(inline)]
 pub use mcp_macros::expose;
+
+/// Embeds a page that hosts show next to the results of tools, by the extension `io.modelcontextprotocol/ui` (MCP Apps).
+///
+/// ```ignore
+/// use mcp_runtime::prelude::*;
+///
+/// /// Sales by month, as bars.
+/// #[app("ui/chart.html", csp(connect_domains("https://api.example.com")))]
+/// struct Chart;
+///
+/// /// Returns the sales of a year.
+/// #[tool(app = Chart)]
+/// fn sales(year: u16) -> Json<Sales> {
+///     // …
+/// # unimplemented!()
+/// }
+/// ```
+///
+/// The path is relative to the folder of the package's `Cargo.toml`. The page becomes part of the program, which is
+/// compiled again when the file changes. It is an error if the file does not exist, is not UTF-8, or is larger than 4 MiB.
+/// A script element `<script src="mcp-app.js"></script>` is replaced with a script that defines `mcpApp`, through which the
+/// page talks to its host; the page of the guide about apps has its functions.
+///
+/// | Option | Value | Default | Meaning | On the wire |
+/// |---|---|---|---|---|
+/// | `uri` | a URI that begins with `ui://` | `ui://PACKAGE/PATH` | the URI of the page | `uri`, `_meta.ui.resourceUri` of tools |
+/// | `csp(…)` | see below | no origins | the origins that the page uses; the host refuses all others | `_meta.ui.csp` |
+/// | `permissions(…)` | any of `camera`, `microphone`, `geolocation`, `clipboard_write` | none | browser features that the page asks for | `_meta.ui.permissions` |
+/// | `domain` | string | the host's choice | the origin on which the host serves the page; each host documents its format | `_meta.ui.domain` |
+/// | `prefers_border` | flag | the host's choice | the host draws a border and a background | `_meta.ui.prefersBorder` |
+/// | `deprecated_key` | flag | no | tools also name the page in the deprecated key, for hosts that read nothing else | `_meta["ui/resourceUri"]` of tools |
+/// | `name`, `title`, `description`, `icons`, `meta`, `tags`, `scopes`, `visible_if`, `ttl`, `cache`, `timeout`, `rate`, `concurrency`, `max_output`, `crate` | as in [`resource`](macro@resource) | as in [`resource`](macro@resource) | as in [`resource`](macro@resource) | |
+///
+/// Each option in `csp(…)` lists origins, such as `"https://api.example.com"`, `"https://*.example.com"` or
+/// `"wss://live.example.com:8443"`:
+///
+/// | Option | Allows |
+/// |---|---|
+/// | `connect_domains` | requests by scripts |
+/// | `resource_domains` | scripts, styles, images, fonts and media |
+/// | `frame_domains` | nested frames |
+/// | `base_uri_domains` | the base of the page's links |
+///
+/// A page is served whenever a tool that names it is.
+///
+/// Source: the extension `io.modelcontextprotocol/ui`, version 2026-01-26.
+#[doc(inline)]
+pub use mcp_macros::app;
 
 pub use crate::handler::definition::{completer, prompt, resource, resource_template, tool};

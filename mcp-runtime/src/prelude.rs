@@ -7,7 +7,7 @@ pub use serde_json::json;
 
 pub use crate::listing::{ListCursor, Page};
 pub use crate::macros::{
-    completer, data, expose, prompt, resource, resource_template, server, tool,
+    app, completer, data, expose, prompt, resource, resource_template, server, tool,
 };
 pub use crate::types::{ContentBlock, PromptMessage, Resource};
 pub use crate::{

@@ -1,12 +1,13 @@
 //! Rate limits, implemented as token buckets. A limit has one bucket shared by all callers or one for each caller.
 //!
 //! A bucket is stored as the time at which it will be full again. A full bucket therefore needs no entry and is
-//! discarded. `handler::rules` parses rates; `dispatch` identifies callers.
+//! discarded. `mcp_schema::rules` has the syntax of rates; `dispatch` identifies callers.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use mcp_schema::rules::{RateSyntax, parse_rate};
 use tokio::time::Instant;
 
 use crate::lock::lock;
@@ -22,6 +23,22 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
+    /// Parses a rate, such as `10/min` or `5/s burst 20 per caller`.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message that describes the mistake.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let RateSyntax {
+            count,
+            seconds,
+            burst,
+            per_caller,
+        } = parse_rate(text).map_err(|_| mcp_schema::rules::rate(text).text().to_owned())?;
+        let rate = Self::new(count, Duration::from_secs(seconds), burst);
+        Ok(if per_caller { rate.per_caller() } else { rate })
+    }
+
     /// Creates a rate of `count` per `span`, with bursts of `burst`. A zero is treated as one.
     pub(crate) const fn new(count: u32, span: Duration, burst: u32) -> Self {
         let count = if count == 0 { 1 } else { count };

@@ -1,18 +1,30 @@
 //! JSON Schema and URI templates, independent of the Model Context Protocol: schema generation from Rust types,
-//! validation that explains each problem, suggestions for misspelled names, and URI matching.
+//! validation that explains each problem, suggestions for misspelled names, URI matching, and rules for the strings in
+//! definitions. Without the feature `schemas`, only the rules and suggestions are left, which the macros need.
 //!
 //! This crate is an internal part of `mcp-runtime` and has no stable API. Depend on `mcp-runtime` instead, which
 //! re-exports everything that users need.
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "schemas")]
 pub mod check;
+#[cfg(feature = "schemas")]
 pub mod constraint;
+#[cfg(feature = "schemas")]
 pub mod explain;
+#[cfg(feature = "schemas")]
 pub mod format;
+#[cfg(feature = "schemas")]
 pub mod generate;
+#[cfg(feature = "schemas")]
 pub mod model_rules;
+#[cfg(feature = "schemas")]
 pub mod query;
+pub mod rules;
 pub mod suggest;
+#[cfg(feature = "schemas")]
 pub mod template;
+#[cfg(feature = "schemas")]
+pub mod text;
 pub mod verdict;

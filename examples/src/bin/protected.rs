@@ -1,12 +1,25 @@
-//! Notes protected by access tokens: `protected ISSUER RESOURCE [ADDRESS]`. The authorization server ISSUER issues the
-//! tokens; this server is known as RESOURCE, such as `http://127.0.0.1:8000/mcp`, and listens at ADDRESS, by default
-//! 127.0.0.1:8000. Needs the feature `auth` of the examples.
+//! Notes that belong to users, protected by the access tokens of an authorization server: `protected --http`.
+//!
+//! `PROTECTED_ISSUER` is the authorization server, and `PROTECTED_URL` the URL by which clients know this server; `protected --help`
+//! lists the settings. Over standard input and output there is one user, the one who started the program. Needs the feature
+//! `auth` of the examples.
 
 use std::sync::{Mutex, PoisonError};
 
 use mcp_runtime::auth::{Jwt, ProtectedResource};
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::prelude::*;
+
+/// The environment variables, such as `PROTECTED_ISSUER`.
+#[data(input)]
+struct Settings {
+    /// URL of the authorization server, exactly as in `iss` of its tokens
+    #[schemars(regex(pattern = "^https?://"))]
+    issuer: String,
+    /// URL by which clients know this server, such as `https://mcp.example.com/mcp`; its tokens are issued for this URL
+    #[schemars(regex(pattern = "^https?://"))]
+    url: String,
+}
 
 /// The notes of all users, each with its author.
 type Notes = Mutex<Vec<(String, String)>>;
@@ -38,19 +51,14 @@ fn author_of(ctx: &Context) -> String {
 }
 
 #[mcp_runtime::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let (Some(issuer), Some(resource)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: protected ISSUER RESOURCE [ADDRESS]".into());
-    };
-    let address = arguments.next();
+async fn main() -> Result<(), mcp_runtime::Error> {
+    let server = Server::new("protected", "1.0.0").env::<Settings>("PROTECTED_");
+    let Settings { issuer, url } = &*server.env_value()?;
     // Clients request the scope for reading first, and further scopes when a call needs them.
-    let protected =
-        ProtectedResource::new(resource, Jwt::issuer(issuer)).require_scopes(["notes:read"]);
-    new_server!()
+    let protected = ProtectedResource::new(url, Jwt::issuer(issuer)).require_scopes(["notes:read"]);
+    server
         .state(Notes::default())
         .http(HttpOptions::new().authenticate(protected))
-        .serve_http(address.as_deref().unwrap_or("127.0.0.1:8000"))
-        .await?;
-    Ok(())
+        .run()
+        .await
 }

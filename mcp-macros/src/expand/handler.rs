@@ -85,7 +85,7 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
 
 /// Returns the location of the function's name. The tokens carry the user's span, because `line!()` expands to the line
 /// of its invocation.
-fn location(ident: &Ident) -> TokenStream {
+pub(crate) fn location(ident: &Ident) -> TokenStream {
     quote_spanned!(ident.span()=> __mcp::Location {
         file: ::core::file!(),
         line: ::core::line!(),

@@ -4,6 +4,7 @@
 //! each handler, so that the generated names cannot clash with the user's. Each error becomes a `compile_error!` next
 //! to the item.
 
+mod app;
 mod checks;
 mod completer;
 mod data;
@@ -30,6 +31,7 @@ use crate::model::server::Server;
 use crate::parse::function::Function;
 use crate::parse::impl_block::Item;
 
+pub(crate) use app::{app, app_without_page};
 pub(crate) use data::data;
 pub(crate) use elicit::elicit;
 pub(crate) use expose::expose;

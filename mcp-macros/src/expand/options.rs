@@ -1,41 +1,37 @@
-//! Expands the options shared by several kinds of handlers into fields of `Options`, and generates checks for them.
+//! Expands the options shared by several kinds of handlers into fields of `Options`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::tokens::{compile_time_check, replace_self_and_lifetimes};
+use crate::expand::tokens::replace_self_and_lifetimes;
 use crate::expand::value::Fields;
 use crate::expand::{completer, resource, tool};
 use crate::model::handler::Handler;
 use crate::parse::access::{Scopes, Tags};
 use crate::parse::guard::{GuardOptions, PositiveCount};
+use crate::parse::listed::ListedOptions;
 use crate::parse::options::Options;
 use crate::parse::value::{Expression, PathValue};
 
 /// Returns an expression of type `Options`.
 pub(crate) fn options(handler: &Handler) -> TokenStream {
     let mut fields = Fields::default();
+    let mut meta = None;
     if let Some(listed) = handler.options.listed() {
-        let scopes = listed.scopes.as_ref();
-        fields.set(
-            "scopes",
-            scopes.map(|Scopes(scopes)| quote!(&[#(#scopes),*])),
-        );
-        let visible_if = listed.visible_if.as_ref().map(|PathValue(path)| {
-            let path = replace_self_and_lifetimes(path, handler.self_type.as_ref(), "_");
-            quote!(__mcp::visible_if(#path))
-        });
-        fields.set("visible_if", visible_if);
-        fields.set_some("title", listed.title.as_ref());
-        let tags = listed.tags.as_ref();
-        fields.set("tags", tags.map(|Tags(tags)| quote!(&[#(#tags),*])));
-        fields.set_some("icons", listed.icons.as_ref());
-        let meta = listed.meta.as_ref();
-        fields.set_some("meta", meta.map(|Expression(meta)| quote!(|| #meta)));
+        set_listed_options(&mut fields, listed, handler.self_type.as_ref());
+        meta = listed.meta.as_ref().map(|Expression(meta)| quote!(#meta));
+    } else {
+        fields.set("guards", guards(&handler.options.common().guards));
     }
-    fields.set("guards", guards(&handler.options.common().guards));
+    let meta = match &handler.options {
+        Options::Tool(tool) => tool::meta(tool, handler.self_type.as_ref(), meta),
+        _ => meta,
+    };
+    fields.set_some("meta", meta.map(|meta| quote!(|| #meta)));
     match &handler.options {
-        Options::Tool(tool) => tool::set_tool_options(&mut fields, tool),
+        Options::Tool(tool) => {
+            tool::set_tool_options(&mut fields, tool, handler.self_type.as_ref());
+        }
         Options::Resource(uri, resource) => {
             resource::set_resource_options(&mut fields, uri, resource);
         }
@@ -47,6 +43,29 @@ pub(crate) fn options(handler: &Handler) -> TokenStream {
     fields.into_expression(&quote!(__mcp::Options))
 }
 
+/// Sets the fields of `Options` that every listed definition has, except for `meta`.
+pub(crate) fn set_listed_options(
+    fields: &mut Fields,
+    listed: &ListedOptions,
+    self_type: Option<&syn::Type>,
+) {
+    let scopes = listed.scopes.as_ref();
+    fields.set(
+        "scopes",
+        scopes.map(|Scopes(scopes)| quote!(&[#(#scopes),*])),
+    );
+    let visible_if = listed.visible_if.as_ref().map(|PathValue(path)| {
+        let path = replace_self_and_lifetimes(path, self_type, "_");
+        quote!(__mcp::visible_if(#path))
+    });
+    fields.set("visible_if", visible_if);
+    fields.set_some("title", listed.title.as_ref());
+    let tags = listed.tags.as_ref();
+    fields.set("tags", tags.map(|Tags(tags)| quote!(&[#(#tags),*])));
+    fields.set_some("icons", listed.icons.as_ref());
+    fields.set("guards", guards(&listed.common.guards));
+}
+
 /// Returns an expression of type `GuardOptions`, or `None` if no limit is set.
 fn guards(guards: &GuardOptions) -> Option<TokenStream> {
     let mut fields = Fields::default();
@@ -56,31 +75,4 @@ fn guards(guards: &GuardOptions) -> Option<TokenStream> {
     fields.set_some("concurrency", concurrency.map(|PositiveCount(calls)| calls));
     fields.set_some("max_output", guards.max_output.as_ref());
     (!fields.is_empty()).then(|| fields.into_expression(&quote!(__mcp::GuardOptions)))
-}
-
-/// Returns compile-time checks for the syntax of scopes, icons and the rate.
-pub(crate) fn checks(handler: &Handler) -> TokenStream {
-    let mut checks = TokenStream::new();
-    if let Some(listed) = handler.options.listed() {
-        for scope in listed.scopes.iter().flat_map(|Scopes(scopes)| scopes) {
-            checks.extend(compile_time_check(
-                scope.span(),
-                &quote!(__mcp::rules::scope(#scope)),
-            ));
-        }
-        for icon in listed.icons.iter().flat_map(|icons| &icons.0) {
-            let src = &icon.src;
-            checks.extend(compile_time_check(
-                src.span(),
-                &quote!(__mcp::rules::icon(#src)),
-            ));
-        }
-    }
-    if let Some(rate) = &handler.options.common().guards.rate {
-        checks.extend(compile_time_check(
-            rate.span(),
-            &quote!(__mcp::rules::rate(#rate)),
-        ));
-    }
-    checks
 }

@@ -191,7 +191,7 @@ impl<'a> ExpandedParameter<'a> {
             suits(items.key, "check_items", None);
         }
         if let Some(header) = header {
-            suits(header.span(), "check_header", Some(header));
+            suits(header.span(), "check_header", None);
         }
         if any_path.is_present() {
             suits(any_path.span(), "check_any_path", None);

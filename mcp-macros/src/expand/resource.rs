@@ -1,4 +1,4 @@
-//! Expands the options for a resource or resource template, and generates checks for its URI.
+//! Expands the options for a resource or resource template, and generates checks for its parameters.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -38,30 +38,14 @@ pub(crate) fn set_resource_options(
     fields.set_some("list", list);
 }
 
-/// Returns compile-time checks for the URI, the media type, the time of the last change and the parameters.
-pub(crate) fn checks(
-    handler: &Handler,
-    uri: &syn::LitStr,
-    resource: &ResourceOptions,
-) -> TokenStream {
+/// Returns compile-time checks that the parameters are the variables of the URI.
+pub(crate) fn checks(handler: &Handler, uri: &syn::LitStr) -> TokenStream {
     let mut checks = TokenStream::new();
-    if let Some(mime_type) = &resource.mime_type {
-        let verdict = quote!(__mcp::rules::media_type(#mime_type));
-        checks.extend(compile_time_check(mime_type.span(), &verdict));
-    }
-    if let Some(time) = &resource.last_modified {
-        checks.extend(compile_time_check(
-            time.span(),
-            &quote!(__mcp::rules::timestamp(#time)),
-        ));
-    }
     let is_template = handler.kind == Kind::ResourceTemplate;
-    let verdict = if is_template {
-        quote!(__mcp::rules::template(#uri, &__MCP_PARAMETERS))
-    } else {
-        quote!(__mcp::rules::uri(#uri))
-    };
-    checks.extend(compile_time_check(uri.span(), &verdict));
+    if is_template {
+        let verdict = quote!(__mcp::rules::template(#uri, &__MCP_PARAMETERS));
+        checks.extend(compile_time_check(uri.span(), &verdict));
+    }
     // Every argument of a template must be one of its variables; a resource cannot have arguments.
     for (index, parameter) in handler.parameters.iter().enumerate() {
         let verdict = if is_template {

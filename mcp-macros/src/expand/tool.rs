@@ -1,15 +1,20 @@
 //! Expands the options for a tool.
 
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::tokens::macro_span_at;
+use crate::expand::tokens::{macro_span_at, option, replace_self_and_lifetimes};
 use crate::expand::value::{Fields, flagged_variants};
 use crate::parse::tool::ToolOptions;
-use crate::parse::value::Expression;
+use crate::parse::value::{Expression, PathValue};
 
 /// Sets the fields of `Options` that only tools have.
-pub(crate) fn set_tool_options(fields: &mut Fields, tool: &ToolOptions) {
+pub(crate) fn set_tool_options(
+    fields: &mut Fields,
+    tool: &ToolOptions,
+    self_type: Option<&syn::Type>,
+) {
     fields.set_some("read_only", tool.read_only.as_ref());
     fields.set_some("destructive", tool.destructive.as_ref());
     fields.set_some("idempotent", tool.idempotent.as_ref());
@@ -34,4 +39,41 @@ pub(crate) fn set_tool_options(fields: &mut Fields, tool: &ToolOptions) {
     fields.set("strict", tool.strict.filter(|strict| *strict));
     fields.set_some("ttl", tool.ttl.as_ref());
     fields.set_some("cache", tool.cache);
+    let app = tool.app.as_ref();
+    fields.set_some("app", app.map(|app| constant_of(app, "URI", self_type)));
+}
+
+/// Returns the expression for a tool's `_meta`: the author's, with what hosts read about the tool's page.
+pub(crate) fn meta(
+    tool: &ToolOptions,
+    self_type: Option<&syn::Type>,
+    meta: Option<TokenStream>,
+) -> Option<TokenStream> {
+    if tool.app.is_none() && tool.visibility.is_none() {
+        return meta;
+    }
+    let app = tool.app.as_ref();
+    let page = option(app.map(|app| constant_of(app, "PAGE", self_type)));
+    let visibility = tool.visibility.as_ref().map_or_else(
+        || quote!(&[]),
+        |visibility| {
+            flagged_variants(
+                &quote!(__mcp::ToolVisibility),
+                &[(visibility.model, "Model"), (visibility.app, "App")],
+            )
+        },
+    );
+    let meta = option(meta);
+    Some(quote!(__mcp::tool_meta(#page, #visibility, #meta)))
+}
+
+/// Returns the path to a constant that `App` gives the type. The compiler underlines the type if it is not an app.
+fn constant_of(
+    PathValue(path): &PathValue,
+    constant: &str,
+    self_type: Option<&syn::Type>,
+) -> TokenStream {
+    let constant = Ident::new(constant, Span::call_site());
+    let path = replace_self_and_lifetimes(path, self_type, "_");
+    quote!(<#path as __mcp::App>::#constant)
 }

@@ -4,6 +4,7 @@ use syn::spanned::Spanned;
 
 use crate::errors::Errors;
 use crate::model::name::Name;
+use crate::parse::choice::choice;
 use crate::parse::doc_comment::Description;
 use crate::parse::elicit::{ElicitedBody, ElicitedField, ElicitedType, ElicitedVariant};
 use crate::parse::literal::signed;
@@ -116,16 +117,13 @@ impl FormField {
 
 /// Returns the `Format` variant for a format name.
 fn format(name: &syn::LitStr) -> syn::Result<&'static str> {
-    match name.value().as_str() {
-        "email" => Ok("Email"),
-        "uri" => Ok("Uri"),
-        "date" => Ok("Date"),
-        "date-time" => Ok("DateTime"),
-        other => Err(syn::Error::new(
-            name.span(),
-            format!("unknown format `{other}`; write `email`, `uri`, `date` or `date-time`"),
-        )),
-    }
+    let words = [
+        ("email", "Email"),
+        ("uri", "Uri"),
+        ("date", "Date"),
+        ("date-time", "DateTime"),
+    ];
+    Ok(choice("format", &syn::Lit::Str(name.clone()), &words)?)
 }
 
 /// Returns the `Literal` variant for a literal or a negative number, or `None` for any other expression.

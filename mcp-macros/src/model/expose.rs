@@ -20,6 +20,7 @@ impl Exposed {
                 "a generic type cannot be `#[expose]`; write `.expose()?` where it is returned",
             ));
         }
+        check_fields(&mut ty.data, errors);
         let mut marked = Vec::new();
         let mut count = 0;
         if let syn::Data::Enum(data) = &mut ty.data {
@@ -38,12 +39,40 @@ impl Exposed {
     }
 }
 
+/// Rejects `#[expose]` on fields, because the message is that of the whole value.
+fn check_fields(data: &mut syn::Data, errors: &mut Errors) {
+    let fields: Vec<&mut syn::Field> = match data {
+        syn::Data::Struct(data) => data.fields.iter_mut().collect(),
+        syn::Data::Enum(data) => {
+            let variants = data.variants.iter_mut();
+            variants.flat_map(|variant| &mut variant.fields).collect()
+        }
+        syn::Data::Union(_) => Vec::new(),
+    };
+    for field in fields {
+        field.attrs.retain(|attribute| {
+            if is_mark(attribute) {
+                errors.push(syn::Error::new_spanned(
+                    attribute.path(),
+                    "`#[expose]` belongs on a variant or on the whole type, not on a field; fields are shown as far as `Display` \
+                     writes them",
+                ));
+            }
+            !is_mark(attribute)
+        });
+    }
+}
+
+fn is_mark(attribute: &syn::Attribute) -> bool {
+    let name = attribute.path().segments.last();
+    name.is_some_and(|name| name.ident == "expose")
+}
+
 /// Removes `#[expose]` from a variant. Returns `true` if it was there.
 fn take_mark(variant: &mut syn::Variant, errors: &mut Errors) -> bool {
     let before = variant.attrs.len();
     variant.attrs.retain(|attribute| {
-        let name = attribute.path().segments.last();
-        if name.is_none_or(|name| name.ident != "expose") {
+        if !is_mark(attribute) {
             return true;
         }
         if !matches!(attribute.meta, syn::Meta::Path(_)) {

@@ -4,7 +4,7 @@ use crate::errors::Errors;
 use crate::model::completer::CompleterTarget;
 use crate::model::name::Name;
 use crate::model::parameter::Parameter;
-use crate::model::{resource, scopes, signature, tool};
+use crate::model::{resource, scopes, signature, text, tool};
 use crate::parse::annotations::Annotations;
 use crate::parse::doc_comment::Description;
 use crate::parse::function::Function;
@@ -72,7 +72,7 @@ impl Handler {
         let parameters = Parameter::all(kind, signature, parameters, errors);
         signature::check_parameters(kind, signature, &parameters, errors);
         let execution_mode = execution_mode(signature, &options, errors);
-        Self {
+        let handler = Self {
             kind,
             runtime: options.common().runtime.clone(),
             name: Name::new(
@@ -98,7 +98,9 @@ impl Handler {
             parameters,
             output: signature::output(kind, signature, errors),
             options,
-        }
+        };
+        text::check(&handler, errors);
+        handler
     }
 }
 

@@ -4,6 +4,7 @@
 //! A model is built even if the item contains mistakes. In that case, `stages` does not expand it, except for
 //! `#[data]`.
 
+pub(crate) mod app;
 pub(crate) mod completer;
 pub(crate) mod constraints;
 pub(crate) mod data;
@@ -17,4 +18,5 @@ pub(crate) mod resource;
 pub(crate) mod scopes;
 pub(crate) mod server;
 pub(crate) mod signature;
+pub(crate) mod text;
 pub(crate) mod tool;

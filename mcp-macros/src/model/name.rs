@@ -8,8 +8,6 @@ pub(crate) struct Name {
     pub(crate) value: String,
     /// The span of the literal or identifier.
     pub(crate) span: Span,
-    /// `true` if the name was set with an option; `false` if it is taken from an identifier.
-    pub(crate) chosen: bool,
 }
 
 impl Name {
@@ -19,12 +17,10 @@ impl Name {
             Some(name) => Self {
                 value: name.value(),
                 span: name.span(),
-                chosen: true,
             },
             None => Self {
                 value: ident.unraw().to_string(),
                 span: ident.span(),
-                chosen: false,
             },
         }
     }

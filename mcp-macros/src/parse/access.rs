@@ -29,7 +29,7 @@ impl FromMeta for Tags {
 }
 
 /// Parses `option("a", "b")`. For anything else, the error shows the expected form.
-fn parse_strings(item: &syn::Meta, form: &str) -> Result<Vec<syn::LitStr>> {
+pub(crate) fn parse_strings(item: &syn::Meta, form: &str) -> Result<Vec<syn::LitStr>> {
     let syn::Meta::List(list) = item else {
         return Err(Error::custom(form).with_span(item));
     };

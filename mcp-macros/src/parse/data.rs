@@ -1,5 +1,7 @@
 //! Parses the options in `#[data(…)]` and inspects the serde attributes on the type.
 
+use std::collections::HashSet;
+
 use darling::FromMeta;
 use darling::util::Flag;
 use proc_macro2::{TokenStream, TokenTree};
@@ -38,7 +40,7 @@ pub(crate) fn decides_about_unknown_fields(ty: &syn::DeriveInput) -> bool {
     inside || decides(&ty.attrs)
 }
 
-/// Returns the types of the fields that have to implement the derived traits themselves. Fields are left out if an
+/// Returns the different types of the fields that have to implement the derived traits themselves. Fields are left out if an
 /// attribute may replace the type, and so are all fields of a generic type, because bounds are up to the derives.
 pub(crate) fn plain_field_types(ty: &syn::DeriveInput) -> Vec<&syn::Type> {
     const CRATES: [&str; 2] = ["serde", "schemars"];
@@ -78,8 +80,11 @@ pub(crate) fn plain_field_types(ty: &syn::DeriveInput) -> Vec<&syn::Type> {
                     && mentions([attribute], &CRATES, &KEEP))
         }) && !words_of(field.ty.to_token_stream()).contains(&"Self".to_owned())
     };
-    let plain = fields.into_iter().filter(is_plain);
-    plain.map(|field| &field.ty).collect()
+    let mut seen = HashSet::new();
+    let plain = fields.into_iter().filter(is_plain).map(|field| &field.ty);
+    plain
+        .filter(|ty| seen.insert(ty.to_token_stream().to_string()))
+        .collect()
 }
 
 fn is_doc(attribute: &syn::Attribute) -> bool {

@@ -2,7 +2,9 @@
 
 pub(crate) mod access;
 pub(crate) mod annotations;
+pub(crate) mod app;
 pub(crate) mod argument;
+pub(crate) mod choice;
 pub(crate) mod complete;
 pub(crate) mod completer;
 pub(crate) mod data;

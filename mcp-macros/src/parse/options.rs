@@ -36,8 +36,8 @@ impl Options {
         };
         let resource = parse_resource(tokens, kind.attribute(), example);
         let (uri, options) = errors.ok_or_push(resource).unwrap_or_else(|| {
-            let none = syn::LitStr::new("", Span::call_site());
-            (none, Box::default())
+            // A valid URI, which causes no further errors.
+            (syn::LitStr::new(example, Span::call_site()), Box::default())
         });
         Self::Resource(uri, options)
     }

@@ -2,11 +2,15 @@
 //!
 //! These errors can be told apart only by their messages. Unrecognized messages are passed on unchanged.
 
+use mcp_schema::suggest::closest;
+
 /// Converts darling's errors to syn's and rewords their messages, keeping their spans.
 pub(crate) fn reworded(error: darling::Error) -> syn::Error {
-    let mut errors = syn::Error::from(error)
-        .into_iter()
-        .map(|error| syn::Error::new(error.span(), reword(&error.to_string())));
+    let mut errors = error.flatten().into_iter().map(|error| {
+        let known = known_options(&error);
+        let error = syn::Error::from(error);
+        syn::Error::new(error.span(), reword(&error.to_string(), &known))
+    });
     let Some(mut first) = errors.next() else {
         return syn::Error::new(proc_macro2::Span::call_site(), "invalid options");
     };
@@ -14,10 +18,24 @@ pub(crate) fn reworded(error: darling::Error) -> syn::Error {
     first
 }
 
-fn reword(text: &str) -> String {
+/// Returns the options that exist where an unknown one was found. Darling has them only in the `Debug` form of its error.
+fn known_options(error: &darling::Error) -> Vec<String> {
+    let debug = format!("{error:?}");
+    let names = debug.split_once("alts: {").map_or("", |(_, rest)| rest);
+    let names = names.split_once('}').map_or("", |(names, _)| names);
+    names
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Rewords a message. `known` is the list of options that exist.
+fn reword(text: &str, known: &[String]) -> String {
     if let Some(rest) = text.strip_prefix("Unknown field: ") {
-        let (name, hint) = rest.split_once(". ").unwrap_or((rest, ""));
-        return match hint_for(name.trim_matches('`'), hint) {
+        let (name, _) = rest.split_once(". ").unwrap_or((rest, ""));
+        return match hint_for(name.trim_matches('`'), known) {
             Some(hint) => format!("unknown option {name}; {hint}"),
             None => format!("unknown option {name}"),
         };
@@ -42,84 +60,112 @@ fn reword(text: &str) -> String {
     }
 }
 
-/// Suggests a replacement for an unknown option. `hint` is darling's suggestion.
-fn hint_for(name: &str, hint: &str) -> Option<String> {
+/// Suggests a replacement for an unknown option or, if none is similar, lists those that exist.
+fn hint_for(name: &str, known: &[String]) -> Option<String> {
+    let has = |option: &str| known.iter().any(|known| known == option);
     let instead = match name {
-        "min" | "max" | "minimum" | "maximum" | "ge" | "le" | "gt" | "lt" => {
+        "min" | "max" | "minimum" | "maximum" | "ge" | "le" | "gt" | "lt" if has("range") => {
             "write `range(1..=9)` for numbers, `length(1..=9)` for strings and lists"
         }
-        "min_length" | "max_length" | "min_items" | "max_items" => "write `length(1..=9)`",
-        "regex" => "write `pattern = \"…\"`",
-        "rename" => "write `name = \"…\"`",
-        "required" | "optional" => "an `Option<T>` is optional, anything else is required",
+        "min_length" | "max_length" | "min_items" | "max_items" if has("length") => {
+            "write `length(1..=9)`"
+        }
+        "regex" if has("pattern") => "write `pattern = \"…\"`",
+        "rename" if has("name") => "write `name = \"…\"`",
+        "required" | "optional" if has("default") => {
+            "an `Option<T>` is optional, anything else is required"
+        }
         _ => "",
     };
     if !instead.is_empty() {
         return Some(instead.to_owned());
     }
-    if let Some(meant) = hint.strip_prefix("Did you mean `") {
-        let meant = meant.trim_end_matches("`?");
-        return is_close(name, meant).then(|| format!("did you mean `{meant}`?"));
+    let known = || known.iter().map(String::as_str);
+    let abbreviated = known().find(|option| {
+        name.len().min(option.len()) >= 3 && (option.starts_with(name) || name.starts_with(option))
+    });
+    if let Some(meant) = closest(name, known()).or(abbreviated) {
+        return Some(format!("did you mean `{meant}`?"));
     }
-    let known = hint.strip_prefix("Available values: ")?;
-    Some(format!("options are {known}"))
-}
-
-/// Returns `true` if one name is a prefix of the other or their edit distance is small. Darling also suggests names
-/// that are only vaguely similar; this check filters them out.
-fn is_close(written: &str, name: &str) -> bool {
-    let begins = written.len().min(name.len()) >= 3
-        && (written.starts_with(name) || name.starts_with(written));
-    begins || edit_distance(written, name) * 2 < written.len().max(name.len())
-}
-
-/// Returns the edit distance: the minimum number of bytes to insert, delete or replace.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for (row, left) in a.bytes().enumerate() {
-        let mut corner = above[0];
-        above[0] = row + 1;
-        for (column, right) in b.bytes().enumerate() {
-            let replaced = corner + usize::from(left != right);
-            corner = above[column + 1];
-            above[column + 1] = replaced.min(corner.min(above[column]) + 1);
-        }
+    let list: Vec<String> = known().map(|option| format!("`{option}`")).collect();
+    match list.as_slice() {
+        [] => None,
+        [only] => Some(format!("the only option is {only}")),
+        _ => Some(format!("options are {}", list.join(", "))),
     }
-    above[b.len()]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::reword;
+    use darling::FromMeta;
+    use darling::ast::NestedMeta;
+
+    use super::{reword, reworded};
+    use crate::parse::argument::Constraints;
+    use crate::parse::listed::ListedOptions;
+    use crate::parse::options::CrateOption;
+    use crate::parse::tool::RequiredFeatures;
+
+    fn refused<O: FromMeta>(options: &str) -> String {
+        let options = NestedMeta::parse_meta_list(options.parse().unwrap()).unwrap();
+        let Err(error) = O::from_list(&options) else {
+            panic!("accepted");
+        };
+        let messages: Vec<String> = reworded(error)
+            .into_iter()
+            .map(|it| it.to_string())
+            .collect();
+        messages.join("\n")
+    }
 
     #[test]
-    fn unknown_options_are_reworded() {
-        for (text, expected) in [
+    fn every_unknown_option_has_a_suggestion() {
+        for (options, expected) in [
+            ("rang = 1", "unknown option `rang`; did you mean `range`?"),
             (
-                "Unknown field: `titel`. Did you mean `title`?",
-                "unknown option `titel`; did you mean `title`?",
+                "secs",
+                "unknown option `secs`; options are `format`, `items`, `length`, `pattern`, `range`",
             ),
             (
-                "Unknown field: `x`. Available values: `crate`, `name`",
-                "unknown option `x`; options are `crate`, `name`",
-            ),
-            ("Unknown field: `x`", "unknown option `x`"),
-            (
-                "Unknown field: `secs`. Did you mean `to`?",
-                "unknown option `secs`",
-            ),
-            (
-                "Unknown field: `desc`. Did you mean `description`?",
-                "unknown option `desc`; did you mean `description`?",
-            ),
-            (
-                "Unknown field: `max`. Did you mean `name`?",
+                "max = 5",
                 "unknown option `max`; write `range(1..=9)` for numbers, `length(1..=9)` for strings and lists",
             ),
+            (
+                "regex = \"a\", lenght = 1",
+                "unknown option `regex`; write `pattern = \"…\"`\nunknown option `lenght`; did you mean `length`?",
+            ),
+        ] {
+            assert_eq!(refused::<Constraints>(options), expected);
+        }
+        assert_eq!(
+            refused::<RequiredFeatures>("tasks"),
+            "unknown option `tasks`; options are `elicitation`, `elicitation_url`, `roots`, `sampling`, `sampling_tools`"
+        );
+        assert_eq!(
+            refused::<CrateOption>("max = 5"),
+            "unknown option `max`; the only option is `crate`"
+        );
+        // Options that are flattened into others are known as well.
+        for (written, meant) in [
+            ("titel", "title"),
+            ("desc", "description"),
+            ("time_out", "timeout"),
+            ("maxOutput", "max_output"),
+            ("crat", "crate"),
+        ] {
+            let expected = format!("unknown option `{written}`; did you mean `{meant}`?");
+            assert_eq!(refused::<ListedOptions>(written), expected);
+        }
+    }
+
+    #[test]
+    fn other_errors_are_reworded() {
+        for (text, expected) in [
+            ("Unknown field: `x`", "unknown option `x`"),
             ("Duplicate field `x`", "option `x` is given twice"),
             ("anything else", "anything else"),
         ] {
-            assert_eq!(reword(text), expected);
+            assert_eq!(reword(text, &[]), expected);
         }
     }
 }

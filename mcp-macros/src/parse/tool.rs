@@ -3,8 +3,10 @@
 use darling::FromMeta;
 use darling::util::Flag;
 
+use crate::parse::app::{Visibility, parse_visibility};
+use crate::parse::choice::choice;
 use crate::parse::listed::ListedOptions;
-use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, flag};
+use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, PathValue, flag};
 
 /// Options in `#[tool(…)]`.
 #[derive(Default, FromMeta)]
@@ -36,6 +38,11 @@ pub(crate) struct ToolOptions {
     pub(crate) ttl: Option<DurationValue>,
     /// The scope in which a result may be cached.
     pub(crate) cache: Option<CacheScopeValue>,
+    /// The page that shows the results.
+    pub(crate) app: Option<PathValue>,
+    /// The users of the tool: the model, the page, or both.
+    #[darling(with = parse_visibility)]
+    pub(crate) visibility: Option<Visibility>,
     #[darling(flatten)]
     pub(crate) listed: ListedOptions,
 }
@@ -53,19 +60,12 @@ pub(crate) enum JsonTextValue {
 
 impl FromMeta for JsonTextValue {
     fn from_value(value: &syn::Lit) -> darling::Result<Self> {
-        let known = match value {
-            syn::Lit::Str(text) => match text.value().as_str() {
-                "compact" => Some(Self::Compact),
-                "none" => Some(Self::None),
-                "table" => Some(Self::Table),
-                _ => None,
-            },
-            _ => None,
-        };
-        known.ok_or_else(|| {
-            darling::Error::custom("`text` must be `\"compact\"`, `\"none\"` or `\"table\"`")
-                .with_span(value)
-        })
+        let words = [
+            ("compact", Self::Compact),
+            ("none", Self::None),
+            ("table", Self::Table),
+        ];
+        choice("text", value, &words)
     }
 }
 

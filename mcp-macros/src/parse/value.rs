@@ -6,6 +6,7 @@ use proc_macro2::Span;
 use quote::ToTokens;
 use syn::spanned::Spanned;
 
+use crate::parse::choice::choice;
 use crate::parse::literal::literal;
 
 /// A value with the span of its key. The span is used to report errors about the option.
@@ -163,13 +164,8 @@ pub(crate) enum CacheScopeValue {
 
 impl FromMeta for CacheScopeValue {
     fn from_value(value: &syn::Lit) -> Result<Self> {
-        match value {
-            syn::Lit::Str(text) if text.value() == "public" => Ok(Self::Public),
-            syn::Lit::Str(text) if text.value() == "private" => Ok(Self::Private),
-            other => {
-                Err(Error::custom("`cache` must be `\"public\"` or `\"private\"`").with_span(other))
-            }
-        }
+        let words = [("public", Self::Public), ("private", Self::Private)];
+        choice("cache", value, &words)
     }
 }
 
@@ -210,13 +206,8 @@ pub(crate) enum Theme {
 
 impl FromMeta for Theme {
     fn from_value(value: &syn::Lit) -> Result<Self> {
-        match value {
-            syn::Lit::Str(text) if text.value() == "light" => Ok(Self::Light),
-            syn::Lit::Str(text) if text.value() == "dark" => Ok(Self::Dark),
-            other => {
-                Err(Error::custom("`theme` must be `\"light\"` or `\"dark\"`").with_span(other))
-            }
-        }
+        let words = [("light", Self::Light), ("dark", Self::Dark)];
+        choice("theme", value, &words)
     }
 }
 

@@ -25,8 +25,6 @@ fn scopes_are_checked_and_passed_on() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = __mcp_parameters_of_review();
-                const _: () = __mcp::rules::check(&__mcp::rules::scope("notes:read"));
-                const _: () = __mcp::rules::check(&__mcp::rules::scope("notes:write"));
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Prompt,
                     name: "review",
@@ -72,7 +70,6 @@ fn a_method_names_a_function_of_its_type() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                const _: () = __mcp::rules::check(&__mcp::rules::uri("notes:///all"));
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Resource,
                     name: "all",

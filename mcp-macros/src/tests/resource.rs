@@ -16,8 +16,6 @@ fn a_resource_has_its_uri_checked() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                const _: () = __mcp::rules::check(&__mcp::rules::media_type("text/plain"));
-                const _: () = __mcp::rules::check(&__mcp::rules::uri("config://app"));
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Resource,
                     name: "config",

@@ -102,9 +102,6 @@ fn options_are_fields_and_strings_are_checked() {
             const _: () = {
                 use ::mcp_runtime::__private as __mcp;
                 static __MCP_PARAMETERS: [__mcp::ParameterMeta; 0usize] = [];
-                const _: () = __mcp::rules::check(&__mcp::rules::tool_name("notes.add"));
-                const _: () = __mcp::rules::check(&__mcp::rules::icon("https://example.com/a.png"));
-                const _: () = __mcp::rules::check(&__mcp::rules::rate("10/min"));
                 static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
                     kind: __mcp::Kind::Tool,
                     name: "notes.add",

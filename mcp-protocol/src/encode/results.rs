@@ -169,6 +169,7 @@ pub fn resource_result(
         cache_hint(out, reply.version, cache);
     });
 }
+
 /// Writes the result of `completion/complete`.
 pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Completion) {
     /// The maximum number of values in all protocol versions.
@@ -192,6 +193,7 @@ pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Co
         out.push(b'}');
     });
 }
+
 /// Writes a result that an extension defines: the result of one of its methods, or a special result of a method of the
 /// core protocol. `members` is a JSON object without `resultType` and `_meta`; in legacy protocol versions, the result
 /// consists of these members only.
@@ -202,34 +204,27 @@ pub fn extension_result(
     meta: Option<&Meta>,
     cache: Option<CacheHint>,
 ) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(reply.id.as_bytes());
-    out.extend_from_slice(b",\"result\":{");
-    if reply.version.era() == Era::Modern {
-        string(out, "resultType", result_type);
-    }
-    let inner = members
-        .trim()
-        .strip_prefix('{')
-        .and_then(|rest| rest.strip_suffix('}'));
-    let inner = inner.map(str::trim).filter(|inner| !inner.is_empty());
-    if let Some(inner) = inner {
-        comma(out);
-        raw(out, inner);
-    }
-    if let Some(cache) = cache {
-        cache_hint(out, reply.version, cache);
-    }
-    result_meta(out, reply, meta, false);
-    out.extend_from_slice(b"}}");
+    let mut quoted = Vec::new();
+    write_string(&mut quoted, result_type);
+    frame(out, reply, (&quoted, meta, false), |out| {
+        let inner = members
+            .trim()
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'));
+        let inner = inner.map(str::trim).filter(|inner| !inner.is_empty());
+        if let Some(inner) = inner {
+            comma(out);
+            raw(out, inner);
+        }
+        if let Some(cache) = cache {
+            cache_hint(out, reply.version, cache);
+        }
+    });
 }
+
 /// Writes the response with which the server ends a listen request, including `resultType` and the subscription id.
 pub fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(reply.id.as_bytes());
-    out.extend_from_slice(b",\"result\":{\"resultType\":\"complete\"");
-    result_meta(out, reply, None, true);
-    out.extend_from_slice(b"}}");
+    frame(out, reply, (b"\"complete\"", None, true), |_| {});
 }
 
 /// Writes a call's state and the questions that the client must answer before the call can continue. Each question is
@@ -240,22 +235,21 @@ pub fn input_required<'a>(
     questions: impl Iterator<Item = (&'a str, &'a str, &'a Value)>,
     state: &str,
 ) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(reply.id.as_bytes());
-    out.extend_from_slice(b",\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{");
-    for (key, method, params) in questions {
-        comma(out);
-        write_string(out, key);
-        out.extend_from_slice(b":{\"method\":");
-        write_string(out, method);
-        name(out, "params");
-        json(out, params);
+    frame(out, reply, (b"\"input_required\"", None, false), |out| {
+        name(out, "inputRequests");
+        out.push(b'{');
+        for (key, method, params) in questions {
+            comma(out);
+            write_string(out, key);
+            out.extend_from_slice(b":{\"method\":");
+            write_string(out, method);
+            name(out, "params");
+            json(out, params);
+            out.push(b'}');
+        }
         out.push(b'}');
-    }
-    out.push(b'}');
-    string(out, "requestState", state);
-    result_meta(out, reply, None, false);
-    out.extend_from_slice(b"}}");
+        string(out, "requestState", state);
+    });
 }
 
 /// Writes a complete result: `{"jsonrpc":"2.0","id":…,"result":{…}}`.
@@ -267,14 +261,26 @@ fn result(
     meta: Option<&Meta>,
     body: impl FnOnce(&mut Vec<u8>),
 ) {
+    frame(out, reply, (b"\"complete\"", meta, false), body);
+}
+
+/// Writes a result of any type, given as JSON, like [`result`]. The `_meta` of the result of a listen request names the subscription.
+#[inline]
+fn frame(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    (result_type, meta, is_subscription): (&[u8], Option<&Meta>, bool),
+    body: impl FnOnce(&mut Vec<u8>),
+) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(reply.id.as_bytes());
     out.extend_from_slice(b",\"result\":{");
     if reply.version.era() == Era::Modern {
-        out.extend_from_slice(b"\"resultType\":\"complete\"");
+        out.extend_from_slice(b"\"resultType\":");
+        out.extend_from_slice(result_type);
     }
     body(out);
-    result_meta(out, reply, meta, false);
+    result_meta(out, reply, meta, is_subscription);
     out.extend_from_slice(b"}}");
 }
 

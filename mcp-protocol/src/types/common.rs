@@ -76,21 +76,6 @@ pub struct Icon {
     pub theme: Option<IconTheme>,
 }
 
-#[doc(hidden)]
-impl Icon {
-    /// Returns `true` if clients may display an icon with this source, that is, if the source is an `https:` or `data:`
-    /// URI.
-    ///
-    /// Source: revision 2026-07-28, basic, "Icons".
-    #[must_use]
-    pub const fn is_source(src: &str) -> bool {
-        let bytes = src.as_bytes();
-        // Only the start is checked, because `data:` URIs are too long to be scanned at compile time.
-        (starts_with(bytes, b"https://") && bytes.len() > b"https://".len())
-            || starts_with(bytes, b"data:")
-    }
-}
-
 impl Icon {
     /// Creates an icon with only a source.
     pub fn new(src: impl Into<Cow<'static, str>>) -> Self {
@@ -121,14 +106,6 @@ impl Icon {
     pub fn with_theme(mut self, theme: IconTheme) -> Self {
         self.theme = Some(theme);
         self
-    }
-}
-
-/// Returns `true` if `text` starts with `start`, ignoring ASCII case.
-const fn starts_with(text: &[u8], start: &[u8]) -> bool {
-    match text.split_at_checked(start.len()) {
-        Some((text, _)) => text.eq_ignore_ascii_case(start),
-        None => false,
     }
 }
 

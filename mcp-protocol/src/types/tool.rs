@@ -133,6 +133,25 @@ impl CallToolResult {
         }
     }
 
+    /// Creates a result that has only structured content: it is not repeated as text, except for clients whose protocol
+    /// version has no structured content.
+    ///
+    /// Until the result is sent, its content is one empty text block.
+    #[must_use]
+    pub fn structured_only(content: Box<RawValue>) -> Self {
+        Self {
+            structured_content: Some(content),
+            ..Self::text("")
+        }
+    }
+
+    /// Returns `true` if the content is as in [`structured_only`](Self::structured_only), so that it is not sent.
+    #[must_use]
+    pub fn is_structured_only(&self) -> bool {
+        self.structured_content.is_some()
+            && matches!(self.content.as_slice(), [ContentBlock::Text(text)] if text.text.is_empty())
+    }
+
     /// Adds an entry to `_meta`. Keys that are reserved for the protocol are dropped when the result is sent.
     #[must_use]
     pub fn with_meta(

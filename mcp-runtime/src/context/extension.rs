@@ -36,10 +36,8 @@ pub(crate) struct ExtensionNotification {
 }
 
 impl ExtensionNotification {
-    /// Returns `true` if a client that has not been sent this notification needs only the later one.
+    /// Returns `true` if a client to which both may be sent needs only the later one.
     pub(crate) fn is_replaced_by(&self, later: &Self) -> bool {
-        self.method == later.method
-            && self.key == later.key
-            && self.audience.is_equivalent(&later.audience)
+        self.method == later.method && self.key == later.key
     }
 }

@@ -4,9 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hyper::Uri;
-use hyper::header::AUTHORIZATION;
+use hyper::header::{AUTHORIZATION, HeaderValue};
 use hyper::http::request::Parts;
 
+use crate::context::reauthorization::ChallengedCaller;
 use crate::context::{PendingChallenges, Principal, Reauthorization};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::jsonrpc::ErrorObject;
@@ -51,28 +52,31 @@ impl HttpParts {
         &self.parts.uri
     }
 
-    /// Demands that the caller authorize again, with this response or, if its head has been sent, with the next.
-    pub(crate) fn demand_authorization(&self, error: &ErrorObject) {
-        self.reauthorization.demand(error, self.credentials());
+    /// Demands that the caller authorize again, with this response or, if its head has been sent, with the caller's next
+    /// request.
+    pub(crate) fn demand_authorization(&self, error: &ErrorObject, caller: Option<&Principal>) {
+        self.reauthorization.demand(error, self.challenged(caller));
     }
 
     /// Notes that the head of the response is sent now. Returns the demand for a new authorization that it has to
     /// carry, if there is one and `can_challenge`.
     pub(crate) fn send_head(&self, can_challenge: bool) -> Option<ErrorObject> {
-        self.reauthorization
-            .send_head(can_challenge, || self.credentials())
+        self.reauthorization.send_head(can_challenge)
     }
 
-    /// Takes the demand that an earlier request with the same credentials left.
-    pub(crate) fn take_earlier_demand(&self) -> Option<ErrorObject> {
-        self.reauthorization.take_earlier(|| self.credentials())
+    /// Takes the demand that an earlier request of the same caller with the same credentials left.
+    pub(crate) fn take_earlier_demand(&self, caller: Option<&Principal>) -> Option<ErrorObject> {
+        let challenged = || self.challenged(caller);
+        self.reauthorization.take_earlier(challenged)
     }
 
-    /// Returns the credentials in a form that is the same for each request with them.
-    fn credentials(&self) -> Option<&[u8]> {
-        let principal = self.parts.extensions.get::<Principal>();
-        let principal = principal.map(|principal| principal.key().as_bytes());
-        principal.or_else(|| Some(self.parts.headers.get(AUTHORIZATION)?.as_bytes()))
+    /// Returns the caller with the credentials of this request, or `None` if the caller is anonymous.
+    fn challenged<'a>(&'a self, caller: Option<&'a Principal>) -> Option<ChallengedCaller<'a>> {
+        let authorization = self.parts.headers.get(AUTHORIZATION);
+        Some(ChallengedCaller {
+            principal: caller?.key(),
+            authorization: authorization.map(HeaderValue::as_bytes),
+        })
     }
 
     /// Returns the value of a header that may occur only once.

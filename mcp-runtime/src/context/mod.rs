@@ -10,6 +10,7 @@ mod from_context;
 mod handle;
 #[cfg(feature = "http")]
 mod http_parts;
+mod lazy_state;
 mod notifier;
 pub(crate) mod once;
 mod once_store;
@@ -34,6 +35,7 @@ pub(crate) use handle::{Control, Edit, EditStep};
 pub use handle::{Editor, ListEdit, ServerHandle};
 #[cfg(feature = "http")]
 pub(crate) use http_parts::{ClientAddresses, HttpParts};
+pub(crate) use lazy_state::LazyState;
 pub(crate) use notifier::ChangeNotification;
 pub use notifier::Notifier;
 pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
@@ -48,6 +50,5 @@ pub use request_info::RequestExtension;
 pub use request_info::RequestInfo;
 pub(crate) use request_info::{EnvironmentHeaders, RequestSource};
 pub use state::State;
-pub(crate) use states::LazyState;
 pub use states::States;
 pub(crate) use type_name::short_type_name;

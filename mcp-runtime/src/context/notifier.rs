@@ -60,9 +60,9 @@ impl Notifier {
     /// ```
     ///
     /// The function may be called several times, on any thread, and must not block; if it panics, the caller is not
-    /// included. Notifications of the same change through one notifier, or its clones, are merged, so keep it. If
-    /// changes for more than 16 different groups wait for one client, the client is notified even if it is in none of
-    /// them. The notification says only that the list changed, or names a URI that the client is subscribed to.
+    /// included. Changes of one list through one notifier, or its clones, are merged, so keep it. If changes of a list for
+    /// more than 16 different groups wait for one client, the client is notified even if it is in none of them; the
+    /// notification says only that the list changed.
     #[must_use]
     pub fn for_callers(&self, includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
         Self {
@@ -106,16 +106,17 @@ impl Notifier {
     /// JSON.
     ///
     /// Only the latest notification is kept for a client that reads slowly, so `params` should describe the current
-    /// state rather than one change. If no extension of this server has the notification, or `params` is not an object,
-    /// no client is notified and an error is logged.
+    /// state rather than one change. If no extension of this server has the notification with a flag, or `params` is not
+    /// an object, no client is notified and an error is logged.
     ///
     /// See [`Extension::notification`](crate::extension::Extension::notification).
     pub fn extension(&self, notification: impl Into<String>, params: impl Serialize) {
         self.send_extension(notification.into(), None, params);
     }
 
-    /// Sends a notification of an extension to the clients that ask for it with this key, such as the id of a task.
-    /// Otherwise works like [`extension`](Self::extension); the latest notification is kept for each key.
+    /// Sends a notification of an extension to the clients that ask for it with this key, such as the id of a task. The
+    /// member of the filter must have keys. Otherwise works like [`extension`](Self::extension); the latest notification
+    /// is kept for each key.
     pub fn extension_key(
         &self,
         notification: impl Into<String>,

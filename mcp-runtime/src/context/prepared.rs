@@ -6,8 +6,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use crate::context::states::LazyState;
-use crate::context::{CallHandle, Context, NotificationSender, QuestionTransport, RequestContext};
+use crate::context::lazy_state::LazyState;
+use crate::context::{
+    CallHandle, Context, NotificationSender, QuestionTransport, RequestContext, States,
+};
+use crate::error::Error;
 use crate::handler::handler_error::HandlerError;
 use crate::lock::lock;
 
@@ -22,33 +25,55 @@ pub(crate) type Preparation =
 pub(crate) type Prepare = fn(Context) -> Preparation;
 
 /// The values that a handler waits for. Most handlers wait for none.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct AwaitedValues {
-    states: Box<[Arc<LazyState>]>,
+    states: AwaitedStates,
     parameters: Box<[Prepare]>,
 }
 
+/// The state that has to be made before a handler runs.
+#[derive(Debug)]
+enum AwaitedStates {
+    /// The state that its parameters take.
+    Declared(Box<[Arc<LazyState>]>),
+    /// All state of the server, because a closure does not declare what it takes from its context.
+    All,
+}
+
 impl AwaitedValues {
+    /// The values for a closure.
+    pub(crate) fn all_states() -> Self {
+        Self {
+            states: AwaitedStates::All,
+            parameters: Box::default(),
+        }
+    }
+
     pub(crate) fn new(
         states: Vec<Arc<LazyState>>,
         parameters: impl Iterator<Item = Prepare>,
     ) -> Self {
         Self {
-            states: states.into(),
+            states: AwaitedStates::Declared(states.into()),
             parameters: parameters.collect(),
         }
     }
 
-    /// Returns `true` if a call has to wait.
-    pub(crate) fn are_missing(&self) -> bool {
-        !self.parameters.is_empty() || self.states.iter().any(|state| !state.is_made())
+    /// Returns `true` if a call has to wait. `all` is the state of the server.
+    pub(crate) fn are_missing(&self, all: &States) -> bool {
+        let are_made = match &self.states {
+            AwaitedStates::Declared(states) => states.iter().all(|state| state.is_made()),
+            AwaitedStates::All => all.are_made(),
+        };
+        !self.parameters.is_empty() || !are_made
     }
 
     /// Makes the values. The returned context gives those for parameters to [`Context::take_prepared`].
     pub(crate) async fn prepare(&self, context: Context) -> Result<Context, HandlerError> {
-        for state in &self.states {
-            state.make().await.map_err(HandlerError::opaque)?;
-        }
+        self.states
+            .make(context.states())
+            .await
+            .map_err(HandlerError::opaque)?;
         let mut values = Vec::new();
         for prepare in &self.parameters {
             values.push(prepare(context.clone()).await?);
@@ -60,6 +85,20 @@ impl AwaitedValues {
             call: context,
             values: Mutex::new(values),
         })))
+    }
+}
+
+impl AwaitedStates {
+    async fn make(&self, all: &States) -> Result<(), Error> {
+        match self {
+            Self::Declared(states) => {
+                for state in states {
+                    state.make().await?;
+                }
+                Ok(())
+            }
+            Self::All => all.make_all().await,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A handler's demand that its caller authorize again, until it can be sent as a challenge.
 //!
 //! A challenge is part of the head of a response. If the head has already been sent when a handler fails, the challenge is
-//! kept for the next request with the same credentials. `http` writes it.
+//! kept for the caller's next request with the same credentials. `http` writes it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -13,21 +13,34 @@ use tokio::time::Instant;
 use crate::jsonrpc::ErrorObject;
 use crate::lock::lock;
 
-/// The part of one request in this.
+/// The challenge state of one request.
 pub(crate) struct Reauthorization {
     state: Mutex<ResponseHead>,
     pending: Arc<PendingChallenges>,
 }
 
+/// A caller and the credentials of one of its requests.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct ChallengedCaller<'a> {
+    /// The key of the caller's principal. Credentials alone do not identify the caller if a gateway uses its own for
+    /// the requests of all its clients.
+    pub(super) principal: &'a str,
+    /// The header `Authorization`. A caller that has new credentials already needs no challenge.
+    pub(super) authorization: Option<&'a [u8]>,
+}
+
+/// A demand for a new authorization, and the digest of the caller it is for. Anonymous callers cannot be recognized.
+struct Demand(ErrorObject, Option<u64>);
+
 /// The head of a response, as far as a challenge is concerned.
 enum ResponseHead {
-    /// Not sent. The error is the demand of a handler, if there is one.
-    Unsent(Option<ErrorObject>),
+    /// Not sent.
+    Unsent(Option<Demand>),
     Sent,
 }
 
 impl Reauthorization {
-    /// Creates the part of a new request.
+    /// Creates the challenge state of a new request.
     pub(super) fn new(pending: &Arc<PendingChallenges>) -> Self {
         Self {
             state: Mutex::new(ResponseHead::Unsent(None)),
@@ -35,48 +48,39 @@ impl Reauthorization {
         }
     }
 
-    /// Demands that the caller with these credentials authorize again, with this response or the next.
-    pub(super) fn demand(&self, error: &ErrorObject, credentials: Option<&[u8]>) {
+    /// Demands that the caller authorize again, with this response or the next.
+    pub(super) fn demand(&self, error: &ErrorObject, caller: Option<ChallengedCaller<'_>>) {
+        let caller = caller.map(|caller| self.pending.digest(caller));
+        let new = Demand(error.clone(), caller);
         match &mut *lock(&self.state) {
-            ResponseHead::Unsent(demand) => *demand = Some(error.clone()),
-            ResponseHead::Sent => self.keep(error.clone(), credentials),
+            ResponseHead::Unsent(demand) => *demand = Some(new),
+            ResponseHead::Sent => self.pending.insert(new),
         }
     }
 
     /// Notes that the head of the response is sent now. Returns the demand for it, if `can_challenge` and there is one.
-    pub(super) fn send_head<'c>(
-        &self,
-        can_challenge: bool,
-        credentials: impl FnOnce() -> Option<&'c [u8]>,
-    ) -> Option<ErrorObject> {
+    pub(super) fn send_head(&self, can_challenge: bool) -> Option<ErrorObject> {
         let before = std::mem::replace(&mut *lock(&self.state), ResponseHead::Sent);
         match before {
-            ResponseHead::Unsent(Some(error)) if can_challenge => Some(error),
-            ResponseHead::Unsent(Some(error)) => {
-                self.keep(error, credentials());
+            ResponseHead::Unsent(Some(Demand(error, _))) if can_challenge => Some(error),
+            ResponseHead::Unsent(Some(demand)) => {
+                self.pending.insert(demand);
                 None
             }
             ResponseHead::Unsent(None) | ResponseHead::Sent => None,
         }
     }
 
-    /// Takes the demand that an earlier request with the same credentials left.
+    /// Takes the demand that an earlier request of the same caller with the same credentials left.
     pub(super) fn take_earlier<'c>(
         &self,
-        credentials: impl FnOnce() -> Option<&'c [u8]>,
+        caller: impl FnOnce() -> Option<ChallengedCaller<'c>>,
     ) -> Option<ErrorObject> {
-        // Nearly always, and then the credentials are not needed.
+        // Nearly always, and then the caller is not needed.
         if lock(&self.pending.waiting).is_empty() {
             return None;
         }
-        self.pending.take(credentials()?)
-    }
-
-    fn keep(&self, error: ErrorObject, credentials: Option<&[u8]>) {
-        // Anonymous callers cannot be recognized.
-        if let Some(credentials) = credentials {
-            self.pending.insert(credentials, error);
-        }
+        self.pending.take(self.pending.digest(caller()?))
     }
 }
 
@@ -84,7 +88,7 @@ impl Reauthorization {
 #[derive(Default)]
 pub(crate) struct PendingChallenges {
     hasher: RandomState,
-    /// By the digest of credentials.
+    /// By the digest of the caller.
     waiting: Mutex<HashMap<u64, (ErrorObject, Instant)>>,
 }
 
@@ -94,23 +98,28 @@ impl PendingChallenges {
     /// Time for which a challenge is kept.
     const KEPT: Duration = Duration::from_mins(5);
 
-    fn insert(&self, credentials: &[u8], error: ErrorObject) {
-        let credentials = self.hasher.hash_one(credentials);
+    fn digest(&self, caller: ChallengedCaller<'_>) -> u64 {
+        self.hasher.hash_one(caller)
+    }
+
+    fn insert(&self, Demand(error, caller): Demand) {
+        let Some(caller) = caller else {
+            return;
+        };
         let mut waiting = lock(&self.waiting);
         let now = Instant::now();
         waiting.retain(|_, (_, since)| now.duration_since(*since) < Self::KEPT);
-        if waiting.len() >= Self::MAX && !waiting.contains_key(&credentials) {
+        if waiting.len() >= Self::MAX && !waiting.contains_key(&caller) {
             let oldest = waiting.iter().min_by_key(|(_, (_, since))| *since);
-            if let Some(oldest) = oldest.map(|(credentials, _)| *credentials) {
+            if let Some(oldest) = oldest.map(|(caller, _)| *caller) {
                 waiting.remove(&oldest);
             }
         }
-        waiting.insert(credentials, (error, now));
+        waiting.insert(caller, (error, now));
     }
 
-    fn take(&self, credentials: &[u8]) -> Option<ErrorObject> {
-        let credentials = self.hasher.hash_one(credentials);
-        let (error, since) = lock(&self.waiting).remove(&credentials)?;
+    fn take(&self, caller: u64) -> Option<ErrorObject> {
+        let (error, since) = lock(&self.waiting).remove(&caller)?;
         (since.elapsed() < Self::KEPT).then_some(error)
     }
 }
@@ -123,42 +132,53 @@ mod tests {
         ErrorObject::internal(text)
     }
 
+    fn caller(principal: &'static str, token: &'static str) -> ChallengedCaller<'static> {
+        ChallengedCaller {
+            principal,
+            authorization: Some(token.as_bytes()),
+        }
+    }
+
     #[test]
     fn a_demand_goes_with_the_head_or_with_the_next_request_of_the_same_caller() {
         let pending = Arc::default();
         let request = || Reauthorization::new(&pending);
-        let (alice, bob) = (Some(&b"alice"[..]), Some(&b"bob"[..]));
+        let alice = Some(caller("alice", "token"));
+        let bob = Some(caller("bob", "token"));
         let first = request();
         first.demand(&error("now"), alice);
-        assert_eq!(first.send_head(true, || alice).unwrap().message, "now");
-        assert!(first.send_head(true, || alice).is_none());
+        assert_eq!(first.send_head(true).unwrap().message, "now");
+        assert!(first.send_head(true).is_none());
         assert!(request().take_earlier(|| alice).is_none());
         let second = request();
-        assert!(second.send_head(false, || alice).is_none());
+        assert!(second.send_head(false).is_none());
         second.demand(&error("later"), alice);
         assert!(request().take_earlier(|| bob).is_none());
+        let refreshed = Some(caller("alice", "new token"));
+        assert!(request().take_earlier(|| refreshed).is_none());
         assert_eq!(request().take_earlier(|| alice).unwrap().message, "later");
         assert!(request().take_earlier(|| alice).is_none());
         let third = request();
         third.demand(&error("not in a stream"), alice);
-        assert!(third.send_head(false, || alice).is_none());
+        assert!(third.send_head(false).is_none());
         assert!(request().take_earlier(|| alice).is_some());
         let anonymous = request();
-        assert!(anonymous.send_head(true, || None).is_none());
+        assert!(anonymous.send_head(true).is_none());
         anonymous.demand(&error("for nobody"), None);
         assert!(anonymous.take_earlier(|| None).is_none());
+        assert!(lock(&pending.waiting).is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn few_challenges_are_kept_and_not_for_long() {
         let pending = PendingChallenges::default();
-        for caller in 0..=PendingChallenges::MAX {
+        for caller in 0..=1_024 {
             tokio::time::advance(Duration::from_millis(1)).await;
-            pending.insert(&caller.to_be_bytes(), error("again"));
+            pending.insert(Demand(error("again"), Some(caller)));
         }
-        assert!(pending.take(&0_usize.to_be_bytes()).is_none());
-        assert!(pending.take(&1_usize.to_be_bytes()).is_some());
+        assert!(pending.take(0).is_none());
+        assert!(pending.take(1).is_some());
         tokio::time::advance(PendingChallenges::KEPT).await;
-        assert!(pending.take(&2_usize.to_be_bytes()).is_none());
+        assert!(pending.take(2).is_none());
     }
 }

@@ -182,7 +182,8 @@ impl Context {
     /// in JSON.
     ///
     /// Nothing is sent if the client does not declare the extension, or if the extension does not exist in its protocol
-    /// version. If no extension of this server has the notification, an error is logged.
+    /// version. If no extension of this server has the notification, or clients ask for it in `subscriptions/listen`, nothing
+    /// is sent and an error is logged.
     ///
     /// See [`Extension::call_notification`](crate::extension::Extension::call_notification).
     pub fn notify(&self, notification: &str, params: impl Serialize) {

@@ -52,11 +52,13 @@ impl<T: fmt::Debug + ?Sized> fmt::Debug for State<T> {
 
 impl<T: Send + Sync + 'static> FromContext for State<T> {
     fn from_context(context: &Context) -> Result<Self, HandlerError> {
-        context
-            .states()
-            .get()
-            .map(Self::from)
-            .ok_or_else(|| HandlerError::opaque(missing_state_message::<T>()))
+        context.states().get().map(Self::from).ok_or_else(|| {
+            HandlerError::opaque(if context.states().is_declared::<T>() {
+                unmade_state_message::<T>()
+            } else {
+                missing_state_message::<T>()
+            })
+        })
     }
 
     fn check(states: &States) -> Result<(), String> {
@@ -71,6 +73,14 @@ impl<T: Send + Sync + 'static> FromContext for State<T> {
 fn missing_state_message<T>() -> String {
     format!(
         "no state of type `{0}`; add `.state(…)` with a `{0}` to the server",
+        short_type_name::<T>()
+    )
+}
+
+fn unmade_state_message<T>() -> String {
+    format!(
+        "the state of type `{0}` has not been made yet; call `State::<{0}>::check` in the `check` of the parameter that takes \
+         it, so that it is made first",
         short_type_name::<T>()
     )
 }

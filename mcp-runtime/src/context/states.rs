@@ -1,25 +1,15 @@
-//! A server's shared values, indexed by type. Some are made only when they are first needed.
+//! A server's shared values, indexed by type. Some are made only when they are first needed; `lazy_state` makes them.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::OnceCell;
-
+use crate::context::lazy_state::{BoxError, LazyState, SharedValue};
 use crate::context::short_type_name;
-use crate::error::{Causes, Error, ErrorKind};
+use crate::error::Error;
 use crate::lock::lock;
-
-/// A shared value of any type.
-type SharedValue = Arc<dyn Any + Send + Sync>;
-
-/// The future that makes a value.
-type Making = Pin<Box<dyn Future<Output = Result<SharedValue, BoxError>> + Send>>;
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The values passed to [`Server::state`](crate::Server::state) and
 /// [`Server::state_with`](crate::Server::state_with), one per type.
@@ -50,18 +40,13 @@ impl States {
         E: Into<BoxError>,
         F: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let make = move || -> Making {
+        let later = Arc::new(LazyState::new(short_type_name::<T>(), move || {
             let making = make();
-            Box::pin(async move {
+            async move {
                 let value = making.await.map_err(Into::into)?;
                 Ok(Arc::new(value) as SharedValue)
-            })
-        };
-        let later = Arc::new(LazyState {
-            type_name: short_type_name::<T>(),
-            make: Box::new(make),
-            value: OnceCell::new(),
-        });
+            }
+        }));
         self.set(TypeId::of::<T>(), StateValue::Later(Arc::clone(&later)));
         self.later.push(later);
     }
@@ -78,7 +63,7 @@ impl States {
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         let value = match self.values.get(&TypeId::of::<T>())? {
             StateValue::Made(value) => value,
-            StateValue::Later(later) => later.value.get()?,
+            StateValue::Later(later) => later.value()?,
         };
         Arc::clone(value).downcast().ok()
     }
@@ -94,6 +79,11 @@ impl States {
             lock(&self.looked_up).push(Arc::clone(later));
         }
         value.is_some()
+    }
+
+    /// Returns `true` if there is a value of type `T`, without declaring that it is needed.
+    pub(crate) fn is_declared<T: Send + Sync + 'static>(&self) -> bool {
+        self.values.contains_key(&TypeId::of::<T>())
     }
 
     /// Starts a check of one handler's parameters.
@@ -128,40 +118,6 @@ impl fmt::Debug for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("States")
             .field("len", &self.values.len())
-            .finish_non_exhaustive()
-    }
-}
-
-/// A value that is made when it is first needed.
-pub(crate) struct LazyState {
-    type_name: String,
-    make: Box<dyn Fn() -> Making + Send + Sync>,
-    value: OnceCell<SharedValue>,
-}
-
-impl LazyState {
-    pub(crate) fn is_made(&self) -> bool {
-        self.value.initialized()
-    }
-
-    /// Makes the value unless it has been made. If this fails or is cancelled, the next caller tries again.
-    pub(crate) async fn make(&self) -> Result<(), Error> {
-        let made = self.value.get_or_try_init(|| (self.make)()).await;
-        made.map(drop).map_err(|error| {
-            let message = format!(
-                "cannot make the state of type `{}`: {}",
-                self.type_name,
-                Causes(&*error)
-            );
-            Error::new(ErrorKind::State, message).with_source(error)
-        })
-    }
-}
-
-impl fmt::Debug for LazyState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LazyState")
-            .field("type_name", &self.type_name)
             .finish_non_exhaustive()
     }
 }

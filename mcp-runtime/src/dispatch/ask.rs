@@ -1,7 +1,6 @@
 //! A call's questions to its client and the two ways to deliver them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as TaskContext, Poll};
 
 use tokio::time::Instant;
@@ -14,6 +13,7 @@ use crate::context::{
 use crate::dispatch::Dispatcher;
 use crate::dispatch::pending::{PendingQuestions, wire_id};
 use crate::dispatch::rounds::{Round, RoundEnd};
+use crate::dispatch::runs::HandlerRuns;
 use crate::dispatch::seal;
 use crate::dispatch::stream::Sink;
 use crate::lock::lock;
@@ -30,8 +30,7 @@ pub(super) struct ClientQuestions {
     version: ProtocolVersion,
     capabilities: Arc<ClientCapabilities>,
     call: OnceLock<CallId>,
-    /// `None` until the call first asks a question or uses `once`.
-    seen: Mutex<Option<Box<QuestionUses>>>,
+    runs: HandlerRuns,
     way: QuestionDelivery,
     /// Wakes the task that polls the call. This is necessary because another task may be polling a question.
     caller: Bell,
@@ -52,14 +51,6 @@ pub(super) enum QuestionDelivery {
     Rounds(Round),
 }
 
-/// The questions and `once` names used in this run of the handler.
-#[derive(Default)]
-struct QuestionUses {
-    /// Number of times that each digest or name has been used.
-    asked: BTreeMap<String, u32>,
-    once: BTreeSet<String>,
-}
-
 impl ClientQuestions {
     pub(super) fn new(
         dispatcher: &Arc<Dispatcher>,
@@ -78,7 +69,7 @@ impl ClientQuestions {
             version,
             capabilities,
             call,
-            seen: Mutex::default(),
+            runs: HandlerRuns::default(),
             way,
             caller: Bell::default(),
         }
@@ -120,22 +111,6 @@ impl ClientQuestions {
                     pending.withdraw(id);
                 }
             }
-        }
-    }
-
-    fn lock_question_uses(&self) -> MutexGuard<'_, Option<Box<QuestionUses>>> {
-        lock(&self.seen)
-    }
-
-    /// Returns the key for this digest or name. A number is appended from the second use onward.
-    fn numbered_key(&self, name: &str) -> String {
-        let mut seen = self.lock_question_uses();
-        let asked = &mut seen.get_or_insert_default().asked;
-        let count = asked.entry(name.to_owned()).or_default();
-        *count = count.saturating_add(1);
-        match *count {
-            1 => name.to_owned(),
-            count => format!("{name}.{count}"),
         }
     }
 
@@ -261,14 +236,14 @@ impl QuestionTransport for ClientQuestions {
         );
         let digest = seal::digest(&serde_json::to_vec(&asked).unwrap_or_default());
         QuestionKey {
-            key: self.numbered_key(&digest),
+            key: self.runs.numbered_key(&digest),
             digest,
             named: false,
         }
     }
 
     fn key(&self, name: &str) -> String {
-        self.numbered_key(name)
+        self.runs.numbered_key(name)
     }
 
     fn poll(
@@ -297,9 +272,17 @@ impl QuestionTransport for ClientQuestions {
                 waiting,
             } => {
                 if matches!(question.progress, QuestionProgress::Not) {
+                    if let Some(answer) = self.runs.answer(&question.identity) {
+                        question.progress = QuestionProgress::Over;
+                        return Poll::Ready(Ok(answer));
+                    }
                     self.open_question(question, task, pending, waiting)?;
                 }
-                self.poll_answer(question, task, pending, &**sink, waiting)
+                let polled = self.poll_answer(question, task, pending, &**sink, waiting);
+                if let Poll::Ready(Ok(answer)) = &polled {
+                    self.runs.keep_answer(&question.identity, answer);
+                }
+                polled
             }
         }
     }
@@ -317,7 +300,10 @@ impl QuestionTransport for ClientQuestions {
             // again.
             _ if !matches!(question.request, InputRequest::Form { .. }) => false,
             QuestionDelivery::Rounds(round) => round.reject_answer(&question.identity.key, TRIES),
-            QuestionDelivery::None | QuestionDelivery::Requests { .. } => question.rejected < TRIES,
+            QuestionDelivery::None | QuestionDelivery::Requests { .. } => {
+                let again = self.runs.reject_answer(&question.identity.key, TRIES);
+                again.unwrap_or(question.rejected < TRIES)
+            }
         };
         if again {
             Ok(())
@@ -345,6 +331,14 @@ impl QuestionTransport for ClientQuestions {
         question.progress = QuestionProgress::Over;
     }
 
+    fn begin_run(&self) {
+        self.runs.begin();
+    }
+
+    fn end_run(&self) {
+        self.runs.end();
+    }
+
     fn call_id(&self) -> CallId {
         *self.call.get_or_init(|| CallId(random::random()))
     }
@@ -355,19 +349,16 @@ impl QuestionTransport for ClientQuestions {
                 "`once` with the name `{name}` is nested in another `once`"
             )));
         }
-        if !self
-            .lock_question_uses()
-            .get_or_insert_default()
-            .once
-            .insert(name.to_owned())
-        {
+        if !self.runs.use_once(name) {
             return Err(AskError::Misused(format!(
                 "`once` with the name `{name}` is used twice in one call; give each its own name"
             )));
         }
         match &self.way {
             QuestionDelivery::Rounds(round) => Ok(round.begin_once(name)),
-            QuestionDelivery::None | QuestionDelivery::Requests { .. } => Ok(None),
+            QuestionDelivery::None | QuestionDelivery::Requests { .. } => {
+                Ok(self.runs.once_result(name))
+            }
         }
     }
 
@@ -375,6 +366,8 @@ impl QuestionTransport for ClientQuestions {
         if let QuestionDelivery::Rounds(round) = &self.way {
             round.end_once(name, result);
             self.caller.wake();
+        } else if let Some(result) = result {
+            self.runs.keep_once_result(name, result);
         }
     }
 

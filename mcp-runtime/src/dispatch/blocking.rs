@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use crate::dispatch::Dispatcher;
 use crate::handler::call::{Blocking, Output};
@@ -12,9 +11,6 @@ use crate::panics;
 use crate::protocol::errors;
 use crate::registry::{CallPermit, CallPermits};
 use crate::telemetry;
-
-/// Time that a rejected caller should wait before retrying.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The number of permits that a call is waiting for. The call's timeout is paused while it waits.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +30,8 @@ impl PermitWaits {
     ) -> Result<CallPermit, HandlerError> {
         let entered = self.count_wait(permits.acquire(max_waiting)).await;
         entered.ok_or_else(|| {
-            HandlerError(HandlerErrorRepr::Busy(errors::too_many(what, RETRY_AFTER)))
+            let error = errors::too_many(what, errors::RETRY_AFTER);
+            HandlerError(HandlerErrorRepr::Busy(error))
         })
     }
 

@@ -5,7 +5,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
@@ -132,10 +132,14 @@ impl RunningCall {
         }
     }
 
-    /// Polls the call for the first time without a waker. The caller must poll again immediately or drop the call.
-    /// Calls that finish on the first poll therefore need no timer.
-    pub(super) fn first_poll(&mut self, out: &mut Vec<u8>) -> Poll<WrittenResponse> {
-        self.poll_handler(&mut TaskContext::from_waker(Waker::noop()), out)
+    /// Polls the call for the first time. The caller must poll again immediately or drop the call, because `task` need
+    /// not have a waker. Calls that finish on the first poll therefore need no timer.
+    pub(super) fn first_poll(
+        &mut self,
+        task: &mut TaskContext<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<WrittenResponse> {
+        self.poll_handler(task, out)
     }
 
     fn poll_handler(
@@ -217,7 +221,7 @@ impl Drop for RunningCall {
             return;
         }
         if let Some(context) = &self.scope.0 {
-            context.cancel();
+            context.abandon();
         }
         if let Err(panic) = self.drop_future() {
             tracing::error!(panic, "a cancelled handler panicked while it was dropped");

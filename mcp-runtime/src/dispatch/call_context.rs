@@ -84,6 +84,12 @@ impl CallContext {
         self.asks.close();
     }
 
+    /// Marks the call as cancelled and stops its messages: code that still holds a clone of the context cannot send any.
+    pub(super) fn abandon(&self) {
+        self.cancel();
+        self.stream.abandon();
+    }
+
     /// Marks the call as cancelled, which is visible through all clones of the context.
     pub(super) fn cancel(&self) {
         self.request.cancel();

@@ -1,14 +1,14 @@
 //! The calls in flight of one owner, which is a channel or a session.
 //!
-//! Removal from the table decides every race: a call whose entry has been removed sends neither a response nor any
-//! other message.
+//! Removal from the table decides every race: a call whose entry has been removed sends no response. Its other messages
+//! stop as well, at the latest when it is dropped.
 
 use tokio::task::AbortHandle;
 
 use crate::fnv::FnvMap;
 use crate::jsonrpc::RequestId;
 
-/// The calls in flight of one owner. `T` is what the owner remembers for each call, such as the stream for its response.
+/// The calls in flight of one owner. `T` is the owner's data for each call, such as the stream for its response.
 #[derive(Debug)]
 pub(crate) struct CallTable<T> {
     serials: u64,
@@ -39,7 +39,7 @@ struct PolledCall {
 pub(crate) struct RemovedCall<T> {
     pub(crate) id: RequestId,
     pub(crate) serial: u64,
-    /// What the owner remembered. `None` if the call is still in its first poll.
+    /// The owner's data. `None` if the call is still in its first poll.
     pub(crate) detail: Option<T>,
     task: Option<AbortHandle>,
 }
@@ -121,7 +121,7 @@ impl<T> CallTable<T> {
         }
     }
 
-    /// Returns what the owner remembers for a call.
+    /// Returns the owner's data for a call.
     pub(crate) fn detail(&self, id: &RequestId) -> Option<&T> {
         Some(&self.calls.get(id)?.detail)
     }

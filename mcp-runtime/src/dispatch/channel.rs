@@ -82,6 +82,10 @@ impl ChannelMemory {
     /// Sets the caller to whom subsequent messages are attributed. The initial caller is anonymous.
     pub(crate) fn set_caller(&mut self, caller: impl Into<Caller>) {
         self.origin.caller = self.dispatcher.settings.admission.admit(caller.into());
+        let session = self.legacy.iter().map(|legacy| &legacy.mailbox);
+        for mailbox in session.chain(self.listens.iter().map(|listen| &listen.mailbox)) {
+            mailbox.set_caller(&self.origin.caller);
+        }
     }
 
     /// Sets the definitions that subsequent messages select.
@@ -142,10 +146,11 @@ impl ChannelMemory {
         } = params;
         let extensions = &self.dispatcher.settings.extensions;
         offered.extensions = extensions.unsolicited(version, &capabilities);
+        let (wake, caller) = (Arc::clone(&self.wake), self.origin.caller.clone());
         let mailbox = self
             .dispatcher
             .notifications()
-            .listen(offered, Arc::clone(&self.wake));
+            .listen(offered, wake, caller);
         let client = LegacyClient {
             version,
             capabilities: Arc::new(capabilities),

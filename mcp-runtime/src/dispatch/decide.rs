@@ -93,16 +93,9 @@ impl Dispatcher {
             return Decision::Silent;
         };
         let id = match &message.id {
-            Id::Absent => return notification(method, &message.params, channel),
             Id::Valid(id) => id,
-            Id::Invalid => {
-                encode::error(
-                    out,
-                    None,
-                    &ErrorObject::invalid_request("`id` must be an integer or a string"),
-                );
-                return Decision::Answered(Reply::Written);
-            }
+            // A message with a method and an invalid id is not accepted by the parser.
+            Id::Absent | Id::Invalid => return notification(method, &message.params, channel),
         };
         if channel.listens.iter().any(|listen| listen.id == *id) {
             encode::error(out, Some(id), &errors::id_in_use());

@@ -313,14 +313,13 @@ impl Control for ServerShared {
     fn notify_extension(&self, notification: ExtensionNotification) {
         let extensions = self.extensions.get();
         let name = &*notification.method;
-        let Some(member) = extensions.and_then(|extensions| extensions.member_of(name)) else {
-            tracing::error!(
-                notification = name,
-                "no extension of this server has this notification with a member of the filter"
-            );
+        let Some(extensions) = extensions else {
+            tracing::error!(notification = name, "the server has not been started");
             return;
         };
-        self.notifications.post_extension(member, &notification);
+        if let Some(member) = extensions.member_of(name, notification.key.is_some()) {
+            self.notifications.post_extension(member, &notification);
+        }
     }
 
     fn edit(&self, edit: Edit) -> Result<bool, Error> {

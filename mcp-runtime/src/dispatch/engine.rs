@@ -39,8 +39,8 @@ impl PreparedCall<'_> {
             };
             // The poll is unconstrained because the call would otherwise be pending for no reason if the task of a
             // connection had exhausted its budget.
-            let first_poll = pin!(tokio::task::unconstrained(poll_fn(|_| {
-                running.first_poll(out)
+            let first_poll = pin!(tokio::task::unconstrained(poll_fn(|cx| {
+                running.first_poll(cx, out)
             })));
             match first_poll.poll(&mut Context::from_waker(Waker::noop())) {
                 Poll::Ready(response) => CallProgress::Answered(response),
@@ -73,5 +73,56 @@ fn internal_error(id: &RequestId, out: &mut Vec<u8>, start: usize) -> WrittenRes
     encode::error(out, Some(id), &error);
     WrittenResponse {
         error: Some(Box::new(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::Server;
+    use crate::dispatch::Decision;
+    use crate::dispatch::channel::ChannelMemory;
+    use crate::handler::dynamic::DynamicTool;
+    use crate::jsonrpc::{Incoming, parse};
+
+    #[test]
+    fn a_panic_of_the_transport_is_one_internal_error() {
+        // With middleware, the stream for the call's messages is made before any user code runs.
+        let server = Server::new("test", "1").middleware(async |call, next| next.run(call).await);
+        let tool = DynamicTool::new("echo", json!({"type": "object"}), |_, _| async { "echo" });
+        server.handle().tools().insert(tool).unwrap();
+        let dispatcher = server.into_dispatcher().unwrap();
+        let mut memory = ChannelMemory::new(&dispatcher, Arc::new(|| {}));
+        let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+            "name": "echo",
+            "_meta": {
+                "progressToken": 1,
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        }})
+        .to_string();
+        let limits = dispatcher.limits().message.parse_limits();
+        let Ok(Incoming::Message(message)) = parse(message.as_bytes(), &limits) else {
+            panic!("the message is valid");
+        };
+        let mut out = b"earlier\n".to_vec();
+        let Decision::Call(call) = dispatcher.decide(&message, &mut memory, &mut out) else {
+            panic!("the tool exists");
+        };
+        let id = RequestId::from_valid("7");
+        let progress = call.run(&id, &|| panic!("no stream"), &mut out);
+        let CallProgress::Answered(response) = progress else {
+            panic!("the call has not ended");
+        };
+        assert!(response.error.is_some());
+        let response = out.strip_prefix(b"earlier\n").unwrap();
+        let response: Value = serde_json::from_slice(response).unwrap();
+        assert_eq!(
+            (&response["id"], &response["error"]["code"]),
+            (&json!(7), &json!(-32603))
+        );
     }
 }

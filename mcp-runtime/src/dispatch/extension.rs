@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+#[cfg(feature = "http")]
+use crate::context::Caller;
 use crate::context::RequestSource;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::RequestOutcome;
@@ -18,6 +20,8 @@ use crate::jsonrpc::{Params, each_member, unquote};
 #[cfg(feature = "http")]
 use crate::protocol::Method;
 use crate::protocol::encode::ExtensionFilter;
+#[cfg(feature = "http")]
+use crate::protocol::negotiation::ModernMeta;
 use crate::protocol::{ProtocolVersion, errors};
 use crate::telemetry::CalledItem;
 
@@ -44,7 +48,7 @@ impl Dispatcher {
         method.callable.access.check_scopes(&request.caller)?;
         let target = MethodTarget {
             callable: Arc::clone(&method.callable),
-            result_types: method.result_types.clone(),
+            result_types: Arc::clone(&method.result_types),
         };
         Ok(RequestOutcome::Call(PreparedCall {
             dispatcher: Arc::clone(self),
@@ -74,7 +78,7 @@ impl Dispatcher {
         })
     }
 
-    /// Reads the members of a listen filter that extensions define.
+    /// Reads the members of a listen filter that extensions define. User code has not yet decided about the keys.
     pub(super) fn extension_filter(
         &self,
         wanted: &str,
@@ -87,9 +91,8 @@ impl Dispatcher {
         let wanted = serde_json::from_str(wanted)
             .map_err(|error| errors::unparsable_member("notifications", &error))?;
         let client = request.sender.capabilities();
-        let asking = (request.version, &*client, &request.caller);
-        let honoured = extensions.honoured(&wanted, asking);
-        honoured.map_err(|problem| match problem {
+        let filters = extensions.read_filter(&wanted, (request.version, &client));
+        filters.map_err(|problem| match problem {
             FilterProblem::NotStrings(name) => errors::invalid_member(name, "an array of strings"),
             FilterProblem::NotABoolean(name) => errors::invalid_member(name, "a boolean"),
             FilterProblem::Undeclared(id) => {
@@ -99,11 +102,15 @@ impl Dispatcher {
     }
 
     /// Returns the part of a request's body that the header `Mcp-Name` mirrors.
+    ///
+    /// The header is not compared for a method that this caller cannot see or this client cannot use, so that the request
+    /// is answered as it would be without the header.
     #[cfg(feature = "http")]
     pub(crate) fn mirrored_name<'m>(
         &self,
         (method, known): (&str, Option<Method>),
         params: &Params<'m>,
+        (modern, caller): (&ModernMeta<'_>, &Caller),
     ) -> MirroredName<'m> {
         if let Some(method) = known {
             return match method.mirrored_member() {
@@ -111,13 +118,17 @@ impl Dispatcher {
                 Some(member) => params.string(member).ok().flatten().into(),
             };
         }
-        let method = self
-            .settings
-            .extensions
-            .method(method, ProtocolVersion::LATEST);
-        let Some(member) = method.and_then(|method| method.mirrored_name.as_deref()) else {
+        let method = self.settings.extensions.method(method, modern.version);
+        let Some((method, member)) =
+            method.and_then(|method| Some((method, method.mirrored_name.as_deref()?)))
+        else {
             return MirroredName::Nothing;
         };
+        let is_usable = method.callable.access.is_visible_to(caller)
+            && method.extension.is_open_to(&modern.capabilities());
+        if !is_usable {
+            return MirroredName::Nothing;
+        }
         let mut value = None;
         if let Some(params) = params.raw() {
             each_member(params, |key, json| {

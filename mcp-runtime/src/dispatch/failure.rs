@@ -31,7 +31,7 @@ impl CallFinisher {
             HandlerErrorRepr::Reauthorize(error) => {
                 #[cfg(feature = "http")]
                 if let Some(request) = &self.http_request {
-                    request.demand_authorization(&error);
+                    request.demand_authorization(&error, self.caller.principal());
                 }
                 return Err(error);
             }
@@ -48,7 +48,7 @@ impl CallFinisher {
                 }
                 _ => text.unwrap_or_else(|| "there is no such resource".to_owned()),
             },
-            HandlerErrorRepr::Shown(text) => text,
+            HandlerErrorRepr::Exposed(text) => text,
             HandlerErrorRepr::Opaque(cause) => {
                 let causes = Causes(&*cause);
                 let reference = self.log("a handler failed", &causes);

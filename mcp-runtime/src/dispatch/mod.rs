@@ -35,6 +35,7 @@ mod request;
 #[cfg(feature = "http")]
 mod resumed;
 mod rounds;
+mod runs;
 pub(crate) mod seal;
 mod selection;
 mod stream;

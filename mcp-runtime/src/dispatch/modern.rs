@@ -82,7 +82,7 @@ fn listen<'m>(
         .filter(|text| text.starts_with('{'));
     let wanted =
         wanted.ok_or_else(|| ErrorObject::invalid_params("`notifications` must be an object"))?;
-    let of_extensions = dispatcher.extension_filter(wanted, request)?;
+    let mut of_extensions = dispatcher.extension_filter(wanted, request)?;
     let wanted: RequestedNotifications = serde_json::from_str(wanted)
         .map_err(|error| errors::unparsable_member("notifications", &error))?;
     let mut uris: BTreeSet<&str> = wanted
@@ -101,15 +101,14 @@ fn listen<'m>(
     if followed.saturating_add(wanted_count) > limits.streams.max_subscriptions {
         let most = limits.streams.max_subscriptions;
         return Err(ErrorObject::invalid_params(format!(
-            "a connection can subscribe to at most {most} resources"
+            "a connection can subscribe to at most {most} resources and keys"
         )));
     }
-    if uris
-        .iter()
-        .any(|uri| uri.len() > limits.message.max_uri_bytes)
-    {
+    let keys = of_extensions.iter().flat_map(|filter| &filter.keys);
+    let mut names = uris.iter().copied().chain(keys.flatten().map(|key| &**key));
+    if names.any(|name| name.len() > limits.message.max_uri_bytes) {
         return Err(ErrorObject::invalid_params(format!(
-            "a URI is longer than {} bytes",
+            "a URI or key is longer than {} bytes",
             limits.message.max_uri_bytes
         )));
     }
@@ -124,6 +123,7 @@ fn listen<'m>(
     if view.is_filtered(Capability::Resources) {
         uris.retain(|uri| view.resource_at(uri, request.version).is_ok());
     }
+    extensions.hide_keys(&mut of_extensions, &request.caller);
     let filter = ListenFilter {
         tools: wanted.tools_list_changed == Some(true) && offered.tools.is_some(),
         prompts: wanted.prompts_list_changed == Some(true) && offered.prompts.is_some(),
@@ -139,7 +139,7 @@ fn listen<'m>(
     Ok(RequestOutcome::Listening(ListenRequest {
         id: request.id.clone(),
         version: request.version,
-        mailbox: notifications.listen(filter, (listens.wake)()),
+        mailbox: notifications.listen(filter, (listens.wake)(), request.caller.clone()),
         _open: GaugeGuard::subscription(),
     }))
 }

@@ -24,8 +24,6 @@ use crate::protocol::encode::{self, ExtensionFilter, ListKind, ListenFilter};
 /// thread.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// Maximum number of notifications of extensions that wait for one listener. The oldest is dropped for another one.
-const MAX_EXTENSION_NOTIFICATIONS: usize = 1_000;
 /// Approximate size of a notification in bytes.
 const NOTICE: usize = 192;
 
@@ -42,10 +40,11 @@ pub(crate) struct Notifications {
 
 impl Notifications {
     /// Adds a listener. It is notified of changes until it is dropped.
-    pub(crate) fn listen(&self, filter: ListenFilter, wake: Wake) -> Arc<Mailbox> {
+    pub(crate) fn listen(&self, filter: ListenFilter, wake: Wake, caller: Caller) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox {
             state: Mutex::new(MailboxState {
                 filter,
+                caller,
                 pending: PendingNotifications::default(),
             }),
             wake,
@@ -69,9 +68,10 @@ impl Notifications {
         &self,
         filter: ListenFilter,
         wake: Wake,
+        caller: Caller,
         seen: ListVersion,
     ) -> Arc<Mailbox> {
-        let mailbox = self.listen(filter, wake);
+        let mailbox = self.listen(filter, wake, caller);
         let audiences = self.versions().since(seen);
         for (list, audience) in LISTS.into_iter().zip(audiences) {
             mailbox.post_list(list, &audience);
@@ -112,7 +112,7 @@ impl Notifications {
         }
     }
 
-    /// Notifies all listeners that ask for it with this member of the filter.
+    /// Notifies the listeners in the notification's audience that ask for it with this member of the filter.
     pub(super) fn post_extension(&self, member: &str, notification: &ExtensionNotification) {
         let listeners = self.listeners();
         if listeners.is_empty() {
@@ -144,6 +144,8 @@ pub(crate) struct Mailbox {
 
 struct MailboxState {
     filter: ListenFilter,
+    /// The caller at present. Its scopes can change while a session is open.
+    caller: Caller,
     pending: PendingNotifications,
 }
 
@@ -154,7 +156,8 @@ struct PendingNotifications {
     lists: [NotifiedCallers; 3],
     /// The resources that changed, and the callers that have yet to be notified.
     uris: Vec<(Box<str>, NotifiedCallers)>,
-    /// The latest notification of each kind, key and audience, at most [`MAX_EXTENSION_NOTIFICATIONS`] of them.
+    /// The latest notification with each name and key, in the order in which they were sent. Bounded by the keys in the
+    /// filter, because notifications for other callers are not added.
     extensions: Vec<Arc<ExtensionNotification>>,
 }
 
@@ -171,23 +174,22 @@ impl PendingNotifications {
 
     /// Adds a notification of an extension. Returns `true` unless it replaces an earlier one.
     fn add_extension(&mut self, notification: &Arc<ExtensionNotification>) -> bool {
-        let mut known = self.extensions.iter_mut();
-        if let Some(known) = known.find(|known| known.is_replaced_by(notification)) {
-            *known = Arc::clone(notification);
-            return false;
-        }
-        if self.extensions.len() >= MAX_EXTENSION_NOTIFICATIONS {
-            self.extensions.remove(0);
+        let mut known = self.extensions.iter();
+        let replaced = known.position(|known| known.is_replaced_by(notification));
+        if let Some(replaced) = replaced {
+            self.extensions.remove(replaced);
         }
         self.extensions.push(Arc::clone(notification));
-        true
+        replaced.is_none()
     }
 }
 
 impl Mailbox {
     fn post_list(&self, changed: ListKind, audience: &NotifiedCallers) {
         let news = {
-            let MailboxState { filter, pending } = &mut *self.state();
+            let MailboxState {
+                filter, pending, ..
+            } = &mut *self.state();
             let is_followed = match changed {
                 ListKind::Tools => filter.tools,
                 ListKind::Prompts => filter.prompts,
@@ -203,8 +205,13 @@ impl Mailbox {
     }
 
     fn post_resource(&self, uri: &str, audience: &NotifiedCallers) {
+        if !self.state().filter.follows(uri) || !self.is_in(audience) {
+            return;
+        }
         let news = {
-            let MailboxState { filter, pending } = &mut *self.state();
+            let MailboxState {
+                filter, pending, ..
+            } = &mut *self.state();
             filter.follows(uri) && pending.add_resource(uri, audience)
         };
         if news {
@@ -213,26 +220,37 @@ impl Mailbox {
     }
 
     fn post_extension(&self, member: &str, notification: &Arc<ExtensionNotification>) {
-        let key = &notification.key;
-        {
-            let MailboxState { filter, pending } = &mut *self.state();
-            let is_followed = |filter: &ExtensionFilter| {
-                *filter.member == *member
-                    && match (&filter.keys, key) {
-                        (None, _) => true,
-                        (Some(keys), Some(key)) => keys.iter().any(|known| **known == **key),
-                        (Some(_), None) => false,
-                    }
-            };
-            if !filter.extensions.iter().any(is_followed) {
-                return;
-            }
-            // If it replaces an earlier notification, the client has been woken for that one.
-            if !pending.add_extension(notification) {
-                return;
-            }
+        let is_followed = |filter: &ExtensionFilter| {
+            *filter.member == *member
+                && match (&filter.keys, &notification.key) {
+                    (None, None) => true,
+                    (Some(keys), Some(key)) => keys.iter().any(|known| **known == **key),
+                    (None, Some(_)) | (Some(_), None) => false,
+                }
+        };
+        let is_wanted = self.state().filter.extensions.iter().any(is_followed);
+        if !is_wanted || !self.is_in(&notification.audience) {
+            return;
         }
-        (self.wake)();
+        // If it replaces an earlier notification, the client has been woken for that one.
+        let is_new = self.state().pending.add_extension(notification);
+        if is_new {
+            (self.wake)();
+        }
+    }
+
+    /// Returns `true` if the listener's caller is in the audience. The lock is not held while user code decides.
+    fn is_in(&self, audience: &NotifiedCallers) -> bool {
+        if matches!(audience, NotifiedCallers::All) {
+            return true;
+        }
+        let caller = self.state().caller.clone();
+        audience.includes(&caller)
+    }
+
+    /// Sets the caller on whose behalf the listener is open.
+    pub(super) fn set_caller(&self, caller: &Caller) {
+        self.state().caller = caller.clone();
     }
 
     /// Subscribes to another resource, or returns `false` if there are already `most` subscriptions. Subscribing to the
@@ -258,7 +276,9 @@ impl Mailbox {
     /// Replaces the listener's subscriptions with the given resources.
     #[cfg(feature = "http")]
     pub(super) fn replace_subscriptions(&self, uris: &[Box<str>]) {
-        let MailboxState { filter, pending } = &mut *self.state();
+        let MailboxState {
+            filter, pending, ..
+        } = &mut *self.state();
         filter.uris = uris.to_vec();
         pending.uris.retain(|(uri, _)| uris.contains(uri));
     }
@@ -276,7 +296,9 @@ impl Mailbox {
 
     /// Ends the subscription to a resource.
     pub(super) fn unsubscribe(&self, uri: &str) {
-        let MailboxState { filter, pending } = &mut *self.state();
+        let MailboxState {
+            filter, pending, ..
+        } = &mut *self.state();
         filter.uris.retain(|followed| **followed != *uri);
         pending.uris.retain(|(changed, _)| **changed != *uri);
     }
@@ -332,7 +354,9 @@ impl Mailbox {
             out.push(b'\n');
             false
         });
-        let MailboxState { filter, pending } = &mut *self.state();
+        let MailboxState {
+            filter, pending, ..
+        } = &mut *self.state();
         for (told, left) in pending.lists.iter_mut().zip(&lists) {
             told.add(left);
         }

@@ -51,6 +51,12 @@ impl RequestOrigin {
 
     /// Returns the caller.
     #[cfg(feature = "http")]
+    pub(crate) const fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Returns the caller, without the rest.
+    #[cfg(feature = "http")]
     pub(crate) fn into_caller(self) -> Caller {
         self.caller
     }

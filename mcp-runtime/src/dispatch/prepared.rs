@@ -124,7 +124,10 @@ impl PreparedCall<'_> {
             });
             Context::new(Arc::<CallContext>::clone(made))
         };
-        if !around.is_handler() || is_queued || finish.target.awaited().is_some() {
+        if !around.is_handler()
+            || is_queued
+            || finish.target.awaited(&dispatcher.settings.states).is_some()
+        {
             let innermost = WrappedHandler {
                 dispatcher: Arc::clone(&dispatcher),
                 target: finish.target.clone(),

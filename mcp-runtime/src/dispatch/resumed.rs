@@ -57,7 +57,8 @@ impl ChannelMemory {
             pending: Arc::new(PendingQuestions::new(wake()).numbered_from_random()),
         };
         let notifications = dispatcher.notifications();
-        let mailbox = notifications.listen_again(agreed.offered, wake(), agreed.seen);
+        let caller = session.origin.caller.clone();
+        let mailbox = notifications.listen_again(agreed.offered, wake(), caller, agreed.seen);
         session.is_lasting = memory.is_some();
         session.is_legacy = true;
         session.legacy = Some(LegacySession {

@@ -111,6 +111,13 @@ impl CallStream {
         reports.over = true;
     }
 
+    /// Stops all further messages because the call has been cancelled.
+    pub(super) fn abandon(&self) {
+        let mut reports = self.reports();
+        reports.held = None;
+        reports.over = true;
+    }
+
     /// Sends a report. Returns `true` if it was accepted.
     fn send_progress(&self, progress: &Progress) -> bool {
         let Some(token) = &self.token else {

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::context::{AwaitedValues, Context};
+use crate::context::{AwaitedValues, Context, States};
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::extension_result::ExtensionResult;
-use crate::handler::handler_error::HandlerError;
 use crate::handler::refusal::CallRefusal;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
@@ -38,7 +37,7 @@ pub(super) enum CallTarget {
 pub(super) struct MethodTarget {
     pub(super) callable: Arc<Callable>,
     /// The types of its results, besides `complete`.
-    pub(super) result_types: Box<[String]>,
+    pub(super) result_types: Arc<[String]>,
 }
 
 /// A resource or resource template, and the URI to be read.
@@ -75,9 +74,9 @@ impl CallTarget {
     }
 
     /// Returns the values that the call waits for before its handler starts, unless there are none.
-    pub(super) fn awaited(&self) -> Option<&AwaitedValues> {
+    pub(super) fn awaited(&self, states: &States) -> Option<&AwaitedValues> {
         let awaited = self.callable().map(|callable| &callable.awaited);
-        awaited.filter(|awaited| awaited.are_missing())
+        awaited.filter(|awaited| awaited.are_missing(states))
     }
 
     pub(super) fn guards(&self) -> Option<&HandlerLimits> {
@@ -109,6 +108,14 @@ impl CallTarget {
             Self::Completion(completion) => Some((Kind::Completer, &completion.of)),
             Self::Method(method) => Some((Kind::ExtensionMethod, &method.callable.name)),
             Self::List(_) => None,
+        }
+    }
+
+    /// Returns the argument to complete, if there is one.
+    pub(super) fn completed_argument(&self) -> Option<&str> {
+        match self {
+            Self::Completion(completion) => Some(&completion.argument),
+            Self::Named(_) | Self::Read(_) | Self::Method(_) | Self::List(_) => None,
         }
     }
 
@@ -176,13 +183,7 @@ impl CallTarget {
             Self::Method(method) => method.callable.start(arguments, context),
             Self::List(list) => {
                 let (page, context) = (Arc::clone(&list.page), context());
-                let output = async move {
-                    if !context.states().are_made() {
-                        let made = context.states().make_all().await;
-                        made.map_err(HandlerError::opaque)?;
-                    }
-                    page.start(context).await.map(CallOutput::List)
-                };
+                let output = async move { page.start(context).await.map(CallOutput::List) };
                 Ok(HandlerProgress::Running(Box::pin(output)))
             }
         }

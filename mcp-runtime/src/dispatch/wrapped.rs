@@ -45,10 +45,16 @@ impl WrappedHandler {
 }
 
 impl InnermostStep for WrappedHandler {
+    fn completed_argument(&self) -> Option<&str> {
+        self.target.completed_argument()
+    }
+
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
         Box::pin(async move {
             let permit = self.acquire_permit().await?;
-            let context = match self.target.awaited() {
+            // Before its parameters are awaited, because they may ask the client, too.
+            let _run = HandlerRun::begin(context.clone());
+            let context = match self.target.awaited(&self.dispatcher.settings.states) {
                 Some(awaited) => awaited.prepare(context).await?,
                 None => context,
             };
@@ -66,5 +72,21 @@ impl InnermostStep for WrappedHandler {
                 }
             }
         })
+    }
+}
+
+/// A run of the handler, until it is dropped.
+struct HandlerRun(Context);
+
+impl HandlerRun {
+    fn begin(context: Context) -> Self {
+        context.asking().begin_run();
+        Self(context)
+    }
+}
+
+impl Drop for HandlerRun {
+    fn drop(&mut self) {
+        self.0.asking().end_run();
     }
 }

@@ -8,6 +8,7 @@ use mcp_schema::check::Validator;
 use mcp_schema::explain::Fault;
 use mcp_schema::generate::Properties;
 use mcp_schema::suggest::closest;
+use mcp_schema::text::read_text;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
@@ -124,7 +125,7 @@ fn value_of(
             variable.expected()
         )]);
     };
-    let value = variable.parse(text);
+    let value = read_text(&variable.schema, text);
     let faults = validator.check_property(&variable.field, &value);
     if faults.is_empty() {
         variable.set_to(text);
@@ -180,7 +181,12 @@ fn deserialize<T: DeserializeOwned>(
     let field = RefCell::new(None);
     let members = members
         .into_iter()
-        .inspect(|(name, _)| *field.borrow_mut() = Some(name.clone()));
+        .inspect(|(name, _)| *field.borrow_mut() = Some(name.clone()))
+        // After the last field, a mistake concerns them all.
+        .chain(std::iter::from_fn(|| {
+            *field.borrow_mut() = None;
+            None
+        }));
     T::deserialize(MapDeserializer::<_, serde_json::Error>::new(members)).map_err(|error| {
         let field = field.take();
         let variable = declared

@@ -229,3 +229,40 @@ fn only_structs_declare_variables() {
         assert!(fault[0].contains("use a struct"), "{fault:?}");
     }
 }
+
+/// Settings with a rule that concerns several fields.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "Bounds")]
+#[schemars(with = "Bounds")]
+struct Range;
+
+#[derive(Deserialize, JsonSchema)]
+struct Bounds {
+    least: u8,
+    most: u8,
+    /// The last field of all
+    zone_token: Secret<String>,
+}
+
+impl TryFrom<Bounds> for Range {
+    type Error = &'static str;
+
+    fn try_from(bounds: Bounds) -> Result<Self, Self::Error> {
+        drop(bounds.zone_token);
+        if bounds.least > bounds.most {
+            return Err("`least` exceeds `most`");
+        }
+        Ok(Self)
+    }
+}
+
+#[test]
+fn a_mistake_that_concerns_several_variables_is_blamed_on_none() {
+    let variables = [("T_LEAST", "2"), ("T_MOST", "1"), ("T_ZONE_TOKEN", "x")];
+    let os = variables.map(|(name, value)| (name.into(), value.into()));
+    let faults = read::<Range>("T_", os).value.unwrap_err();
+    assert_eq!(
+        faults,
+        ["the environment variables do not make the settings: `least` exceeds `most`"]
+    );
+}

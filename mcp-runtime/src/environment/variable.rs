@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mcp_schema::explain;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A variable that a server declares.
 #[derive(Clone, Debug)]
@@ -31,10 +31,20 @@ impl DeclaredVariable {
         }
     }
 
-    /// Returns the value in the form that the schema asks for. Text that does not have that form stays text, so that the
-    /// checker explains the mistake.
-    pub(super) fn parse(&self, text: &str) -> Value {
-        parse(&self.schema, text)
+    /// Declares a variable that stands in for a header. It is secret, because a header may hold credentials.
+    pub(crate) fn header(name: &str, description: &str) -> Self {
+        let mut variable = Self {
+            name: name.to_owned(),
+            field: name.to_owned(),
+            is_secret: true,
+            schema: json!({"type": "string", "description": description}),
+            is_required: false,
+            shown: None,
+        };
+        if let Ok(text) = std::env::var(name) {
+            variable.set_to(&text);
+        }
+        variable
     }
 
     /// Records that the variable is set to this valid value.
@@ -102,45 +112,5 @@ fn is_secret(schema: &Value) -> bool {
         }
         Value::Array(items) => items.iter().any(is_secret),
         _ => false,
-    }
-}
-
-fn parse(schema: &Value, text: &str) -> Value {
-    let is = |kind: &str| schema["type"] == kind;
-    if takes_text(schema) {
-        return Value::from(text);
-    }
-    if is("boolean") {
-        return match &*text.to_ascii_lowercase() {
-            "true" | "yes" | "on" | "1" => Value::Bool(true),
-            "false" | "no" | "off" | "0" => Value::Bool(false),
-            _ => Value::from(text),
-        };
-    }
-    if is("array") && !text.trim_start().starts_with('[') {
-        let items = text.split(',').map(str::trim);
-        return items.map(|item| parse(&schema["items"], item)).collect();
-    }
-    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
-}
-
-/// Returns `true` if the value may be a string or if its type is unknown.
-fn takes_text(schema: &Value) -> bool {
-    let is_text = |kind: &Value| kind == "string";
-    let any = |branches: &Value| {
-        branches
-            .as_array()
-            .is_some_and(|all| all.iter().any(takes_text))
-    };
-    match schema.get("type") {
-        Some(Value::Array(kinds)) => kinds.iter().any(is_text),
-        Some(kind) => is_text(kind),
-        None => match schema.get("enum").and_then(Value::as_array) {
-            Some(allowed) => allowed.iter().any(Value::is_string),
-            None => match (schema.get("anyOf"), schema.get("oneOf")) {
-                (None, None) => true,
-                (branches, others) => branches.is_some_and(any) || others.is_some_and(any),
-            },
-        },
     }
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::context::{Capability, ServerHandle};
-use crate::error::Error;
-use crate::extension::declaration::{Extension, ExtensionMiddleware};
+use crate::context::Capability;
+use crate::extension::declaration::{Extension, ExtensionMiddleware, Setup};
 use crate::extension::filter::FilterMember;
 use crate::extension::method::ExtensionMethod;
 use crate::extension::registered::{
@@ -48,14 +47,9 @@ impl Extension {
         (middleware.collect(), std::mem::take(&mut self.capabilities))
     }
 
-    /// Runs the functions that prepare the server for the extension.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error of such a function.
-    pub(crate) fn run_setup(&mut self, server: &ServerHandle) -> Result<(), Error> {
-        let mut setup = self.setup.drain(..);
-        setup.try_for_each(|setup| setup(server))
+    /// Takes the functions that prepare the server for the extension.
+    pub(crate) fn take_setup(&mut self) -> Vec<Box<Setup>> {
+        std::mem::take(&mut self.setup)
     }
 
     /// Returns the reserved keys of `_meta` that the extension defines.
@@ -304,6 +298,12 @@ impl Build {
             let what = format_args!("the filter member `{name}` belongs to the core protocol");
             self.problem(&extension.id, what);
         }
+        if !member.is_keyed && member.visible_if.is_restricted() {
+            let what = format_args!(
+                "the filter member `{name}` is a flag, so its `visible_if` function has no keys to decide about"
+            );
+            self.problem(&extension.id, what);
+        }
         let known = self.built.members.iter().find(|known| known.name == name);
         let problem = match known {
             None => None,
@@ -313,6 +313,9 @@ impl Build {
             )),
             Some(known) if known.member.is_keyed != member.is_keyed => Some(format!(
                 "the filter member `{name}` is used both as a flag and with keys"
+            )),
+            Some(known) if !known.member.visible_if.is_same(&member.visible_if) => Some(format!(
+                "the filter member `{name}` has two different `visible_if` functions; use a clone of one member"
             )),
             Some(_) => return name,
         };

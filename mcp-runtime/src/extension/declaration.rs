@@ -69,7 +69,8 @@ pub struct Extension {
 pub(super) type ExtensionMiddleware =
     Box<dyn Fn(Call, Next) -> crate::handler::call::Running + Send + Sync>;
 
-type Setup = dyn FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync;
+/// A function that prepares the server for the extension.
+pub(crate) type Setup = dyn FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync;
 
 impl Extension {
     /// Creates an extension with this identifier: a prefix of labels separated by dots, `/`, and a name, such as
@@ -190,8 +191,8 @@ impl Extension {
         self
     }
 
-    /// Adds a function that runs when the server starts, before its definitions are checked. Definitions that it inserts
-    /// are served from the beginning. Start-up fails with its error.
+    /// Adds a function that runs when the server starts, after its extensions have been checked and before its definitions
+    /// are. Definitions that it inserts are served from the beginning. Start-up fails with its error.
     pub fn setup(
         mut self,
         setup: impl FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync + 'static,

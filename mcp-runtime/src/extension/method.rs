@@ -31,7 +31,7 @@ impl ExtensionMethod {
     /// Creates a method with this name, such as `garden/water`, and its handler.
     ///
     /// The handler receives the request's `params` without `_meta`. Parameters that do not match `P` are error -32602.
-    /// Whether members that `P` does not have are ignored, so that newer clients can send more, is up to the type; `#[data]`
+    /// The type decides whether members that it does not have are ignored, so that newer clients can send more; `#[data]`
     /// types refuse them. If the method has no parameters, use `()`, which ignores them all.
     pub fn new<P, F, R>(
         name: impl Into<String>,

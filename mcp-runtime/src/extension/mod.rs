@@ -2,10 +2,12 @@
 //!
 //! An author describes an extension with [`Extension`]; `build` checks all extensions of a server together when it
 //! starts, and `Extensions` is what requests are compared with. `dispatch` runs the methods and sends the
-//! notifications. Extensions that come with this crate have a room each in this folder and use only what is public.
+//! notifications. Extensions that come with this crate have a room each in this folder. They are described with
+//! [`Extension`], as an author's own are, so that requests need to know nothing of them.
 //!
 //! Specification: 2026-07-28, basic/extensions.
 
+pub(crate) mod apps;
 mod build;
 mod declaration;
 mod filter;
@@ -13,6 +15,7 @@ mod method;
 mod registered;
 #[cfg(feature = "skills")]
 pub(crate) mod skills;
+mod visibility;
 
 pub use crate::handler::extension_result::{ExtensionResult, IntoExtensionResult};
 pub(crate) use build::build;

@@ -42,7 +42,7 @@ pub(crate) struct RegisteredMethod {
     )]
     pub(crate) mirrored_name: Option<Box<str>>,
     /// The types of its results, besides `complete`.
-    pub(crate) result_types: Box<[String]>,
+    pub(crate) result_types: Arc<[String]>,
 }
 
 /// A notification of an extension.
@@ -129,7 +129,8 @@ impl Extensions {
         self.methods.values().map(|method| &*method.callable)
     }
 
-    /// Returns `true` if a call of this client may send the notification.
+    /// Returns `true` if a call of this client may send the notification. A notification that clients ask for with the
+    /// filter does not belong to a call.
     pub(crate) fn may_notify(
         &self,
         notification: &str,
@@ -143,12 +144,34 @@ impl Extensions {
             );
             return false;
         };
+        if known.member.is_some() {
+            tracing::error!(
+                notification,
+                "clients ask for this notification in `subscriptions/listen`, so a call cannot send it; use `Notifier`"
+            );
+            return false;
+        }
         known.extension.is_in(version) && known.extension.is_open_to(client)
     }
 
-    /// Returns the member of the filter with which clients ask for a notification.
-    pub(crate) fn member_of(&self, notification: &str) -> Option<&Arc<str>> {
-        self.notifications.get(notification)?.member.as_ref()
+    /// Returns the member of the filter with which clients ask for a notification, or logs an error if there is none, or
+    /// if the notification has a key and the member is a flag, or the other way round.
+    pub(crate) fn member_of(&self, notification: &str, has_key: bool) -> Option<&str> {
+        let known = self.notifications.get(notification);
+        let name = known.and_then(|known| known.member.as_ref());
+        let member = name.and_then(|name| self.members.iter().find(|known| known.name == *name));
+        let problem = match member {
+            None => "no extension of this server has this notification with a member of the filter",
+            Some(known) if known.member.is_keyed == has_key => return Some(&known.name),
+            Some(_) if has_key => {
+                "clients ask for this notification with a flag; send it with `Notifier::extension`"
+            }
+            Some(_) => {
+                "clients ask for this notification with keys; send it with `Notifier::extension_key`"
+            }
+        };
+        tracing::error!(notification, "{problem}");
+        None
     }
 
     /// Returns `true` if any extension has added a member to the filter.
@@ -156,17 +179,17 @@ impl Extensions {
         !self.members.is_empty()
     }
 
-    /// Returns the part of a filter that the server honours.
+    /// Reads the members of a filter that extensions have added. User code has not yet decided about the keys.
     ///
     /// # Errors
     ///
     /// Fails if a member has the wrong type or its extension is not open to the client.
-    pub(crate) fn honoured(
+    pub(crate) fn read_filter(
         &self,
         wanted: &Map<String, Value>,
-        (version, client, caller): (ProtocolVersion, &ClientCapabilities, &Caller),
+        (version, client): (ProtocolVersion, &ClientCapabilities),
     ) -> Result<Vec<ExtensionFilter>, FilterProblem<'_>> {
-        let mut honoured = Vec::new();
+        let mut filters = Vec::new();
         for known in &self.members {
             let value = wanted.get(&*known.name).filter(|value| !value.is_null());
             let Some(value) = value.filter(|_| known.extension.is_in(version)) else {
@@ -188,16 +211,23 @@ impl Extensions {
             if !known.extension.is_open_to(client) {
                 return Err(FilterProblem::Undeclared(&known.extension.id));
             }
-            let is_visible = |key: &&str| known.member.is_key_visible_to(caller, key);
-            honoured.push(ExtensionFilter {
+            filters.push(ExtensionFilter {
                 member: Arc::clone(&known.name),
-                keys: keys.map(|keys| {
-                    let visible = keys.into_iter().filter(is_visible);
-                    visible.map(Into::into).collect()
-                }),
+                keys: keys.map(|keys| keys.into_iter().map(Into::into).collect()),
             });
         }
-        Ok(honoured)
+        Ok(filters)
+    }
+
+    /// Removes the keys that the caller may not be notified about.
+    pub(crate) fn hide_keys(&self, filters: &mut [ExtensionFilter], caller: &Caller) {
+        for filter in filters {
+            let mut members = self.members.iter();
+            let known = members.find(|known| known.name == filter.member);
+            if let (Some(keys), Some(known)) = (&mut filter.keys, known) {
+                keys.retain(|key| known.member.visible_if.is_visible_to(caller, key));
+            }
+        }
     }
 
     /// Returns the members that a legacy client receives without asking: the flags of the extensions that it declares.

@@ -31,12 +31,11 @@ impl<T: DataField<No>, const N: usize> DataField<No> for [T; N] {}
 impl<K, T: DataField<No>, S> DataField<No> for HashMap<K, T, S> {}
 impl<K, T: DataField<No>> DataField<No> for BTreeMap<K, T> {}
 
-/// Whether the type of a field has a schema: [`Yes`] or [`No`].
+/// The compiler's answer for the type of a field: [`Yes`] if it has a schema, otherwise [`No`].
 #[derive(Debug)]
 pub struct FieldSchema<HasSchema>(PhantomData<fn() -> HasSchema>);
 
-/// Returns whether the type of a field has a schema, given the function of its
-/// [`Probe`](crate::handler::probe::Probe).
+/// Finds out if the type of a field has a schema, given the function of its [`Probe`](crate::handler::probe::Probe).
 #[must_use]
 pub const fn data_field<HasSchema>(_: fn() -> HasSchema) -> FieldSchema<HasSchema> {
     FieldSchema(PhantomData)

@@ -148,6 +148,8 @@ pub struct Options {
     pub ttl: Option<Duration>,
     /// `cache`
     pub cache: Option<CacheScope>,
+    /// For a page, its URI; for a tool, the URI of the page that shows its results.
+    pub app: Option<&'static str>,
     /// `list = …`
     pub list: Option<fn() -> Box<dyn Lister>>,
     /// `#[completer(prompt = …, argument = …)]`
@@ -179,6 +181,7 @@ impl Options {
         last_modified: None,
         ttl: None,
         cache: None,
+        app: None,
         list: None,
         completes: None,
     };

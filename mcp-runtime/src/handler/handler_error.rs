@@ -35,7 +35,8 @@ pub type Result<T, E = HandlerError> = std::result::Result<T, E>;
 pub struct HandlerError(pub(crate) HandlerErrorRepr);
 
 pub(crate) enum HandlerErrorRepr {
-    Shown(String),
+    /// The text for the model.
+    Exposed(String),
     Opaque(Box<dyn StdError + Send + Sync>),
     /// The result cannot be serialized as JSON.
     Unwritable(serde_json::Error),
@@ -54,12 +55,20 @@ pub(crate) enum HandlerErrorRepr {
 impl HandlerError {
     /// Creates an error whose text is shown to the model. The text should tell the model what to change.
     pub fn exposed(text: impl fmt::Display) -> Self {
-        Self(HandlerErrorRepr::Shown(text.to_string()))
+        Self(HandlerErrorRepr::Exposed(text.to_string()))
     }
 
     /// Creates an error whose cause is only logged.
     pub fn opaque(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self(HandlerErrorRepr::Opaque(cause.into()))
+    }
+
+    /// Returns the text for the model, if there is one.
+    pub(crate) fn exposed_text_mut(&mut self) -> Option<&mut String> {
+        match &mut self.0 {
+            HandlerErrorRepr::Exposed(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// Returns the cause of an error that is only logged, for example so that middleware can decide to retry.
@@ -162,7 +171,7 @@ impl HandlerError {
 impl fmt::Debug for HandlerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            HandlerErrorRepr::Shown(text) => f.debug_tuple("Shown").field(text).finish(),
+            HandlerErrorRepr::Exposed(text) => f.debug_tuple("Exposed").field(text).finish(),
             HandlerErrorRepr::Opaque(cause) => f.debug_tuple("Opaque").field(cause).finish(),
             HandlerErrorRepr::Unwritable(error) => {
                 f.debug_tuple("Unwritable").field(error).finish()
@@ -293,7 +302,7 @@ mod tests {
             .expose()
             .unwrap_err();
         assert!(
-            matches!(error.0, HandlerErrorRepr::Shown(text) if text == "cannot save: disk full")
+            matches!(error.0, HandlerErrorRepr::Exposed(text) if text == "cannot save: disk full")
         );
     }
 }

@@ -21,7 +21,7 @@ pub enum JsonText {
 /// A tool's result whose text is its JSON, so that the option `text` can replace it.
 #[diagnostic::on_unimplemented(
     message = "`text` applies to tools that return `Json<T>`, but this tool returns `{Self}`",
-    label = "has text of its own",
+    label = "has custom text",
     note = "remove `text`, or return `Json<T>`, or `Option` or `Result` of it"
 )]
 pub trait JsonResult: IntoToolResult + Sized {
@@ -56,14 +56,11 @@ impl<R: JsonResult, E: IntoHandlerError> JsonResult for Result<R, E> {
 }
 
 fn structured_with(json: Box<RawValue>, text: JsonText) -> CallToolResult {
-    let text = match text {
-        // An empty text is left out when the result is adapted to the protocol version.
-        JsonText::None => Some(String::new()),
-        JsonText::Table => serde_json::from_str(json.get())
-            .ok()
-            .and_then(|value| table(&value)),
+    let JsonText::Table = text else {
+        return CallToolResult::structured_only(json);
     };
-    match text {
+    let value = serde_json::from_str(json.get()).ok();
+    match value.and_then(|value| table(&value)) {
         Some(text) => {
             let mut result = CallToolResult::text(text);
             result.structured_content = Some(json);
@@ -112,13 +109,14 @@ fn list(items: &[Value]) -> Option<String> {
     for row in &rows {
         cells = cells.saturating_add(row.len());
         for name in row.keys() {
-            // Bounds the number of columns, and with it the time that this takes.
-            if columns.len() > MOST_COLUMNS {
+            if columns.contains(&name.as_str()) {
+                continue;
+            }
+            // Bounds the time that this takes.
+            if columns.len() == MOST_COLUMNS {
                 return None;
             }
-            if !columns.contains(&name.as_str()) {
-                columns.push(name);
-            }
+            columns.push(name);
         }
     }
     // Half of the cells may be empty.
@@ -192,10 +190,18 @@ mod tests {
         ] {
             assert_eq!(table(&value).as_deref(), expected, "{value}");
         }
-        let wide: Map<String, Value> = (0..200)
-            .map(|column| (column.to_string(), json!(1)))
-            .collect();
-        assert_eq!(table(&json!([wide])), None);
+    }
+
+    #[test]
+    fn a_table_has_at_most_a_hundred_columns() {
+        for (columns, has_table) in [(100, true), (101, false)] {
+            let row: Map<String, Value> = (0..columns)
+                .map(|column| (column.to_string(), json!(1)))
+                .collect();
+            for rows in [json!([row]), json!([row, row])] {
+                assert_eq!(table(&rows).is_some(), has_table, "{columns} columns");
+            }
+        }
     }
 
     #[test]

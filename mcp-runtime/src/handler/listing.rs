@@ -8,7 +8,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 
-use crate::context::{Context, FromContext};
+use crate::context::{Context, FromContext, States};
 use crate::handler::handler_error::{HandlerError, IntoHandlerError};
 use crate::types::Resource;
 
@@ -21,6 +21,16 @@ pub trait Lister: Send + Sync + fmt::Debug {
         context: Context,
         cursor: Option<String>,
     ) -> Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerError>> + Send>>;
+
+    /// Checks at start-up that it will find the state that its parameters need.
+    ///
+    /// # Errors
+    ///
+    /// If state is missing, returns a message that explains how to provide it.
+    fn check(&self, states: &States) -> Result<(), String> {
+        let _ = states;
+        Ok(())
+    }
 }
 
 /// One page of a list, and the cursor for the next page.
@@ -79,6 +89,13 @@ pub trait ListParameter<Kind> {
     ///
     /// Returns an error if the value was already passed by value, which is a bug in the framework.
     fn give(taken: &mut Option<Self::Taken>) -> Result<Self::Given<'_>, HandlerError>;
+
+    /// Checks at start-up that calls will find the state they need.
+    ///
+    /// # Errors
+    ///
+    /// If state is missing, returns a message that explains how to provide it.
+    fn check(states: &States) -> Result<(), String>;
 }
 
 /// Marks values from the context.
@@ -102,6 +119,10 @@ impl<T: FromContext + Send + 'static> ListParameter<FromTheContext> for T {
     fn give(taken: &mut Option<T>) -> Result<T, HandlerError> {
         taken.take().ok_or_else(already_passed_error)
     }
+
+    fn check(states: &States) -> Result<(), String> {
+        <T as FromContext>::check(states)
+    }
 }
 
 impl ListParameter<FromTheRequest> for ListCursor {
@@ -114,6 +135,10 @@ impl ListParameter<FromTheRequest> for ListCursor {
 
     fn give(taken: &mut Option<Self>) -> Result<Self, HandlerError> {
         taken.take().ok_or_else(already_passed_error)
+    }
+
+    fn check(_: &States) -> Result<(), String> {
+        Ok(())
     }
 }
 
@@ -130,6 +155,10 @@ where
 
     fn give(taken: &mut Option<T>) -> Result<&T, HandlerError> {
         taken.as_ref().ok_or_else(already_passed_error)
+    }
+
+    fn check(states: &States) -> Result<(), String> {
+        T::check(states)
     }
 }
 
@@ -182,6 +211,13 @@ type ListerFuture = Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerEr
 pub trait ListFunction<Kind>: Send + Sync + 'static {
     /// Calls the function.
     fn call(&self, context: &Context, cursor: Option<String>) -> ListerFuture;
+
+    /// Checks the state that its parameters need.
+    ///
+    /// # Errors
+    ///
+    /// If state is missing, returns a message that explains how to provide it.
+    fn check(states: &States) -> Result<(), String>;
 }
 
 /// Marks synchronous functions.
@@ -228,6 +264,12 @@ macro_rules! functions {
                 });
                 Box::pin(std::future::ready(page))
             }
+
+            #[allow(unused, reason = "there may be no parameters")]
+            fn check(states: &States) -> Result<(), String> {
+                $($part::check(states)?;)*
+                Ok(())
+            }
         }
 
         #[allow(non_snake_case, reason = "each parameter is named after its type")]
@@ -260,6 +302,12 @@ macro_rules! functions {
                     future.await.into_page()
                 })
             }
+
+            #[allow(unused, reason = "there may be no parameters")]
+            fn check(states: &States) -> Result<(), String> {
+                $($part::check(states)?;)*
+                Ok(())
+            }
         }
     )+};
 }
@@ -288,6 +336,10 @@ impl<F, Kind> fmt::Debug for FunctionLister<F, Kind> {
 impl<F: ListFunction<Kind>, Kind> Lister for FunctionLister<F, Kind> {
     fn list(&self, context: Context, cursor: Option<String>) -> ListerFuture {
         self.0.call(&context, cursor)
+    }
+
+    fn check(&self, states: &States) -> Result<(), String> {
+        F::check(states)
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Call {
 pub(crate) trait InnermostStep: Send + Sync {
     /// Runs the handler with these arguments, which must be a JSON object.
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running;
+
+    /// Returns the argument to complete if the handler is a completer.
+    fn completed_argument(&self) -> Option<&str>;
 }
 
 impl Call {
@@ -70,7 +73,7 @@ impl Call {
     }
 
     /// Returns the arguments, which have not been validated yet. For a template, these are its variables. For a
-    /// completer, these are the arguments filled in so far and the argument being typed.
+    /// completer, these are the arguments filled in so far and the [argument being typed](Self::completed_argument).
     #[must_use]
     pub fn arguments(&self) -> &Arguments {
         let read = || self.read.get_or_init(|| parse_arguments(&self.raw));
@@ -84,6 +87,13 @@ impl Call {
             .changed
             .get_or_insert_with(|| parse_arguments(&self.raw));
         arguments
+    }
+
+    /// Returns the name of the argument that a completer completes, or `None` for every other kind of handler. Its value so
+    /// far is one of the [`arguments`](Self::arguments).
+    #[must_use]
+    pub fn completed_argument(&self) -> Option<&str> {
+        self.handler.completed_argument()
     }
 
     /// Returns the context that the handler receives.
@@ -135,7 +145,8 @@ impl fmt::Debug for Call {
 
 /// The next middleware in the chain or, after the last one, the handler.
 ///
-/// It is cheap to clone. Running it more than once runs the handler more than once. With the feature `tower`, it
+/// It is cheap to clone. Running it again runs the handler again: after a failure, it then gets the answers of the client and
+/// the results of [`once`](Context::once) that it got before. With the feature `tower`, it
 /// implements `Service` and returns the handler's errors in its response, to keep them distinct from a layer's errors.
 #[derive(Clone, Default)]
 pub struct Next(Option<Arc<dyn Fn(Call) -> Running + Send + Sync>>);

@@ -1,10 +1,12 @@
 //! The callers to notify of a change: those whose view of a list differs after an edit, or those that the program
 //! chooses.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::access::Access;
 use crate::context::{Caller, Principal};
+use crate::panics;
 
 /// The callers to notify of a change.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,31 @@ pub(crate) enum CallerRule {
     Access(Arc<Access>),
     /// The caller is the principal with this key.
     Principal(Arc<str>),
+    /// The program decides.
+    Chosen(ChosenCallers),
+}
+
+/// A function of the program that returns `true` for the callers to notify.
+#[derive(Clone)]
+pub(crate) struct ChosenCallers(Arc<dyn Fn(&Caller) -> bool + Send + Sync>);
+
+impl ChosenCallers {
+    fn include(&self, caller: &Caller) -> bool {
+        // If the function panics, the caller is not notified. The panic leaves no data here in an inconsistent state.
+        panics::catch(|| (self.0)(caller)).unwrap_or_else(|panic| {
+            tracing::error!(
+                panic,
+                "the function that chooses the callers to notify panicked; a caller is not notified"
+            );
+            false
+        })
+    }
+}
+
+impl fmt::Debug for ChosenCallers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ChosenCallers")
+    }
 }
 
 impl CallerRule {
@@ -31,6 +58,7 @@ impl CallerRule {
         match (self, other) {
             (Self::Access(one), Self::Access(other)) => one.is_equivalent(other),
             (Self::Principal(one), Self::Principal(other)) => one == other,
+            (Self::Chosen(one), Self::Chosen(other)) => Arc::ptr_eq(&one.0, &other.0),
             _ => false,
         }
     }
@@ -39,6 +67,7 @@ impl CallerRule {
         match self {
             Self::Access(access) => access.is_usable_by(caller),
             Self::Principal(key) => caller.principal().is_some_and(|who| *who.key() == **key),
+            Self::Chosen(chosen) => chosen.include(caller),
         }
     }
 }
@@ -55,9 +84,7 @@ impl NotifiedCallers {
 
     /// Includes the callers for whom the function returns `true`.
     pub(crate) fn those(includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
-        let mut access = Access::default();
-        access.show_if(includes);
-        Self::Some(vec![CallerRule::Access(Arc::new(access))])
+        Self::Some(vec![CallerRule::Chosen(ChosenCallers(Arc::new(includes)))])
     }
 
     /// Adds the callers who have access to a changed definition.
@@ -94,24 +121,12 @@ impl NotifiedCallers {
         true
     }
 
-    /// Returns `true` if the caller is included. This runs the `visible_if` functions.
+    /// Returns `true` if the caller is included. This runs functions of the program.
     pub(crate) fn includes(&self, caller: &Caller) -> bool {
         match self {
             Self::None => false,
             Self::Some(rules) => rules.iter().any(|rule| rule.includes(caller)),
             Self::All => true,
-        }
-    }
-
-    /// Returns `true` if both are known to include the same callers.
-    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::None, Self::None) | (Self::All, Self::All) => true,
-            (Self::Some(rules), Self::Some(others)) => {
-                let mut pairs = rules.iter().zip(others);
-                rules.len() == others.len() && pairs.all(|(rule, other)| rule.is_equivalent(other))
-            }
-            _ => false,
         }
     }
 

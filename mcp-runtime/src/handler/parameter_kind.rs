@@ -6,11 +6,11 @@ use crate::handler::probe::{No, Yes};
 #[derive(Debug)]
 pub enum Argument {}
 
-/// Marks a parameter whose value is taken from the [`Context`].
+/// Marks a parameter whose value is taken from the [`Context`](crate::context::Context).
 #[derive(Debug)]
 pub enum Injected {}
 
-/// Marks a parameter whose value is taken from the [`Context`] once it is available.
+/// Marks a parameter whose value is taken from the [`Context`](crate::context::Context) once it is available.
 #[derive(Debug)]
 pub enum Awaited {}
 
@@ -18,8 +18,8 @@ pub enum Awaited {}
 #[derive(Debug)]
 pub enum Neither {}
 
-/// Maps the traits that a type implements (`FromContext`, `AsyncFromContext`, `Deserialize`, `JsonSchema`) to the kind of its parameters
-/// ([`Parameter`](crate::handler::parameter::Parameter)).
+/// Maps the traits that a type implements (`FromContext`, `AsyncFromContext`, `Deserialize`, `JsonSchema`) to the kind of
+/// its parameters ([`Parameter`](crate::handler::parameter::Parameter)).
 ///
 /// A type that implements only one of the two traits required of an argument counts as an argument, so that the
 /// compiler names the missing trait.
@@ -34,42 +34,21 @@ pub trait KindOf {
     type Kind;
 }
 
-impl KindOf for (No, No, Yes, Yes) {
-    type Kind = Argument;
+/// Maps the answers for `FromContext`, `AsyncFromContext`, `Deserialize` and `JsonSchema`.
+macro_rules! kinds {
+    ($($kind:ident: $(($($answer:ident),+))+;)+) => {
+        $($(
+            #[diagnostic::do_not_recommend]
+            impl KindOf for ($($answer),+) {
+                type Kind = $kind;
+            }
+        )+)+
+    };
 }
 
-impl KindOf for (No, No, Yes, No) {
-    type Kind = Argument;
-}
-
-impl KindOf for (No, No, No, Yes) {
-    type Kind = Argument;
-}
-
-impl KindOf for (Yes, No, No, No) {
-    type Kind = Injected;
-}
-
-impl KindOf for (Yes, No, No, Yes) {
-    type Kind = Injected;
-}
-
-impl KindOf for (Yes, No, Yes, No) {
-    type Kind = Injected;
-}
-
-impl KindOf for (No, Yes, No, No) {
-    type Kind = Awaited;
-}
-
-impl KindOf for (No, Yes, No, Yes) {
-    type Kind = Awaited;
-}
-
-impl KindOf for (No, Yes, Yes, No) {
-    type Kind = Awaited;
-}
-
-impl KindOf for (No, No, No, No) {
-    type Kind = Neither;
+kinds! {
+    Argument: (No, No, Yes, Yes) (No, No, Yes, No) (No, No, No, Yes);
+    Injected: (Yes, No, No, No) (Yes, No, No, Yes) (Yes, No, Yes, No);
+    Awaited: (No, Yes, No, No) (No, Yes, No, Yes) (No, Yes, Yes, No);
+    Neither: (No, No, No, No);
 }

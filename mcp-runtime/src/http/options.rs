@@ -97,7 +97,7 @@ impl HttpOptions {
         self
     }
 
-    /// Sets whether liveness and readiness are told to orchestrators. By default, the listener of
+    /// Turns the liveness and readiness endpoints on or off. By default, the listener of
     /// [`Server::serve_http`](crate::Server::serve_http) and `--http` does so, and a service that is mounted in another
     /// program does not. With `true`, or with a path of your own, the `axum::Router` made from the service has these
     /// routes too.
@@ -114,13 +114,13 @@ impl HttpOptions {
         self
     }
 
-    /// Sets the path at which the process tells that it lives. Defaults to `/livez`. Turns [`health`](Self::health) on.
+    /// Sets the path of the liveness endpoint. Defaults to `/livez`. Turns [`health`](Self::health) on.
     pub fn live_path(mut self, path: impl Into<String>) -> Self {
         self.health.live = absolute(path);
         self.health(true)
     }
 
-    /// Sets the path at which the server tells that requests may be sent to it. Defaults to `/readyz`. Turns
+    /// Sets the path of the readiness endpoint. Defaults to `/readyz`. Turns
     /// [`health`](Self::health) on.
     pub fn ready_path(mut self, path: impl Into<String>) -> Self {
         self.health.ready = absolute(path);
@@ -190,6 +190,17 @@ impl HttpOptions {
     /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The headers of all other peers are ignored.
     pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
         self.proxies = Some(proxies);
+        self
+    }
+
+    /// Trusts more proxies, which report the client's address in the header that the program chose.
+    #[cfg(feature = "cli")]
+    pub(crate) fn also_trust_proxies(mut self, proxies: Vec<String>) -> Self {
+        if !proxies.is_empty() {
+            let trusted = self.proxies.take();
+            let trusted = trusted.unwrap_or_else(|| TrustedProxies::new([""; 0]));
+            self.proxies = Some(trusted.and(proxies));
+        }
         self
     }
 

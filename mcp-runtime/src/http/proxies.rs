@@ -8,7 +8,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use hyper::HeaderMap;
-use hyper::header::{FORWARDED, HeaderName};
+use hyper::header::{FORWARDED, HeaderName, HeaderValue};
 
 static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -50,20 +50,25 @@ impl TrustedProxies {
     ///
     /// Start-up fails if an entry is neither an address nor a network.
     pub fn new(proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let mut trusted = Self {
+        let trusted = Self {
             networks: Vec::new(),
             everywhere: false,
             forwarded: false,
             invalid: Vec::new(),
         };
+        trusted.and(proxies)
+    }
+
+    /// Trusts more proxies.
+    pub(crate) fn and(mut self, proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
         for proxy in proxies.into_iter().map(Into::into) {
             match Network::parse(&proxy) {
-                Some(network) => trusted.networks.push(network),
-                None if proxy == "*" => trusted.everywhere = true,
-                None => trusted.invalid.push(proxy),
+                Some(network) => self.networks.push(network),
+                None if proxy == "*" => self.everywhere = true,
+                None => self.invalid.push(proxy),
             }
         }
-        trusted
+        self
     }
 
     /// Reads the client's address from `Forwarded` (RFC 7239) instead of `X-Forwarded-For`.
@@ -92,28 +97,45 @@ impl TrustedProxies {
     /// Returns the address of the client of a trusted proxy, or `None` if the proxy does not report it. If trusted
     /// proxies report only each other, the client is the first of them.
     pub(super) fn reported_client(&self, headers: &HeaderMap) -> Option<IpAddr> {
-        let name = if self.forwarded {
-            &FORWARDED
+        if self.forwarded {
+            let lists = headers.get_all(FORWARDED).iter().rev();
+            self.first_untrusted(lists.flat_map(addresses_in_forwarded))
         } else {
-            &X_FORWARDED_FOR
-        };
-        let mut earliest = None;
-        for list in headers.get_all(name).iter().rev() {
-            let list = list.to_str().ok()?;
-            for element in split_unquoted(list, ',')?.into_iter().rev() {
-                let address = if self.forwarded {
-                    forwarded_for(element)?
-                } else {
-                    node_address(element.trim_ascii())?
-                };
-                if !self.include_address(address) {
-                    return Some(address);
-                }
-                earliest = Some(address);
-            }
+            let lists = headers.get_all(&X_FORWARDED_FOR).iter().rev();
+            self.first_untrusted(lists.flat_map(addresses_in_x_forwarded_for))
         }
-        earliest
     }
+
+    /// Returns the first address that is not a trusted proxy's, or the last one if there are only these. An unreadable
+    /// element before that hides the client; those after it are its own.
+    fn first_untrusted(&self, addresses: impl Iterator<Item = Option<IpAddr>>) -> Option<IpAddr> {
+        let mut last = None;
+        for address in addresses {
+            let address = address?;
+            if !self.include_address(address) {
+                return Some(address);
+            }
+            last = Some(address);
+        }
+        last
+    }
+}
+
+/// Returns the addresses in a header `X-Forwarded-For`, from its end, with `None` for an unreadable element. There are no quoted
+/// strings in it, so that a client's quotation mark has no effect on what proxies append.
+fn addresses_in_x_forwarded_for(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
+    let elements = list.as_bytes().rsplit(|byte| *byte == b',');
+    elements.map(|element| node_address(std::str::from_utf8(element).ok()?.trim_ascii()))
+}
+
+/// Returns the addresses in a header `Forwarded`, from its end, with `None` for an unreadable element.
+fn addresses_in_forwarded(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
+    let list = String::from_utf8_lossy(list.as_bytes());
+    let addresses: Vec<_> = match split_unquoted(&list, ',') {
+        Some(elements) => elements.into_iter().rev().map(forwarded_for).collect(),
+        None => vec![None],
+    };
+    addresses.into_iter()
 }
 
 impl Network {
@@ -203,8 +225,6 @@ fn node_address(node: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
-
     use super::*;
 
     fn reported(proxies: &TrustedProxies, name: &HeaderName, lines: &[&str]) -> String {
@@ -234,6 +254,10 @@ mod tests {
             (&["unknown"], "-"),
             (&["203.0.113.7, "], "-"),
             (&["203.0.113.7, é"], "-"),
+            // What a client sends cannot hide its address, which the proxy appends.
+            (&["\", 203.0.113.7"], "203.0.113.7"),
+            (&["é, 203.0.113.7"], "203.0.113.7"),
+            (&["\"", "203.0.113.7, 10.1.2.3"], "203.0.113.7"),
             (&["203.0.113.7, \"10.1.2.3"], "-"),
             (&["203.0.113.7, [10.1.2.3"], "-"),
             (&[], "-"),
@@ -263,6 +287,8 @@ mod tests {
             ),
             (&["for=\"a, for=198.51.100.1\", for=10.0.0.1"], "-"),
             (&["for=198.51.100.1", "for=203.0.113.7"], "203.0.113.7"),
+            (&["for=é, for=203.0.113.7"], "203.0.113.7"),
+            (&["for=\"", "for=203.0.113.7"], "203.0.113.7"),
             (&["for=unknown"], "-"),
             (&["for=\"_hidden\""], "-"),
             (&["proto=https"], "-"),
@@ -291,6 +317,8 @@ mod tests {
             assert!(!proxies.include(None));
         }
         assert!(TrustedProxies::new(["*"]).include(None));
+        let more = TrustedProxies::new(["10.0.0.1"]).forwarded().and(["*"]);
+        assert!(more.include(None) && more.forwarded);
         let invalid =
             TrustedProxies::new(["proxy", "10.0.0.0/33", "::/129", "10.0.0.0/x", "10.0.0.1"]);
         assert_eq!(invalid.faults().count(), 4);

@@ -1,4 +1,4 @@
-//! An audit log: who called what, how it ended, and how long it took.
+//! An audit log: the caller, handler, outcome and duration of each call.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,6 +32,10 @@ pub enum AuditOutcome {
 
 /// Creates middleware that passes each call to `record` when it ends, including calls that are cancelled, take too long
 /// or panic.
+///
+/// Calls that are refused before middleware are not among them: the caller lacks a scope or may not see the handler, a rate is
+/// exceeded, or a `requestState` is not accepted. The server's own log has them, apart from handlers that the caller may not
+/// see: rates as refusals of kind `too_many`, scopes over HTTP as `forbidden` or `unauthorized`.
 ///
 /// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a task.
 ///

@@ -1,15 +1,18 @@
 //! A cache of results, in memory.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::middleware::{Call, CallOutput, MiddlewareFuture, Next};
+use crate::lock::lock;
+use crate::middleware::{Call, CallOutput, Kind, MiddlewareFuture, Next};
 
-/// Maximum number of results. When exceeded, the oldest is dropped.
-const MAX_RESULTS: usize = 1_024;
+/// Maximum size of all results and their keys. When exceeded, the oldest are dropped.
+const MAX_BYTES: usize = 64 << 20;
 
 /// Creates middleware that keeps results for `ttl` and answers the same call from memory.
 ///
@@ -30,45 +33,237 @@ const MAX_RESULTS: usize = 1_024;
 ///     }));
 /// ```
 ///
-/// Failures are not cached. Neither are results of handlers that have asked the client in 2026-07-28; do not cache those
-/// of handlers that ask in earlier versions. At most 1,024 results are kept, in this process.
+/// Failures are not cached, and neither are results that an [extension](crate::extension) defines. The same holds for
+/// results of handlers that have asked the client in 2026-07-28; do not cache those of handlers that ask in earlier
+/// versions.
+///
+/// Results are kept in this process. With their arguments, they take at most 64 MiB, counted as JSON; when exceeded, the
+/// oldest are dropped.
 pub fn cache(
     ttl: Duration,
     key: impl Fn(&Call) -> Option<String> + Send + Sync + 'static,
 ) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
-    let results = Arc::new(Mutex::new(HashMap::<String, (CallOutput, Instant)>::new()));
+    let results = Arc::new(Mutex::new(CachedResults::new(ttl, MAX_BYTES)));
     move |call, next| {
         let key = key(&call).filter(|_| call.round() == 1);
-        let key = key.map(|key| full_key(&call, &key));
+        let key = key.map(|key| CacheKey::new(&call, key));
         let results = Arc::clone(&results);
         Box::pin(async move {
-            let lock = || results.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(key) = key else {
                 return next.run(call).await;
             };
-            if let Some((output, since)) = lock().get(&key)
-                && since.elapsed() < ttl
-            {
-                return Ok(output.clone());
+            if let Some(output) = lock(&results).get(&key) {
+                return Ok(output);
             }
             let output = next.run(call).await?;
-            if !matches!(&output, CallOutput::Tool(result) if result.is_error) {
-                let mut results = lock();
-                results.retain(|_, (_, since)| since.elapsed() < ttl);
-                if results.len() >= MAX_RESULTS {
-                    let oldest = results.iter().min_by_key(|(_, (_, since))| *since);
-                    let oldest = oldest.map(|(key, _)| key.clone());
-                    oldest.and_then(|oldest| results.remove(&oldest));
-                }
-                results.insert(key, (output.clone(), Instant::now()));
+            if let Some(bytes) = size_to_share(&output) {
+                lock(&results).insert(key, output.clone(), bytes);
             }
             Ok(output)
         })
     }
 }
 
-/// Returns the key of a result. No part of it can be mistaken for another one.
-fn full_key(call: &Call, key: &str) -> String {
-    let arguments = serde_json::to_string(&call.arguments().0).unwrap_or_default();
-    format!("{:?}", (call.kind(), call.name(), key, arguments))
+/// Identifies calls that have the same result.
+#[derive(PartialEq, Eq, Hash)]
+struct CacheKey {
+    kind: Kind,
+    name: String,
+    completed_argument: Option<String>,
+    arguments: String,
+    /// The text that callers who share a result have in common.
+    shared_by: String,
+}
+
+impl CacheKey {
+    fn new(call: &Call, shared_by: String) -> Self {
+        Self {
+            kind: call.kind(),
+            name: call.name().to_owned(),
+            completed_argument: call.completed_argument().map(str::to_owned),
+            arguments: serde_json::to_string(&call.arguments().0).unwrap_or_default(),
+            shared_by,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let completed = self.completed_argument.as_ref().map_or(0, String::len);
+        [&self.name, &self.arguments, &self.shared_by]
+            .iter()
+            .fold(completed, |bytes, text| bytes.saturating_add(text.len()))
+    }
+}
+
+/// The results that are kept.
+struct CachedResults {
+    ttl: Duration,
+    max_bytes: usize,
+    by_key: HashMap<Arc<CacheKey>, CachedResult>,
+    oldest_first: VecDeque<Arc<CacheKey>>,
+    /// Size of all results and their keys.
+    bytes: usize,
+}
+
+struct CachedResult {
+    output: CallOutput,
+    since: Instant,
+    /// Size of the result and its key.
+    bytes: usize,
+}
+
+impl CachedResults {
+    /// Size that is counted for a result in addition to its text.
+    const OVERHEAD: usize = 512;
+
+    fn new(ttl: Duration, max_bytes: usize) -> Self {
+        Self {
+            ttl,
+            max_bytes,
+            by_key: HashMap::new(),
+            oldest_first: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    fn get(&self, key: &CacheKey) -> Option<CallOutput> {
+        let result = self.by_key.get(key)?;
+        (result.since.elapsed() < self.ttl).then(|| result.output.clone())
+    }
+
+    /// Keeps a result of this size, unless it is larger than everything that may be kept.
+    fn insert(&mut self, key: CacheKey, output: CallOutput, bytes: usize) {
+        let sizes = [bytes, key.bytes(), Self::OVERHEAD];
+        let bytes = sizes.into_iter().fold(0, usize::saturating_add);
+        let Some(room) = self.max_bytes.checked_sub(bytes) else {
+            return;
+        };
+        let ttl = self.ttl;
+        self.drop_oldest_while(|results, oldest| {
+            results.bytes > room || oldest.since.elapsed() >= ttl
+        });
+        if self.by_key.contains_key(&key) {
+            // Another call that ran at the same time was faster.
+            return;
+        }
+        let key = Arc::new(key);
+        self.oldest_first.push_back(Arc::clone(&key));
+        self.bytes = self.bytes.saturating_add(bytes);
+        let since = Instant::now();
+        self.by_key.insert(
+            key,
+            CachedResult {
+                output,
+                since,
+                bytes,
+            },
+        );
+    }
+
+    fn drop_oldest_while(&mut self, is_dropped: impl Fn(&Self, &CachedResult) -> bool) {
+        while let Some(oldest) = self.oldest_first.front()
+            && let Some(result) = self.by_key.get(oldest)
+            && is_dropped(self, result)
+        {
+            self.bytes = self.bytes.saturating_sub(result.bytes);
+            self.by_key.remove(oldest);
+            self.oldest_first.pop_front();
+        }
+    }
+}
+
+/// Returns the size of a result that other callers may get, or `None` if they must not get it: it is a failure, or it is
+/// for clients that have declared an extension.
+fn size_to_share(output: &CallOutput) -> Option<usize> {
+    match output {
+        CallOutput::Tool(result) if result.is_error => None,
+        CallOutput::Tool(result) => json_bytes(result),
+        CallOutput::Prompt(result) => json_bytes(result),
+        CallOutput::Resource(result) => json_bytes(result),
+        CallOutput::Completion(candidates) => json_bytes(&candidates.values),
+        CallOutput::Extension(_) | CallOutput::List(_) => None,
+    }
+}
+
+/// Returns the size of a value as JSON, or `None` if it cannot be written.
+fn json_bytes(value: &impl Serialize) -> Option<usize> {
+    let mut counter = ByteCounter(0);
+    serde_json::to_writer(&mut counter, value).ok()?;
+    Some(counter.0)
+}
+
+/// Counts what is written to it.
+struct ByteCounter(usize);
+
+impl io::Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::CallToolResult;
+
+    fn key(arguments: usize) -> CacheKey {
+        CacheKey {
+            kind: Kind::Tool,
+            name: "find".into(),
+            completed_argument: None,
+            arguments: format!("{arguments:0100}"),
+            shared_by: String::new(),
+        }
+    }
+
+    fn insert(results: &mut CachedResults, number: usize, text: &str) {
+        let output = CallOutput::Tool(CallToolResult::text(text));
+        let bytes = size_to_share(&output).unwrap();
+        results.insert(key(number), output, bytes);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_results_make_room_for_new_ones() {
+        let mut results = CachedResults::new(Duration::from_mins(1), 100_000);
+        let text = "x".repeat(10_000);
+        for number in 0..100 {
+            insert(&mut results, number, &text);
+            assert!(results.bytes <= results.max_bytes, "{}", results.bytes);
+            assert_eq!(results.by_key.len(), results.oldest_first.len());
+        }
+        let kept = |number| results.get(&key(number)).is_some();
+        assert_eq!((90..100).map(kept).filter(|kept| *kept).count(), 9);
+        assert!(!kept(90));
+        // Keys count as well, and so do many small results.
+        for number in 100..1_000 {
+            insert(&mut results, number, "");
+        }
+        assert!(results.by_key.len() < 100_000 / (100 + CachedResults::OVERHEAD));
+        // A result larger than everything is not kept, and nothing makes room for it.
+        let before = results.by_key.len();
+        insert(&mut results, 1_000, &"x".repeat(100_000));
+        assert_eq!(results.by_key.len(), before);
+        assert!(results.get(&key(1_000)).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn expired_results_are_replaced_and_their_size_is_given_back() {
+        let mut results = CachedResults::new(Duration::from_mins(1), 100_000);
+        insert(&mut results, 1, "old");
+        let bytes = results.bytes;
+        insert(&mut results, 1, "of a call that ran at the same time");
+        assert_eq!(results.bytes, bytes);
+        tokio::time::advance(Duration::from_mins(1)).await;
+        assert!(results.get(&key(1)).is_none());
+        insert(&mut results, 1, "new");
+        assert_eq!((results.bytes, results.oldest_first.len()), (bytes, 1));
+        let Some(CallOutput::Tool(result)) = results.get(&key(1)) else {
+            panic!("it was just inserted");
+        };
+        assert_eq!(result.content, CallToolResult::text("new").content);
+    }
 }

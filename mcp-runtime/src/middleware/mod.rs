@@ -1,8 +1,8 @@
 //! Middleware: functions and `tower` layers that wrap calls, and a few ready-made functions.
 //!
 //! The functions [`audit`], [`cache`], [`retry`] and [`trim_text`] are passed to
-//! [`Server::middleware`](crate::Server::middleware). Each of them is a few lines on the public interface, so copy one and
-//! change it if it does not fit.
+//! [`Server::middleware`](crate::Server::middleware). Each of them is little code that needs next to nothing but the public
+//! interface, so take one as an example if it does not fit.
 //!
 //! ```
 //! use std::time::Duration;

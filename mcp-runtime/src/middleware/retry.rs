@@ -26,7 +26,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// ```
 ///
 /// Name only handlers that may run twice: those that only read, or whose effects are in
-/// [`once`](crate::Context::once).
+/// [`once`](crate::Context::once). Work in `once` that has succeeded is not repeated, and a question that the client has
+/// answered is not asked again.
 pub fn retry(
     attempts: u32,
     is_temporary: impl Fn(&Call, &HandlerError) -> bool + Send + Sync + 'static,

@@ -1,11 +1,13 @@
 //! Limits the text that a tool adds to a model's context.
 
-use crate::middleware::{Call, CallOutput, MiddlewareFuture, Next};
+use crate::middleware::{Call, CallOutput, Kind, MiddlewareFuture, Next};
 use crate::types::{CallToolResult, ContentBlock};
+use crate::{HandlerError, ProtocolVersion};
 
-/// Creates middleware that limits the text in the result of each tool to `max_bytes`. The rest is replaced with a note
-/// that tells the model how much is missing.
+/// Creates middleware that limits the text in the result of each tool to `max_bytes`. The rest, including further blocks of
+/// text, is replaced with one note that tells the model how much is missing.
 ///
+/// A message that a handler [exposes](crate::HandlerError::exposed), as `bail!` does, is limited in the same way.
 /// Structured content stays complete, for programs that read it; the text beside it is limited. Images, audio and
 /// embedded resources stay as they are. Use the option `max_output` to refuse large results instead.
 pub fn trim_text(
@@ -13,35 +15,74 @@ pub fn trim_text(
 ) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
     move |call, next| {
         Box::pin(async move {
-            let mut output = next.run(call).await?;
-            if let CallOutput::Tool(result) = &mut output {
-                trim_result(result, max_bytes);
+            let version = call.context().request().protocol_version();
+            let is_tool = call.kind() == Kind::Tool;
+            match next.run(call).await {
+                Ok(CallOutput::Tool(mut result)) => {
+                    trim_result(&mut result, version, max_bytes);
+                    Ok(CallOutput::Tool(result))
+                }
+                Err(mut error) if is_tool => {
+                    trim_error(&mut error, max_bytes);
+                    Err(error)
+                }
+                output => output,
             }
-            Ok(output)
         })
     }
 }
 
-fn trim_result(result: &mut CallToolResult, max_bytes: usize) {
+fn trim_result(result: &mut CallToolResult, version: ProtocolVersion, max_bytes: usize) {
+    let wants_none = result.is_structured_only() && version.has_structured_content();
+    let lacks_text = result.content.is_empty() || result.is_structured_only();
     // The text of structured content is otherwise added when the result is sent.
-    if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content)
+    if let (true, Some(structured)) = (lacks_text && !wants_none, &result.structured_content)
         && structured.get().len() > max_bytes
     {
-        result.content.push(ContentBlock::text(structured.get()));
+        result.content = vec![ContentBlock::text(structured.get())];
     }
     let mut room = max_bytes;
-    for block in &mut result.content {
-        let ContentBlock::Text(text) = block else {
-            continue;
+    let mut missing: usize = 0;
+    // The first block of text that does not fit, which carries the note.
+    let mut trimmed = None;
+    let mut position: usize = 0;
+    result.content.retain_mut(|block| {
+        let is_kept = match block {
+            ContentBlock::Text(text) if trimmed.is_none() => {
+                let length = text.text.len();
+                text.text.truncate(text.text.floor_char_boundary(room));
+                room = room.saturating_sub(length);
+                missing = length.saturating_sub(text.text.len());
+                if missing > 0 {
+                    trimmed = Some(position);
+                }
+                true
+            }
+            ContentBlock::Text(text) => {
+                missing = missing.saturating_add(text.text.len());
+                false
+            }
+            _ => true,
         };
-        let text = &mut text.text;
-        let end = text.floor_char_boundary(room);
-        let missing = text.len().saturating_sub(end);
-        room = room.saturating_sub(text.len());
+        position = position.saturating_add(usize::from(is_kept));
+        is_kept
+    });
+    if let Some(ContentBlock::Text(text)) = trimmed.and_then(|at| result.content.get_mut(at)) {
+        text.text.push_str(&note(missing));
+    }
+}
+
+fn trim_error(error: &mut HandlerError, max_bytes: usize) {
+    if let Some(text) = error.exposed_text_mut() {
+        let length = text.len();
+        text.truncate(text.floor_char_boundary(max_bytes));
+        let missing = length.saturating_sub(text.len());
         if missing > 0 {
-            text.truncate(end);
-            let note = format!("\n[{missing} more bytes were left out; ask for less]");
-            text.push_str(&note);
+            text.push_str(&note(missing));
         }
     }
+}
+
+fn note(missing: usize) -> String {
+    format!("\n[{missing} more bytes were left out; ask for less]")
 }

@@ -14,7 +14,8 @@ use crate::handler::call::CallOutput;
 use crate::handler::completion::Candidates;
 use crate::handler::decode::strings;
 use crate::handler::definition::{ClientFeature, Kind};
-use crate::handler::listing::Lister;
+use crate::handler::handler_error::HandlerError;
+use crate::handler::listing::{Lister, Page};
 use crate::handler::refusal::CallRefusal;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
@@ -49,6 +50,32 @@ pub(crate) struct Callable {
     pub(crate) awaited: AwaitedValues,
 }
 
+/// The function that lists the resources of a template, and the state that it waits for.
+#[derive(Clone, Debug)]
+pub(crate) struct TemplateLister {
+    lister: Arc<dyn Lister>,
+    awaited: Arc<AwaitedValues>,
+}
+
+impl TemplateLister {
+    pub(super) fn new(lister: impl Into<Arc<dyn Lister>>, awaited: AwaitedValues) -> Self {
+        Self {
+            lister: lister.into(),
+            awaited: Arc::new(awaited),
+        }
+    }
+
+    /// Lists the page at a cursor.
+    pub(super) async fn list(
+        &self,
+        context: Context,
+        cursor: Option<String>,
+    ) -> Result<Page<Resource>, HandlerError> {
+        let context = self.awaited.prepare(context).await?;
+        self.lister.list(context, cursor).await
+    }
+}
+
 /// The definition as it appears in lists, and the data specific to its kind.
 #[derive(Debug)]
 pub(crate) enum Details {
@@ -61,7 +88,7 @@ pub(crate) enum Details {
     Template {
         template: ResourceTemplate,
         pattern: UriTemplate,
-        lister: Option<Arc<dyn Lister>>,
+        lister: Option<TemplateLister>,
     },
     /// A completer. It does not appear in any list.
     Completer,

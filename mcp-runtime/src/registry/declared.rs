@@ -16,7 +16,7 @@ use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
 use crate::handler::{rules, tags};
-use crate::registry::callable::{Callable, Details};
+use crate::registry::callable::{Callable, Details, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::Handler;
@@ -35,6 +35,8 @@ pub(super) struct ServerAdditions {
     pub(super) rules: Arc<ServerRules>,
     /// The states that the definition's parameters need and that are made later.
     pub(super) states: Vec<Arc<LazyState>>,
+    /// The same for the function that lists the resources of a template.
+    pub(super) lister_states: Vec<Arc<LazyState>>,
 }
 
 /// A function that finds the completer named by a parameter.
@@ -99,7 +101,10 @@ pub(super) fn callable(
         (Kind::ResourceTemplate, Some(Ok(pattern))) => Some(Details::Template {
             pattern: fitted(pattern, &decoder, &mut problems),
             template: template(definition, meta),
-            lister: options.list.map(|list| Arc::from(list())),
+            lister: options.list.map(|list| {
+                let awaited = AwaitedValues::new(given.lister_states, std::iter::empty());
+                TemplateLister::new(list(), awaited)
+            }),
         }),
         (Kind::ResourceTemplate, _) => None,
         (Kind::Completer, _) => Some(Details::Completer),
@@ -144,16 +149,14 @@ fn raw_schema(definition: &Definition, problems: &mut Vec<String>) -> Option<sch
 
 /// Warns about arguments whose generated schemas model APIs reject.
 fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
-    for breach in breaches(None, decoder.schema()) {
-        if breach.rule.severity == Severity::Refused {
-            tracing::warn!(
-                tool = definition.name,
-                at = %definition.location,
-                "{} ({})",
-                breach.text,
-                breach.rule.says
-            );
-        }
+    for breach in breaches(None, decoder.schema(), &[Severity::Refused]) {
+        tracing::warn!(
+            tool = definition.name,
+            at = %definition.location,
+            "{} ({})",
+            breach.text,
+            breach.rule.text
+        );
     }
 }
 

@@ -12,7 +12,7 @@ use crate::handler::dynamic::{
     DynamicHandler, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item,
 };
 use crate::handler::{rules, tags};
-use crate::registry::callable::{Callable, Details};
+use crate::registry::callable::{Callable, Details, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::declared::raw;
 use crate::registry::guards::{HandlerLimits, cache_hint};
@@ -174,7 +174,7 @@ fn template(
     let details = Details::Template {
         template,
         pattern,
-        lister,
+        lister: lister.map(|lister| TemplateLister::new(lister, AwaitedValues::all_states())),
     };
     draft.finish(name, Some(details))
 }
@@ -242,7 +242,7 @@ impl Draft {
             cache: cache_hint(handler.ttl, handler.cache, &handler.access),
             access: handler.access,
             pace: Arc::default(),
-            awaited: AwaitedValues::default(),
+            awaited: AwaitedValues::all_states(),
         })
     }
 }

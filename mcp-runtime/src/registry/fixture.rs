@@ -64,6 +64,8 @@ impl QuestionTransport for ContextStub {
         unreachable!()
     }
     fn withdraw(&self, _: &mut CallQuestion) {}
+    fn begin_run(&self) {}
+    fn end_run(&self) {}
     fn call_id(&self) -> CallId {
         unreachable!()
     }

@@ -8,9 +8,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::handler::access::Access;
 use crate::handler::definition::GuardOptions;
-use crate::handler::rules;
 use crate::protocol::encode::CacheHint;
-use crate::rate::RateLimiter;
+use crate::rate::{Rate, RateLimiter};
 use crate::types::CacheScope;
 
 /// The limits for one handler. The server's limits apply as well.
@@ -26,10 +25,7 @@ pub(crate) struct HandlerLimits {
 impl HandlerLimits {
     /// Creates the limits that a definition specifies. Invalid values are reported in `problems`.
     pub(super) fn new(options: &GuardOptions<impl AsRef<str>>, problems: &mut Vec<String>) -> Self {
-        let rate = options
-            .rate
-            .as_ref()
-            .map(|rate| rules::read_rate(rate.as_ref()));
+        let rate = options.rate.as_ref().map(|rate| Rate::parse(rate.as_ref()));
         let rate = rate.transpose().map_err(|problem| problems.push(problem));
         for (name, value) in [
             ("concurrency", options.concurrency),

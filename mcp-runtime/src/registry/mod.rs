@@ -32,7 +32,7 @@ mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-pub(crate) use build::{MethodReceiver, Sources};
+pub(crate) use build::{MethodReceiver, Sources, serves_apps};
 pub(crate) use callable::{Callable, Details};
 pub(crate) use complete::RequestedCompleter;
 pub(crate) use dynamic::{method, tool};

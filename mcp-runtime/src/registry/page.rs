@@ -10,9 +10,9 @@ use bytes::Bytes;
 
 use crate::context::{Capability, Context};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
-use crate::handler::listing::Lister;
 use crate::handler::rules;
 use crate::protocol::ProtocolVersion;
+use crate::registry::callable::TemplateLister;
 use crate::registry::cursor::{Cursor, CursorPosition, INNER, ItemMark};
 use crate::registry::items::append;
 use crate::registry::table::CallableTable;
@@ -45,7 +45,7 @@ pub(crate) struct PartialPage {
 /// A template with a lister for its resources.
 pub(super) struct ListingTemplate {
     pub(super) uri_template: Arc<str>,
-    pub(super) lister: Arc<dyn Lister>,
+    pub(super) lister: TemplateLister,
 }
 
 impl ListingTemplate {
@@ -53,11 +53,11 @@ impl ListingTemplate {
     fn failed(&self, failure: HandlerError) -> HandlerError {
         let listing = format!("listing the resources of `{}`", self.uri_template);
         HandlerError(match failure.0 {
-            HandlerErrorRepr::Shown(text) | HandlerErrorRepr::ResourceNotFound(Some(text)) => {
-                HandlerErrorRepr::Shown(format!("{listing}: {text}"))
+            HandlerErrorRepr::Exposed(text) | HandlerErrorRepr::ResourceNotFound(Some(text)) => {
+                HandlerErrorRepr::Exposed(format!("{listing}: {text}"))
             }
             HandlerErrorRepr::ResourceNotFound(None) => {
-                HandlerErrorRepr::Shown(format!("{listing}: there is no such resource"))
+                HandlerErrorRepr::Exposed(format!("{listing}: there is no such resource"))
             }
             HandlerErrorRepr::Opaque(source) => {
                 HandlerErrorRepr::Opaque(Box::new(ListerFailure { listing, source }))

@@ -9,14 +9,14 @@ use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
 use crate::dispatch::{Admission, CacheHints, Dispatcher, SearchTools, ServerShared, Settings};
+use crate::environment::ServerEnvironment;
 use crate::error::{Error, ErrorKind};
 use crate::handler::definition::Selected;
 use crate::handler::tool_search::ToolSearch;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
-use crate::registry::{MethodReceiver, Registry, ServerRules, Sources};
-use crate::server::environment::ServerEnvironment;
+use crate::registry::{MethodReceiver, Registry, ServerRules, Sources, serves_apps};
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::server::tags::TagSettings;
@@ -54,8 +54,8 @@ pub struct Server {
     limits: Limits,
     pub(super) states: States,
     pub(super) environment: ServerEnvironment,
-    environment_headers: EnvironmentHeaders,
-    receivers: Vec<MethodReceiver>,
+    pub(super) environment_headers: EnvironmentHeaders,
+    pub(super) receivers: Vec<MethodReceiver>,
     selected: Option<Vec<Selected>>,
     tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
@@ -71,7 +71,7 @@ pub struct Server {
     cache: CacheHints,
     pub(super) admission: Admission,
     #[cfg(feature = "sealing")]
-    sealing_keys: Vec<SealingKey>,
+    pub(super) sealing_keys: Vec<SealingKey>,
     pub(super) wrapping: WrappingSettings,
     /// Mistakes found in the settings so far, to be reported at start-up.
     pub(super) faults: Vec<String>,
@@ -195,86 +195,6 @@ impl Server {
         self
     }
 
-    /// Shares a value with every handler that takes [`State<T>`](crate::State). Only one value is kept per type; a
-    /// second value of the same type replaces the first.
-    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.states.insert(Arc::new(value));
-        self
-    }
-
-    /// Shares a value that is already in an [`Arc`]. Otherwise works like [`state`](Self::state).
-    pub fn shared_state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        self.states.insert(value);
-        self
-    }
-
-    /// Lets an environment variable stand in for an HTTP header over standard input and output, where requests have no
-    /// headers, and for other callers who are [trusted](crate::Caller). Handlers then read both in the same way, with
-    /// [`RequestInfo::header`](crate::request::RequestInfo::header) or
-    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). Over HTTP, the variable is never used.
-    ///
-    /// ```
-    /// # use mcp_runtime::prelude::*;
-    /// let server = new_server!().header_from_env("x-tenant", "EXPENSES_TENANT");
-    /// ```
-    ///
-    /// The variable is read now. If it is not set or is empty, the header is absent.
-    pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
-        match std::env::var(variable) {
-            Ok(value) if !value.trim().is_empty() => {
-                self.environment_headers.set(header.into(), value);
-            }
-            Ok(_) | Err(std::env::VarError::NotPresent) => {}
-            Err(std::env::VarError::NotUnicode(_)) => self.faults.push(format!(
-                "the environment variable `{variable}` is not UTF-8"
-            )),
-        }
-        self
-    }
-
-    /// Shares a value that `make` makes when it is first needed, such as a pool of database connections, with every
-    /// handler that takes [`State<T>`](crate::State).
-    ///
-    /// ```
-    /// # use mcp_runtime::prelude::*;
-    /// # struct Pool;
-    /// # impl Pool { async fn connect(_: &str) -> std::io::Result<Self> { Ok(Self) } }
-    /// let server = new_server!().state_with(async || {
-    ///     let url = std::env::var("DATABASE_URL").map_err(|_| "`DATABASE_URL` is not set")?;
-    ///     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(Pool::connect(&url).await?)
-    /// });
-    /// # drop(server);
-    /// ```
-    ///
-    /// A server that runs makes the value before it accepts requests, after definitions and settings have been checked;
-    /// if that fails, it does not start. Commands such as `check`, `tools` and `install`, and clients in the same
-    /// process, make it with the first call whose handler takes it; so does a
-    /// [mounted service](Self::into_http_service). If that fails, the call fails, and the next call tries again.
-    ///
-    /// Otherwise works like [`state`](Self::state).
-    pub fn state_with<T, E, F>(mut self, make: impl Fn() -> F + Send + Sync + 'static) -> Self
-    where
-        T: Send + Sync + 'static,
-        E: Into<Box<dyn std::error::Error + Send + Sync>>,
-        F: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        self.states.insert_later(make);
-        self
-    }
-
-    /// Serves the methods in the `#[server]` blocks of `T` by calling them on `value`. Start-up fails if the value for
-    /// any `#[server]` block is missing, unless [`only`](Self::only) or [`tags`](Self::tags) narrows the selection.
-    pub fn handlers<T: Send + Sync + 'static>(self, value: T) -> Self {
-        self.shared_handlers(Arc::new(value))
-    }
-
-    /// Serves the methods of a value that is already in an [`Arc`], for example because the routes of an axum program
-    /// share it. Otherwise works like [`handlers`](Self::handlers).
-    pub fn shared_handlers<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
-        self.receivers.push(MethodReceiver::new(value));
-        self
-    }
-
     /// Serves only these functions instead of all functions that are linked into the program. If combined with
     /// [`tags`](Self::tags), both selections are served.
     ///
@@ -394,38 +314,6 @@ impl Server {
         self
     }
 
-    /// Sets the keys used to seal the state that a call carries between rounds. The first key is used for sealing; any
-    /// of the keys can open sealed state. Replaces any keys set before.
-    ///
-    /// By default, a random key is created for this process, so a call cannot continue on another instance or after a
-    /// restart. To rotate keys, put the new key first and remove the old one after `limits.elicitation.state_timeout`.
-    #[cfg(feature = "sealing")]
-    pub fn sealing_keys(mut self, keys: impl IntoIterator<Item = SealingKey>) -> Self {
-        self.sealing_keys = keys.into_iter().collect();
-        self
-    }
-
-    /// Reads the sealing keys from an environment variable, as a comma-separated list in which each key has a format
-    /// that [`SealingKey::parse`] accepts. The first key is used for sealing.
-    ///
-    /// Start-up fails if the variable is missing or invalid.
-    #[cfg(feature = "sealing")]
-    pub fn sealing_keys_from_env(mut self, variable: &str) -> Self {
-        let text = std::env::var(variable).unwrap_or_default();
-        let keys = text.split(',').map(str::trim).filter(|key| !key.is_empty());
-        match keys.map(SealingKey::parse).collect::<Option<Vec<_>>>() {
-            Some(keys) if !keys.is_empty() => self.sealing_keys = keys,
-            Some(_) => self.faults.push(format!(
-                "the environment variable `{variable}` holds no keys; create one with `openssl rand -base64 32`"
-            )),
-            None => self.faults.push(format!(
-                "the environment variable `{variable}` holds a key that is not 32 bytes in base64 or hexadecimal; \
-                 create one with `openssl rand -base64 32`"
-            )),
-        }
-        self
-    }
-
     /// Sets the store that records the work done by [`Context::once`](crate::Context::once), so that the work runs at
     /// most once even if a client resends a round of a call. [`MemoryOnceStore`](crate::once::MemoryOnceStore) suffices
     /// for a single instance.
@@ -468,18 +356,6 @@ impl Server {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Returns `true` if sealing keys were set explicitly, in which case other instances may share them.
-    #[cfg(all(feature = "http", feature = "sealing"))]
-    pub(super) fn has_sealing_keys(&self) -> bool {
-        !self.sealing_keys.is_empty()
-    }
-
-    /// Returns the name, version and description that the server reports.
-    #[cfg(feature = "cli")]
-    pub(super) fn identity(&self) -> &Implementation {
-        &self.identity
-    }
-
     /// Returns the dispatcher, for tests of the layers above it.
     #[cfg(test)]
     pub(crate) fn into_dispatcher(self) -> Result<Arc<Dispatcher>, Error> {
@@ -496,7 +372,11 @@ impl Server {
             return Err(Error::new(ErrorKind::Configuration, faults.join("\n")));
         }
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>);
-        let (extensions, meta_keys) = self.extensions.start(&handle)?;
+        let mut extensions = self.extensions;
+        if serves_apps(self.selected.as_deref(), &self.tags) {
+            extensions.add_apps();
+        }
+        let (extensions, meta_keys) = extensions.start(&handle)?;
         let states = Arc::new(self.states);
         let tags = self.tag_settings;
         let rules = Arc::new(ServerRules {

@@ -1,45 +1,135 @@
-//! The environment variables that a server declares. `settings` reads them.
+//! Environment variables that a server reads: settings declared by a struct, and stand-ins for HTTP headers.
 
-use crate::environment::DeclaredVariable;
+use std::sync::Arc;
 
-/// The variables that a server declares, and the mistakes in those that are set.
-#[derive(Default)]
-pub(super) struct ServerEnvironment {
-    pub(super) variables: Vec<DeclaredVariable>,
-    /// Variables that are set and nearly have the name of a declared one, which comes second.
-    pub(super) misspelled: Vec<(String, String)>,
-    pub(super) faults: Vec<String>,
-}
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 
-impl ServerEnvironment {
-    /// Logs the values of all variables, except for secrets, and warns of names that are probably misspelled.
-    pub(super) fn log(&self) {
-        for variable in &self.variables {
-            variable.log();
+use crate::context::short_type_name;
+use crate::environment::{self, DeclaredVariable, Reading};
+use crate::error::{Error, ErrorKind};
+use crate::server::Server;
+
+impl Server {
+    /// Declares environment variables, one for each field of `T`, and reads them. Functions get the struct as
+    /// [`State<T>`](crate::State).
+    ///
+    /// A variable has the name of its field in capitals, after `prefix`. The type, the bounds, the default and the
+    /// description are those of the field, as for arguments; `Option` and fields with a default may be absent. An empty
+    /// variable counts as absent. Lists are separated by commas; `true`, `yes`, `on`, `1` and their opposites are booleans;
+    /// other types are JSON.
+    ///
+    /// `--help` lists the variables. The log shows their values, except for fields of type [`Secret`](crate::env::Secret).
+    /// Can be called more than once, with different types.
+    ///
+    /// ```
+    /// use mcp_runtime::env::Secret;
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// #[data(input)]
+    /// struct Settings {
+    ///     /// Key for the weather service
+    ///     api_key: Option<Secret<String>>,
+    ///     /// Maximum number of days
+    ///     #[serde(default = "fourteen")]
+    ///     #[schemars(range(min = 1, max = 30))]
+    ///     max_days: u8,
+    /// }
+    ///
+    /// fn fourteen() -> u8 {
+    ///     14
+    /// }
+    ///
+    /// /// Tells how far ahead forecasts go.
+    /// #[tool]
+    /// fn horizon(settings: &State<Settings>) -> u8 {
+    ///     settings.max_days
+    /// }
+    ///
+    /// // WEATHER_API_KEY and WEATHER_MAX_DAYS
+    /// let server = new_server!().env::<Settings>("WEATHER_");
+    /// ```
+    ///
+    /// Start-up fails if a required variable is missing or a value is invalid; all mistakes are reported together.
+    pub fn env<T>(mut self, prefix: &str) -> Self
+    where
+        T: DeserializeOwned + JsonSchema + Send + Sync + 'static,
+    {
+        let Reading {
+            variables,
+            misspelled,
+            value,
+        } = environment::read::<T>(prefix, std::env::vars_os());
+        self.environment.variables.extend(variables);
+        self.environment.misspelled.extend(misspelled);
+        match value {
+            Ok(value) => self.states.insert(Arc::new(value)),
+            Err(faults) => self.environment.faults.extend(faults),
         }
-        for (variable, meant) in &self.misspelled {
-            tracing::warn!(
-                variable,
-                meant,
-                "an environment variable is ignored; is its name misspelled?"
-            );
-        }
+        self
     }
 
-    /// Returns the variables as a section of the help, or nothing if there are none.
-    #[cfg(feature = "cli")]
-    pub(super) fn help(&self) -> String {
-        let width = self.variables.iter().map(|variable| variable.name.len());
-        let width = width.max().unwrap_or_default();
-        let lines = self
-            .variables
-            .iter()
-            .map(|variable| format!("\n  {:width$}  {variable}", variable.name));
-        let lines: String = lines.collect();
-        if lines.is_empty() {
-            lines
-        } else {
-            format!("Environment:{lines}")
+    /// Returns the struct that [`env`](Self::env) has read, for state that is made from it before the server starts:
+    ///
+    /// ```no_run
+    /// # use mcp_runtime::prelude::*;
+    /// # use mcp_runtime::env::Secret;
+    /// # struct Pool;
+    /// # impl Pool { async fn connect(_: &str) -> std::io::Result<Self> { Ok(Self) } }
+    /// # #[data(input)] struct Settings { database_url: Secret<String> }
+    /// # async fn run() -> Result<(), mcp_runtime::Error> {
+    /// let server = new_server!().env::<Settings>("NOTES_");
+    /// let settings = server.env_value::<Settings>()?;
+    /// let pool = Pool::connect(settings.database_url.expose_secret()).await?;
+    /// server.state(pool).run().await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if variables are missing or invalid, with all mistakes in all structs, or if `T` was not declared. If the
+    /// process was started with `--help` or `--version`, prints that instead and exits, so that the help, which lists the
+    /// variables, can be read before they are set.
+    pub fn env_value<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
+        if let Some(value) = self.states.get::<T>() {
+            return Ok(value);
         }
+        #[cfg(feature = "cli")]
+        super::command_line::exit_for_help(&self.identity, &self.environment.help());
+        let message = if self.environment.faults.is_empty() {
+            let name = short_type_name::<T>();
+            format!("no environment of type `{name}`; call `.env::<{name}>(…)` first")
+        } else {
+            self.environment.faults.join("\n")
+        };
+        Err(Error::new(ErrorKind::Configuration, message))
+    }
+
+    /// Lets an environment variable stand in for an HTTP header over standard input and output, where requests have no
+    /// headers, and for other callers who are [trusted](crate::Caller). Handlers then read both in the same way, with
+    /// [`RequestInfo::header`](crate::request::RequestInfo::header) or
+    /// [`trusted_header`](crate::request::RequestInfo::trusted_header). Over HTTP, the variable is never used.
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// let server = new_server!().header_from_env("x-tenant", "EXPENSES_TENANT");
+    /// ```
+    ///
+    /// The variable is read now, and `--help` lists it. If it is not set or is empty, the header is absent.
+    pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
+        let header = header.into();
+        let description = format!("Value of the header `{header}` over standard input and output");
+        let declared = DeclaredVariable::header(variable, &description);
+        self.environment.variables.push(declared);
+        match std::env::var(variable) {
+            Ok(value) if !value.trim().is_empty() => {
+                self.environment_headers.set(header, value);
+            }
+            Ok(_) | Err(std::env::VarError::NotPresent) => {}
+            Err(std::env::VarError::NotUnicode(_)) => self.faults.push(format!(
+                "the environment variable `{variable}` is not UTF-8"
+            )),
+        }
+        self
     }
 }

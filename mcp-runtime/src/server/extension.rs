@@ -6,7 +6,7 @@ use crate::context::ServerHandle;
 use crate::error::{Error, ErrorKind};
 #[cfg(feature = "skills")]
 use crate::extension::skills::Skills;
-use crate::extension::{self, Extension, Extensions};
+use crate::extension::{self, Extension, Extensions, apps};
 use crate::server::Server;
 
 /// The extensions of a server that has not been started yet.
@@ -40,24 +40,30 @@ impl Server {
 }
 
 impl ExtensionSettings {
-    /// Runs the functions that prepare the server for its extensions, and checks all extensions together. Returns the
-    /// extensions and the reserved keys of `_meta` that they define.
+    /// Adds the extension for pages, which the attribute `#[app]` brings with it.
+    pub(super) fn add_apps(&mut self) {
+        self.0.push(apps::extension());
+    }
+
+    /// Checks all extensions together, then runs the functions that prepare the server for them. Returns the extensions
+    /// and the reserved keys of `_meta` that they define.
     ///
     /// # Errors
     ///
-    /// Fails if such a function fails or an extension is invalid. In the latter case, all problems are reported.
+    /// Fails if an extension is invalid, with all problems, or if such a function fails.
     pub(super) fn start(
         mut self,
         handle: &ServerHandle,
     ) -> Result<(Arc<Extensions>, Vec<String>), Error> {
-        let mut meta_keys = Vec::new();
+        let (mut meta_keys, mut setup) = (Vec::new(), Vec::new());
         for extension in &mut self.0 {
-            extension.run_setup(handle)?;
+            setup.extend(extension.take_setup());
             meta_keys.extend_from_slice(extension.meta_keys());
         }
         let built = extension::build(self.0);
         let extensions =
             built.map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
+        setup.into_iter().try_for_each(|prepare| prepare(handle))?;
         Ok((Arc::new(extensions), meta_keys))
     }
 }

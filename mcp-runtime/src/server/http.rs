@@ -157,7 +157,10 @@ impl Server {
 
         let listen = async || {
             let address = address.resolve()?;
-            let listener = listen(address).await?;
+            let listener = listen(&*address).await.map_err(|error| {
+                let message = format!("{address}: {error}");
+                Error::new(error.kind(), message).with_source(error)
+            })?;
             self.check_address(&listener)?;
             let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
             let service = self.into_listening_service()?;
@@ -228,7 +231,7 @@ impl Server {
     }
 }
 
-/// Listens on an address. If the address cannot be used, the error names it.
+/// Listens on an address. If none of the socket addresses that it stands for can be used, the error names them.
 async fn listen(address: impl ToSocketAddrs) -> Result<TcpListener, Error> {
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
     TcpListener::bind(&*addresses).await.map_err(|error| {

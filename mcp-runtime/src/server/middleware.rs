@@ -9,7 +9,6 @@ use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::handler_error::Result;
 use crate::handler::middleware::{self, Call, Next, UnlinkedMiddleware};
-use crate::handler::rules;
 use crate::handler::sanitize::Sanitizer;
 #[cfg(feature = "tower")]
 use crate::handler::tower::{self, CallService, Layer};
@@ -51,7 +50,7 @@ impl Server {
     /// Calls that exceed the rate are rejected with an error that states when to retry. Start-up fails if the rate is
     /// invalid.
     pub fn rate(mut self, rate: &str) -> Self {
-        match rules::read_rate(rate) {
+        match Rate::parse(rate) {
             Ok(rate) => self.wrapping.rate = Some(rate),
             Err(problem) => self.faults.push(problem),
         }

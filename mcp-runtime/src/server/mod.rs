@@ -11,9 +11,11 @@ mod http;
 mod log;
 mod middleware;
 mod run;
+#[cfg(feature = "sealing")]
+mod sealing;
 #[cfg(all(feature = "cli", feature = "http"))]
 mod service_manager;
-mod settings;
+mod state;
 mod stderr;
 mod tags;
 mod tool_search;

@@ -25,6 +25,7 @@ impl Server {
     /// | `--http [ADDRESS]` | serve HTTP instead, on this address; the URL is printed to standard error. Without an address, the environment variables `HOST` (default 127.0.0.1) and `PORT` (default 8000) make it up |
     /// | `--allow-host HOST` | also accept requests to this host name ([`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host)) |
     /// | `--allow-origin ORIGIN` | also accept requests from web pages of this origin ([`HttpOptions::allow_origin`](crate::http::HttpOptions::allow_origin)) |
+    /// | `--trusted-proxies ADDRESS,…` | also believe what these proxies report about clients ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)) |
     /// | `--legacy-sse` | also serve the HTTP+SSE transport of 2024-11-05 ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) |
     /// | `--tags TAGS` | serve only what these tags select ([`select_tags`](Self::select_tags)) |
     /// | `tools`, `prompts`, `resources`, `templates` | list tools, prompts, resources or resource templates |
@@ -32,6 +33,7 @@ impl Server {
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
     /// | `shell` | run several commands on one server that keeps its state |
     /// | `check [--surface FILE]` | report definitions that clients or models reject and changes since the file was saved; useful in CI |
+    /// | `types` | print TypeScript declarations of the tools, for the pages of [apps](macro@crate::app) |
     /// | `install CLIENT` | add this executable to the configuration of a client |
     /// | `--help`, `--version` | print help or the version |
     ///
@@ -80,6 +82,7 @@ impl Server {
             for origin in options.origins {
                 server.http = server.http.allow_origin(origin);
             }
+            server.http = server.http.also_trust_proxies(options.trusted_proxies);
             if options.legacy_sse {
                 server.http = server.http.legacy_sse(true);
             }

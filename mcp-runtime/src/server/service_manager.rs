@@ -1,4 +1,4 @@
-//! Tells systemd that the server has started, and that it stops, for units with `Type=notify`.
+//! Notifies systemd of start and stop, for units with `Type=notify`.
 //!
 //! The protocol is a datagram to the socket that `NOTIFY_SOCKET` names. Without the variable, and on other systems,
 //! nothing is sent. Source: `sd_notify(3)`.

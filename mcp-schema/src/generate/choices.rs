@@ -12,17 +12,24 @@ pub(super) fn const_to_enum(object: &mut Map<String, Value>) {
     if object.contains_key("enum") {
         return;
     }
-    if let Some(value) = object.get("const").filter(|value| !value.is_null()) {
-        let values = Value::Array(vec![value.clone()]);
-        // Rebuilt so that `enum` is where `const` was.
-        *object = std::mem::take(object)
-            .into_iter()
-            .map(|(keyword, value)| match keyword.as_str() {
-                "const" => ("enum".to_owned(), values.clone()),
-                _ => (keyword, value),
-            })
-            .collect();
+    if let Some(value) = object.get_mut("const").filter(|value| !value.is_null()) {
+        *value = Value::Array(vec![value.take()]);
+        rename(object, "const", "enum");
     }
+}
+
+/// Renames a keyword, which keeps its position.
+fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
+    *object = std::mem::take(object)
+        .into_iter()
+        .map(|(keyword, value)| {
+            if keyword == old {
+                (new.to_owned(), value)
+            } else {
+                (keyword, value)
+            }
+        })
+        .collect();
 }
 
 /// Turns a `oneOf` into an `anyOf` if no value can match two of its branches, so that both mean the same.
@@ -36,16 +43,9 @@ pub(super) fn one_of_to_any_of(object: &mut Map<String, Value>) {
             .skip(index.saturating_add(1))
             .all(|other| are_disjoint(branch, other, DEEPEST))
     });
-    if !exclude_each_other || object.contains_key("anyOf") {
-        return;
+    if exclude_each_other && !object.contains_key("anyOf") {
+        rename(object, "oneOf", "anyOf");
     }
-    *object = std::mem::take(object)
-        .into_iter()
-        .map(|(keyword, value)| match keyword.as_str() {
-            "oneOf" => ("anyOf".to_owned(), value),
-            _ => (keyword, value),
-        })
-        .collect();
 }
 
 /// Returns `true` if it is certain that no value matches both schemas.

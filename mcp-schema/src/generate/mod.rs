@@ -4,7 +4,8 @@
 //! therefore simplified without changing the values that they allow: subschemas are inlined where possible, `null` is
 //! removed from optional values, number formats become bounds, documented variants become an `enum` with their
 //! documentation in the description, enums with data become an `anyOf`, and formats that the APIs do not list are
-//! described in words. Output schemas keep `null` because results contain it.
+//! described in words. Output schemas keep `null` because results contain it. Clients get [`published`] input schemas,
+//! which lack the one keyword that has to be enforced but not shown.
 //!
 //! [`model_rules`](crate::model_rules) has the rules that the schemas follow.
 //!
@@ -13,6 +14,7 @@
 mod choices;
 mod constrain;
 mod normalise;
+mod published;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +25,7 @@ use serde_json::{Map, Value};
 use crate::constraint::Constraints;
 use constrain::constrain;
 use normalise::{NullMeaning, boolean, normalise};
+pub use published::published;
 
 /// Returns the schema for a result, simplified for clients: references are inlined where possible, but `null` is kept.
 pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {

@@ -38,9 +38,6 @@ pub(super) fn normalise(schema: &mut Value, null: NullMeaning) {
     formats_to_bounds(object);
     numbers_as_text(object);
     describe_unlisted(object);
-    if null != NullMeaning::Kept && object.shift_remove("uniqueItems") == Some(Value::Bool(true)) {
-        add_to_description(object, "without duplicates");
-    }
     variants_to_enum(object);
     const_to_enum(object);
     one_of_to_any_of(object);
@@ -171,7 +168,15 @@ fn numbers_as_text(object: &mut Map<String, Value>) {
         .get("pattern")
         .is_some_and(|pattern| pattern == DECIMAL_INPUT)
     {
-        object.insert("type".to_owned(), "string".into());
+        match object.get_mut("type") {
+            // Where `null` is a value, it stays one.
+            Some(Value::Array(types)) if types.iter().any(|name| name == "null") => {
+                types.retain(|name| name != "number");
+            }
+            _ => {
+                object.insert("type".to_owned(), "string".into());
+            }
+        }
         object.insert("pattern".to_owned(), DECIMAL_TEXT.into());
         object.insert("maxLength".to_owned(), DECIMAL_LENGTH.into());
         add_to_description(object, "decimal number as a string, such as `\"12.50\"`");

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Demand, MODEL_RULES, ModelRule};
+use super::{Demand, MODEL_RULES, ModelRule, Severity};
 use crate::explain::push_token;
 use crate::format;
 
@@ -10,7 +10,7 @@ use crate::format;
 const DEEPEST: usize = 64;
 
 /// Keywords that assert nothing and that hosts may drop, or that have a rule of their own.
-const PASSED_OVER: [&str; 10] = [
+const KEYWORDS_WITHOUT_RULE: [&str; 10] = [
     "$schema",
     "$id",
     "$comment",
@@ -23,7 +23,7 @@ const PASSED_OVER: [&str; 10] = [
     "writeOnly",
 ];
 
-/// A place at which a tool breaks a rule.
+/// A breach of a rule by a tool.
 #[derive(Debug)]
 pub struct Breach {
     /// The rule.
@@ -32,14 +32,17 @@ pub struct Breach {
     pub text: String,
 }
 
-/// Returns every breach of the rules by a tool with this name and input schema. If `name` is `None`, only the schema is
-/// examined.
+/// Returns every breach of the rules of one of these severities by a tool with this name and input schema. If `name` is
+/// `None`, only the schema is examined.
 #[must_use]
-pub fn breaches(name: Option<&str>, schema: &Value) -> Vec<Breach> {
-    let mut places = Vec::new();
-    collect(schema, "", 0, DEEPEST, &mut places);
+pub fn breaches(name: Option<&str>, schema: &Value, severities: &[Severity]) -> Vec<Breach> {
+    let mut subschemas = Vec::new();
+    collect(schema, "", 0, DEEPEST, &mut subschemas);
     let mut found: Vec<Breach> = Vec::new();
-    for rule in MODEL_RULES {
+    let rules = MODEL_RULES
+        .iter()
+        .filter(|rule| severities.contains(&rule.severity));
+    for rule in rules {
         // Rules of several APIs can forbid the same; the first one is the strictest.
         let mut push = |text: String| {
             if found.iter().all(|breach| breach.text != text) {
@@ -52,11 +55,13 @@ pub fn breaches(name: Option<&str>, schema: &Value) -> Vec<Breach> {
                     push("some clients reject this name".to_owned());
                 }
             }
-            Demand::Root(refused) => root(schema, refused, &mut push),
-            Demand::Size(levels, properties) => size(&places, levels, properties, &mut push),
+            Demand::Root(refused) => check_root(schema, refused, &mut push),
+            Demand::Size(levels, properties) => {
+                check_size(&subschemas, levels, properties, &mut push);
+            }
             demand => {
-                for place in &places {
-                    place.examine(demand, &mut push);
+                for subschema in &subschemas {
+                    subschema.examine(demand, &mut push);
                 }
             }
         }
@@ -65,9 +70,9 @@ pub fn breaches(name: Option<&str>, schema: &Value) -> Vec<Breach> {
 }
 
 /// A schema inside the input schema.
-struct Place<'s> {
-    /// A pointer made of property names and keywords; empty for the root.
-    at: String,
+struct Subschema<'s> {
+    /// Property names and keywords; empty for the root.
+    pointer: String,
     members: &'s Map<String, Value>,
     /// The number of objects that contain it.
     depth: usize,
@@ -75,26 +80,26 @@ struct Place<'s> {
 
 fn collect<'s>(
     schema: &'s Value,
-    at: &str,
+    pointer: &str,
     depth: usize,
     left: usize,
-    places: &mut Vec<Place<'s>>,
+    subschemas: &mut Vec<Subschema<'s>>,
 ) {
     let (Value::Object(members), Some(left)) = (schema, left.checked_sub(1)) else {
         return;
     };
-    places.push(Place {
-        at: at.to_owned(),
+    subschemas.push(Subschema {
+        pointer: pointer.to_owned(),
         members,
         depth,
     });
-    let inner = depth.saturating_add(usize::from(is(members, "object")));
+    let inner = depth.saturating_add(usize::from(is_of_type(members, "object")));
     for keyword in ["properties", "$defs", "definitions", "patternProperties"] {
         let all = members.get(keyword).and_then(Value::as_object);
         for (name, schema) in all.into_iter().flatten() {
-            let mut at = at.to_owned();
-            push_token(&mut at, name);
-            collect(schema, &at, inner, left, places);
+            let mut pointer = pointer.to_owned();
+            push_token(&mut pointer, name);
+            collect(schema, &pointer, inner, left, subschemas);
         }
     }
     for keyword in [
@@ -105,70 +110,77 @@ fn collect<'s>(
         "propertyNames",
     ] {
         if let Some(schema) = members.get(keyword) {
-            collect(schema, &format!("{at}/{keyword}"), inner, left, places);
+            let pointer = format!("{pointer}/{keyword}");
+            collect(schema, &pointer, inner, left, subschemas);
         }
     }
     for keyword in ["anyOf", "oneOf", "allOf", "prefixItems"] {
         let all = members.get(keyword).and_then(Value::as_array);
         for schema in all.into_iter().flatten() {
-            collect(schema, at, inner, left, places);
+            collect(schema, pointer, inner, left, subschemas);
         }
     }
 }
 
-impl Place<'_> {
+impl Subschema<'_> {
     /// Applies a demand that concerns a single schema.
     fn examine(&self, demand: Demand, push: &mut impl FnMut(String)) {
-        let (at, members) = (&self.at, self.members);
-        let place = if at.is_empty() { "the schema" } else { at };
+        let (pointer, members) = (&self.pointer, self.members);
+        let subject = if pointer.is_empty() {
+            "the schema"
+        } else {
+            pointer
+        };
         let kind = members.get("type");
         let has = |keyword: &str| members.contains_key(keyword);
         match demand {
             Demand::NoReference if has("$ref") => {
-                push(format!("{place} refers to another schema with `$ref`"));
+                push(format!("{subject} refers to another schema with `$ref`"));
             }
             Demand::OneType => {
                 if let Some(types @ Value::Array(_)) = kind {
-                    push(format!("{place} has several types: {types}"));
+                    push(format!("{subject} has several types: {types}"));
                 }
             }
             Demand::Typed => {
                 let says = ["type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref"];
-                if !at.is_empty() && !says.into_iter().any(has) {
-                    push(format!("{place} has no type"));
+                if !pointer.is_empty() && !says.into_iter().any(has) {
+                    push(format!("{subject} has no type"));
                 }
             }
-            Demand::Items if is(members, "array") && !has("items") => {
-                push(format!("{place} is an array without `items`"));
+            Demand::Items if is_of_type(members, "array") && !has("items") => {
+                push(format!("{subject} is an array without `items`"));
             }
             Demand::TextEnum => {
                 let values = members.get("enum").and_then(Value::as_array);
                 if values.is_some_and(|values| !values.iter().all(Value::is_string)) {
-                    push(format!("{place} has non-string `enum` values"));
+                    push(format!("{subject} has non-string `enum` values"));
                 }
             }
             Demand::PropertyName(longest, others) => {
                 self.names(push, &|name| is_name(name, longest, others));
             }
             Demand::NameStart => self.names(push, &|name| {
-                !name.starts_with(|first: char| first.is_ascii_digit())
+                name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             }),
-            Demand::Closed if is(members, "object") => match members.get("additionalProperties") {
-                Some(Value::Bool(false)) => {}
-                Some(Value::Object(_)) => push(format!("{place} is a map")),
-                _ => push(format!("{place} accepts unknown properties")),
-            },
+            Demand::Closed if is_of_type(members, "object") => {
+                match members.get("additionalProperties") {
+                    Some(Value::Bool(false)) => {}
+                    Some(Value::Object(_)) => push(format!("{subject} is a map")),
+                    _ => push(format!("{subject} accepts unknown properties")),
+                }
+            }
             Demand::Keywords(known) => {
                 let unknown = members.keys().map(String::as_str).filter(|keyword| {
                     !known.contains(keyword)
-                        && !PASSED_OVER.contains(keyword)
+                        && !KEYWORDS_WITHOUT_RULE.contains(keyword)
                         && !keyword.starts_with("x-")
                 });
                 for keyword in unknown {
                     push(match keyword {
-                        "oneOf" => format!("{place} has alternatives (`oneOf`)"),
-                        "prefixItems" => format!("{place} is a tuple (`prefixItems`)"),
-                        _ => format!("{place} has `{keyword}`"),
+                        "oneOf" => format!("{subject} has alternatives (`oneOf`)"),
+                        "prefixItems" => format!("{subject} is a tuple (`prefixItems`)"),
+                        _ => format!("{subject} has `{keyword}`"),
                     });
                 }
             }
@@ -176,7 +188,7 @@ impl Place<'_> {
                 if let Some(name) = members.get("format").and_then(Value::as_str)
                     && !format::is_listed(name)
                 {
-                    push(format!("{place} has the format `{name}`"));
+                    push(format!("{subject} has the format `{name}`"));
                 }
             }
             Demand::ReadableTime => {
@@ -190,13 +202,13 @@ impl Place<'_> {
                     names.as_slice(),
                     ["secs", "nanos"] | ["secs_since_epoch", "nanos_since_epoch"]
                 ) {
-                    push(format!("{place} is a time in seconds and nanoseconds"));
+                    push(format!("{subject} is a time in seconds and nanoseconds"));
                 }
             }
             Demand::ReadableBytes
-                if is(members, "array") && members.get("items").is_some_and(is_byte) =>
+                if is_of_type(members, "array") && members.get("items").is_some_and(is_byte) =>
             {
-                push(format!("{place} is a list of bytes"));
+                push(format!("{subject} is a list of bytes"));
             }
             _ => {}
         }
@@ -209,14 +221,14 @@ impl Place<'_> {
             if !allowed(name) {
                 push(format!(
                     "some clients reject the name of {}/{name}",
-                    self.at
+                    self.pointer
                 ));
             }
         }
     }
 }
 
-fn root(schema: &Value, refused: &[&str], push: &mut impl FnMut(String)) {
+fn check_root(schema: &Value, refused: &[&str], push: &mut impl FnMut(String)) {
     if schema.get("type").is_none_or(|kind| kind != "object") {
         push("the schema of the arguments is not of type `object`".to_owned());
     }
@@ -227,14 +239,23 @@ fn root(schema: &Value, refused: &[&str], push: &mut impl FnMut(String)) {
     }
 }
 
-fn size(places: &[Place<'_>], levels: usize, properties: usize, push: &mut impl FnMut(String)) {
-    let deepest = places.iter().map(|place| place.depth).max().unwrap_or(0);
+fn check_size(
+    subschemas: &[Subschema<'_>],
+    levels: usize,
+    properties: usize,
+    push: &mut impl FnMut(String),
+) {
+    let deepest = subschemas
+        .iter()
+        .map(|subschema| subschema.depth)
+        .max()
+        .unwrap_or(0);
     if deepest > levels {
         push(format!("objects are nested {deepest} levels deep"));
     }
-    let count: usize = places
+    let count: usize = subschemas
         .iter()
-        .filter_map(|place| place.members.get("properties")?.as_object())
+        .filter_map(|subschema| subschema.members.get("properties")?.as_object())
         .map(Map::len)
         .sum();
     if count > properties {
@@ -242,7 +263,7 @@ fn size(places: &[Place<'_>], levels: usize, properties: usize, push: &mut impl 
     }
 }
 
-fn is(members: &Map<String, Value>, kind: &str) -> bool {
+fn is_of_type(members: &Map<String, Value>, kind: &str) -> bool {
     members.get("type").is_some_and(|name| name == kind)
 }
 

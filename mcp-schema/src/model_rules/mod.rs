@@ -1,7 +1,8 @@
 //! The rules of the large model APIs for tools, as one table.
 //!
-//! Hosts pass schemas on to a model; a schema that the model's API rejects can make the whole server useless there. The
-//! same table is applied when a server starts, by `check` on the command line, and in the tests of the examples.
+//! Hosts pass schemas on to a model; a schema that the model's API rejects can make the whole server useless there. All of
+//! the table is applied by `check` on the command line and in the tests of the examples. When a server starts, it logs only
+//! the generated schemas that are refused.
 //! [`generate`](crate::generate) writes schemas that follow it as far as a type permits.
 //!
 //! One published rule is missing because no schema can follow it everywhere: with `strict: true`, `OpenAI` wants every
@@ -17,7 +18,7 @@ pub use apply::{Breach, breaches};
 #[derive(Debug)]
 pub struct ModelRule {
     /// The APIs and what they expect, in a few words for messages.
-    pub says: &'static str,
+    pub text: &'static str,
     /// The public page with the rule.
     pub page: &'static str,
     /// The consequence of breaking it.
@@ -36,6 +37,9 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Refused, Self::Advice];
+
     /// Returns the word that reports use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -92,72 +96,72 @@ const GUIDE: &str = "docs/types.md";
 /// The rules, in the order in which breaches of the same schema are reported.
 pub const MODEL_RULES: &[ModelRule] = &[
     ModelRule {
-        says: "Anthropic and OpenAI: tool names match ^[a-zA-Z0-9_-]{1,64}$",
+        text: "Anthropic and OpenAI: tool names match ^[a-zA-Z0-9_-]{1,64}$",
         page: OPENAI_TOOLS,
         severity: Severity::Refused,
         demand: Demand::ToolName(64, "_-"),
     },
     // The Messages API returns "input_schema does not support oneOf, allOf, or anyOf at the top level".
     ModelRule {
-        says: "Anthropic and OpenAI: the root of a schema is a plain object",
+        text: "Anthropic and OpenAI: the root of a schema is a plain object",
         page: OPENAI,
         severity: Severity::Refused,
         demand: Demand::Root(&["oneOf", "anyOf", "allOf", "not", "enum", "if"]),
     },
     // Claude Platform, "Self-hosted sandboxes": custom tools. Gemini CLI treats references as missing types.
     ModelRule {
-        says: "Anthropic's managed agents; Gemini",
+        text: "Anthropic's managed agents; Gemini",
         page: ANTHROPIC,
         severity: Severity::Refused,
         demand: Demand::NoReference,
     },
     // Gemini API: "Proto field is not repeating, cannot start list".
     ModelRule {
-        says: "Gemini: `type` is one string",
+        text: "Gemini: `type` is one string",
         page: GOOGLE,
         severity: Severity::Refused,
         demand: Demand::OneType,
     },
     ModelRule {
-        says: "Gemini: every schema has a type",
+        text: "Gemini: every schema has a type",
         page: GOOGLE,
         severity: Severity::Advice,
         demand: Demand::Typed,
     },
     // Gemini API: "missing field".
     ModelRule {
-        says: "Gemini and OpenAI: arrays declare `items`",
+        text: "Gemini and OpenAI: arrays declare `items`",
         page: GOOGLE,
         severity: Severity::Refused,
         demand: Demand::Items,
     },
     ModelRule {
-        says: "Gemini: `enum` values are strings",
+        text: "Gemini: `enum` values are strings",
         page: GOOGLE,
         severity: Severity::Refused,
         demand: Demand::TextEnum,
     },
     // Claude Platform, and the Messages API: `tools.*.input_schema.properties`.
     ModelRule {
-        says: "Anthropic: property names match ^[a-zA-Z0-9_.-]{1,64}$",
+        text: "Anthropic: property names match ^[a-zA-Z0-9_.-]{1,64}$",
         page: ANTHROPIC,
         severity: Severity::Refused,
         demand: Demand::PropertyName(64, "_.-"),
     },
     ModelRule {
-        says: "Gemini: property names are letters, digits and `_`",
+        text: "Gemini: property names are letters, digits and `_`",
         page: GOOGLE_NAMES,
         severity: Severity::Advice,
         demand: Demand::PropertyName(64, "_"),
     },
     ModelRule {
-        says: "Gemini: property names begin with a letter or `_`",
+        text: "Gemini: property names begin with a letter or `_`",
         page: GOOGLE_NAMES,
         severity: Severity::Advice,
         demand: Demand::NameStart,
     },
     ModelRule {
-        says: "Gemini and OpenAI's strict mode do not support this keyword; all models support a struct with optional fields",
+        text: "Gemini and OpenAI's strict mode do not support this keyword; all models support a struct with optional fields",
         page: GOOGLE,
         severity: Severity::Advice,
         demand: Demand::Keywords(&[
@@ -182,31 +186,31 @@ pub const MODEL_RULES: &[ModelRule] = &[
         ]),
     },
     ModelRule {
-        says: "OpenAI's strict mode rejects maps and open objects; all models support a list of objects with a key",
+        text: "OpenAI's strict mode rejects maps and open objects; all models support a list of objects with a key",
         page: OPENAI,
         severity: Severity::Advice,
         demand: Demand::Closed,
     },
     ModelRule {
-        says: "OpenAI's strict mode accepts only the formats that it lists; write others into the description",
+        text: "OpenAI's strict mode accepts only the formats that it lists; write others into the description",
         page: OPENAI,
         severity: Severity::Advice,
         demand: Demand::ListedFormat,
     },
     ModelRule {
-        says: "OpenAI: at most 10 levels of objects and 5000 properties",
+        text: "OpenAI: at most 10 levels of objects and 5000 properties",
         page: OPENAI,
         severity: Severity::Advice,
         demand: Demand::Size(10, 5_000),
     },
     ModelRule {
-        says: "models write `90s` or a date: take `mcp_runtime::values::HumanDuration`, or a type of chrono or jiff",
+        text: "models write `90s` or a date: take `mcp_runtime::values::HumanDuration`, or a type of chrono or jiff",
         page: GUIDE,
         severity: Severity::Advice,
         demand: Demand::ReadableTime,
     },
     ModelRule {
-        says: "if these are bytes, take `mcp_runtime::values::Base64`; if they are numbers, give them a range",
+        text: "if these are bytes, take `mcp_runtime::values::Base64`; if they are numbers, give them a range",
         page: GUIDE,
         severity: Severity::Advice,
         demand: Demand::ReadableBytes,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::verdict::RuleVerdict;
+use crate::rules::template_has_variable;
 
 fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
     let template = UriTemplate::parse(template).unwrap();
@@ -254,93 +254,5 @@ proptest! {
             let names: usize = expressions.map(|list| list.split(',').count()).sum();
             prop_assert_eq!(read.variables().len(), names);
         }
-    }
-}
-
-/// Checks each case: a string and part of the expected message. The message is empty if the string is valid.
-fn check_syntax(rule: fn(&str) -> RuleVerdict, cases: &[(&str, &str)]) {
-    for (text, expected) in cases {
-        let verdict = rule(text);
-        assert_eq!(
-            verdict.holds(),
-            expected.is_empty(),
-            "{text}: {}",
-            verdict.text()
-        );
-        assert!(
-            verdict.text().contains(expected),
-            "{text}: {}",
-            verdict.text()
-        );
-        assert_eq!(verdict.into_result().is_ok(), expected.is_empty());
-    }
-}
-
-#[test]
-fn uris_have_a_scheme() {
-    check_syntax(
-        uri,
-        &[
-            ("config://app", ""),
-            ("urn:x", ""),
-            ("app", "has no scheme"),
-            ("/app", "has no scheme"),
-            ("1a:x", "has no scheme"),
-            ("notes:///{id}", "use `resource_template`"),
-            ("a:b c", "`%20`"),
-            ("a:b%20c", ""),
-            ("a:100%", "`%25`"),
-            ("a:%2", "`%25`"),
-            ("a:%zz", "`%25`"),
-            ("a:it's", ""),
-        ],
-    );
-}
-
-#[test]
-fn templates_follow_rfc_6570() {
-    check_syntax(
-        template_syntax,
-        &[
-            ("notes:///{id}", ""),
-            ("notes:///{+path}", ""),
-            ("x:{a,b}{/c*}{?d,e}{&f}{;g}{.h}{#i}", ""),
-            ("notes:///{a.b}", ""),
-            ("{scheme}:x", "has no scheme"),
-            ("notes:///id", "has no variable"),
-            ("notes:///{id", "without `}`"),
-            ("notes:///id}", "without `{`"),
-            ("notes:///{}", "without a variable name"),
-            ("notes:///{a,}", "without a variable name"),
-            ("notes:///{+}", "without a variable name"),
-            ("notes:///{id:3}", "truncates a variable"),
-            ("notes:///{=id}", "operator `=`"),
-            ("notes:///{a b}", "contains a space"),
-            ("notes:///{a-b}", "contains `-`"),
-            ("notes:///{ä}", "contains `ä`"),
-            ("notes:///{a*b}", "contains `*`"),
-            ("notes:///{a{b}", "contains `{`"),
-            ("notes:///{id}/{id}", "names a variable twice: `id`"),
-            ("notes:///{a..b}", "contains `.`"),
-            ("notes:///{a.}", "contains `.`"),
-            ("notes:///{..a}", "contains `.`"),
-            ("notes:///{a%20}", "contains `%`"),
-            ("notes:// /{id}", "a space"),
-            ("notes:///a'b/{id}", "`'`"),
-            ("notes:///%zz/{id}", "encodes nothing"),
-            ("notes:///%2e/{id}", ""),
-            ("notes:///ü/{id}", ""),
-        ],
-    );
-}
-
-#[test]
-fn variables_are_found_in_every_operator() {
-    let template = "x:{a,b*}{/c*}{?d,e}{.h}";
-    for name in ["a", "b", "c", "d", "e", "h"] {
-        assert!(template_has_variable(template, name), "{name}");
-    }
-    for name in ["x", "", "b*", ".h", "f"] {
-        assert!(!template_has_variable(template, name), "{name}");
     }
 }

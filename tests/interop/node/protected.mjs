@@ -39,7 +39,10 @@ export async function guarded(example) {
   const authorization = await run(process.execPath, [new URL('authorization.mjs', import.meta.url).pathname], 'stdout');
   const address = `127.0.0.1:${await freePort()}`;
   const url = new URL(`http://${address}/mcp`);
-  const server = spawn(example, [authorization.line, url.href, address], { stdio: 'ignore' });
+  const server = spawn(example, ['--http', address], {
+    env: { ...process.env, PROTECTED_ISSUER: authorization.line, PROTECTED_URL: url.href },
+    stdio: 'ignore',
+  });
   const deadline = Date.now() + PATIENCE;
   // Requests without a token are answered as soon as the server runs.
   while (!(await fetch(url, { method: 'POST' }).catch(() => undefined))) {

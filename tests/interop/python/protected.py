@@ -44,8 +44,11 @@ async def guarded(example):
         issuer = await first_line(authorization.stdout)
         address = f"127.0.0.1:{free_port()}"
         url = f"http://{address}/mcp"
-        arguments = [example, issuer, url, address]
-        async with await anyio.open_process(arguments, stdin=nothing, stdout=nothing, stderr=nothing) as server:
+        arguments = [example, "--http", address]
+        settings = os.environ | {"PROTECTED_ISSUER": issuer, "PROTECTED_URL": url}
+        async with await anyio.open_process(
+            arguments, env=settings, stdin=nothing, stdout=nothing, stderr=nothing
+        ) as server:
             try:
                 with anyio.fail_after(PATIENCE):
                     async with httpx2.AsyncClient() as http:

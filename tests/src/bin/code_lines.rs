@@ -169,8 +169,15 @@ fn after_item(tokens: &[TokenTree], mut at: usize) -> usize {
     while let Some((_, next)) = attribute(tokens, at) {
         at = next;
     }
+    // A visibility can stand before a field as well.
+    if matches!(tokens.get(at), Some(TokenTree::Ident(word)) if word == "pub") {
+        at += 1;
+        if matches!(tokens.get(at), Some(TokenTree::Group(of)) if of.delimiter() == Delimiter::Parenthesis)
+        {
+            at += 1;
+        }
+    }
     let items = [
-        "pub",
         "fn",
         "struct",
         "enum",
@@ -230,4 +237,45 @@ fn parts(list: TokenStream) -> impl Iterator<Item = TokenStream> {
 fn mark(token: &TokenTree, code: &mut FileCode) {
     let span = token.span();
     code.lines.extend(span.start().line..=span.end().line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str, features: bool) -> usize {
+        let mut code = FileCode::default();
+        let tokens = text.parse().unwrap();
+        Counter { features }.read(tokens, &mut Vec::new(), &mut code);
+        code.lines.len()
+    }
+
+    #[test]
+    fn code_behind_a_feature_counts_only_with_the_feature() {
+        for (text, none, all) in [
+            ("/// Doc.\n// comment\nfn a() {}\n", 1, 1),
+            ("#[cfg(test)]\nmod tests {\n}\nfn a() {}\n", 1, 1),
+            (
+                "struct A {\n#[cfg(feature = \"f\")]\npub(super) a: u8,\n#[cfg(feature = \"f\")]\npub b: u8,\nc: u8,\n}\n",
+                3,
+                7,
+            ),
+            (
+                "fn a() {\n#[cfg(not(feature = \"f\"))]\nlet a = 1;\n#[cfg(feature = \"f\")]\nlet a = 2;\nb();\n}\n",
+                5,
+                5,
+            ),
+            (
+                "#[cfg(feature = \"f\")]\npub fn a() -> (u8, u8) {\n(1, 2)\n}\nfn b() {}\n",
+                1,
+                5,
+            ),
+        ] {
+            assert_eq!(
+                (lines(text, false), lines(text, true)),
+                (none, all),
+                "{text}"
+            );
+        }
+    }
 }

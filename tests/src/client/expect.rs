@@ -58,19 +58,39 @@ impl Client {
             .to_owned()
     }
 
+    /// Sends `subscriptions/listen` with this id; returns the part of the filter that the server honours.
+    pub async fn listen(&mut self, id: impl Into<Value>, filter: Value) -> Value {
+        let (id, params) = (id.into(), self.dress(json!({"notifications": filter})));
+        let method = "subscriptions/listen";
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await;
+        let acknowledged = "notifications/subscriptions/acknowledged";
+        let acknowledged = self.notification(acknowledged).await;
+        let subscription = "io.modelcontextprotocol/subscriptionId";
+        assert_eq!(acknowledged["_meta"][subscription], id);
+        acknowledged["notifications"].clone()
+    }
+
     /// Reads all pages of a list; returns the items and the number of pages.
     pub async fn list(&mut self, method: &str, member: &str) -> (Vec<Value>, usize) {
-        let (mut items, mut pages, mut cursor) = (Vec::new(), 0, None::<Value>);
+        self.list_of(method, json!({}), member).await
+    }
+
+    /// Reads all pages of a list that has parameters; returns the items and the number of pages.
+    pub async fn list_of(
+        &mut self,
+        method: &str,
+        mut params: Value,
+        member: &str,
+    ) -> (Vec<Value>, usize) {
+        let (mut items, mut pages) = (Vec::new(), 0);
         loop {
-            let params = cursor
-                .take()
-                .map_or(json!({}), |cursor| json!({"cursor": cursor}));
-            let page = self.ok(method, params).await;
+            let page = self.ok(method, params.clone()).await;
             items.extend(page[member].as_array().expect("a list").iter().cloned());
             pages += 1;
             assert!(pages < 1_000, "{method} does not end");
             match page.get("nextCursor") {
-                Some(next) => cursor = Some(next.clone()),
+                Some(next) => params["cursor"] = next.clone(),
                 None => return (items, pages),
             }
         }

@@ -2,32 +2,22 @@
 
 use mcp_runtime::Limits;
 use serde_json::{Value, json};
-use tests::{Client, Version};
+use tests::Version;
 
 use crate::fixture;
 use crate::support::{client, connect, limited};
 
 const KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
-async fn listen(client: &mut Client, id: Value, filter: Value) -> Value {
-    let params = client.dress(json!({"notifications": filter}));
-    client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params})).await;
-    let acknowledged = client
-        .notification("notifications/subscriptions/acknowledged")
-        .await;
-    assert_eq!(acknowledged["_meta"][KEY], id);
-    acknowledged["notifications"].clone()
-}
-
 // Covers: SUBS-01, SUBS-02, SUBS-03, SUBS-04, SUBS-05, SUBS-08, RES-08, TOOL-17, PROMPT-06, RES-09
 #[tokio::test]
 async fn each_listener_hears_what_it_asked_for_under_its_id() {
     let mut client = client(Version::V2026_07_28).await;
     let tools = json!({"toolsListChanged": true});
-    assert_eq!(listen(&mut client, json!(0), tools.clone()).await, tools);
+    assert_eq!(client.listen(json!(0), tools.clone()).await, tools);
     let rest = json!({"promptsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": ["test://static"]});
-    assert_eq!(listen(&mut client, json!(""), rest.clone()).await, rest);
-    assert_eq!(listen(&mut client, json!("0"), tools.clone()).await, tools);
+    assert_eq!(client.listen(json!(""), rest.clone()).await, rest);
+    assert_eq!(client.listen(json!("0"), tools.clone()).await, tools);
     client.tool("change_lists", json!({})).await;
     client.tool("touch", json!({"uri": "test://static"})).await;
     client.tool("touch", json!({"uri": "test://json"})).await;
@@ -63,23 +53,24 @@ async fn each_listener_hears_what_it_asked_for_under_its_id() {
 #[tokio::test]
 async fn a_cancelled_listener_hears_nothing_more() {
     let mut client = client(Version::V2026_07_28).await;
-    listen(&mut client, json!("l"), json!({"toolsListChanged": true})).await;
+    client
+        .listen(json!("l"), json!({"toolsListChanged": true}))
+        .await;
     client.cancel(&json!("l")).await;
     client.tool("change_lists", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new());
     assert!(!client.answered(&json!("l")));
     // The id is free again.
-    listen(&mut client, json!("l"), json!({"toolsListChanged": true})).await;
+    client
+        .listen(json!("l"), json!({"toolsListChanged": true}))
+        .await;
 }
 
 // Covers: SUBS-06
 #[tokio::test]
 async fn an_empty_filter_is_held_open() {
     let mut client = client(Version::V2026_07_28).await;
-    assert_eq!(
-        listen(&mut client, json!(1_000), json!({})).await,
-        json!({})
-    );
+    assert_eq!(client.listen(json!(1_000), json!({})).await, json!({}));
     client.tool("change_lists", json!({})).await;
     assert_eq!(client.drain().await, Vec::<Value>::new());
 }
@@ -92,7 +83,7 @@ async fn what_the_server_does_not_have_is_not_acknowledged() {
     let mut client = connect(server, Version::V2026_07_28).await;
     let wanted = json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["a://b"]});
     assert_eq!(
-        listen(&mut client, json!(1_000), wanted).await,
+        client.listen(json!(1_000), wanted).await,
         json!({"promptsListChanged": true})
     );
 }
@@ -119,7 +110,9 @@ async fn a_server_that_stops_ends_its_listeners() {
     let server = fixture::server();
     let handle = server.handle();
     let mut client = connect(server, Version::V2026_07_28).await;
-    listen(&mut client, json!("l"), json!({"toolsListChanged": true})).await;
+    client
+        .listen(json!("l"), json!({"toolsListChanged": true}))
+        .await;
     handle.shut_down();
     let result = client.response(&json!("l")).await.unwrap();
     assert_eq!(result["_meta"][KEY], "l");
@@ -136,12 +129,12 @@ async fn legacy_state_and_listeners_do_not_touch() {
         .ok("resources/subscribe", json!({"uri": "test://json"}))
         .await;
     client.speak(Version::V2026_07_28);
-    listen(
-        &mut client,
-        json!("l"),
-        json!({"resourceSubscriptions": ["test://static"]}),
-    )
-    .await;
+    client
+        .listen(
+            json!("l"),
+            json!({"resourceSubscriptions": ["test://static"]}),
+        )
+        .await;
     client.tool("touch", json!({"uri": "test://static"})).await;
     let update = client.notification("notifications/resources/updated").await;
     assert_eq!(update["_meta"][KEY], "l");
@@ -166,12 +159,12 @@ async fn a_connection_subscribes_to_as_many_resources_as_it_may_and_no_more() {
         .await;
     // A URI that is asked for twice is followed once.
     let all = wanted(&["a:1", "a:2", "a:1"]);
-    let followed = listen(&mut client, json!("a"), all).await;
+    let followed = client.listen(json!("a"), all).await;
     assert_eq!(followed, wanted(&["a:1", "a:2"]));
     client
         .fails(method, too_many(&["a:3", "a:4"]), -32602)
         .await;
-    listen(&mut client, json!("b"), wanted(&["a:3"])).await;
+    client.listen(json!("b"), wanted(&["a:3"])).await;
     client.fails(method, too_many(&["a:4"]), -32602).await;
     for version in Version::LEGACY {
         let mut client = limited(version, limits.clone()).await;

@@ -10,6 +10,7 @@
     reason = "a test that goes wrong may panic, and handlers under test come in every shape"
 )]
 
+mod apps;
 mod arguments;
 mod asking;
 mod auth;

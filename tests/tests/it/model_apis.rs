@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_schema::model_rules::breaches;
+use mcp_schema::model_rules::{Severity, breaches};
 use tests::Version;
 
 use crate::examples::{Directory, start};
@@ -58,7 +58,7 @@ async fn the_tools_of_the_examples_are_taken_everywhere() {
             assert!(!tools.is_empty(), "{example}");
             judged += tools.len();
             for tool in &tools {
-                for breach in breaches(tool["name"].as_str(), &tool["inputSchema"]) {
+                for breach in breaches(tool["name"].as_str(), &tool["inputSchema"], Severity::ALL) {
                     faults.push(format!("{example}: {}: {tool}", breach.text));
                 }
             }

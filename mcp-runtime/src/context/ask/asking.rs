@@ -31,6 +31,10 @@ pub(crate) trait QuestionTransport: Send + Sync {
     /// Withdraws a question whose answer is no longer awaited.
     fn withdraw(&self, question: &mut CallQuestion);
 
+    /// Begins a run of the handler by middleware, which may run it again.
+    fn begin_run(&self);
+    /// Ends a run.
+    fn end_run(&self);
     /// Returns the id of the call, which is the same in all of its rounds.
     fn call_id(&self) -> CallId;
     /// Starts a task that must run only once. Returns its result if an earlier round has already completed it.

@@ -15,7 +15,8 @@ fn listening(
     let wake: Wake = Arc::new(move || {
         count.fetch_add(1, Ordering::Relaxed);
     });
-    (notifications.listen(filter, wake), woken)
+    let mailbox = notifications.listen(filter, wake, Caller::anonymous());
+    (mailbox, woken)
 }
 
 fn told(mailbox: &Mailbox) -> Vec<String> {
@@ -179,6 +180,17 @@ fn a_resource_is_told_of_to_those_whom_the_program_chose() {
         (String::from_utf8(out).unwrap().lines().count(), is_over)
     };
     let audience = NotifiedCallers::principal(&alice);
+    let is_alice = || {
+        let subject = |caller: &Caller| caller.principal().map(|who| who.subject().to_owned());
+        NotifiedCallers::those(move |caller| subject(caller).as_deref() == Some("alice"))
+    };
+    mailbox.set_caller(&Principal::new("bob").into());
+    // However many such notifications there are, none of them becomes one for everybody.
+    for _ in 0..20 {
+        notifications.post(&change("a://a"), &is_alice());
+    }
+    assert_eq!(drain("bob", usize::MAX), (0, true));
+    mailbox.set_caller(&alice.clone().into());
     notifications.post(&change("a://a"), &audience);
     assert_eq!(drain("bob", usize::MAX), (0, true));
     assert_eq!(
@@ -193,6 +205,110 @@ fn a_resource_is_told_of_to_those_whom_the_program_chose() {
     assert_eq!(drain("bob", usize::MAX), (1, true));
 }
 
+/// A listener that asks for a flag and some keys.
+fn gardener(keys: &[&str]) -> ListenFilter {
+    let keys = keys.iter().map(|key| (*key).into()).collect();
+    let filter = |member: &str, keys| ExtensionFilter {
+        member: member.into(),
+        keys,
+    };
+    ListenFilter {
+        extensions: vec![filter("flag", None), filter("keys", Some(keys))],
+        ..ListenFilter::default()
+    }
+}
+
+fn news(key: Option<&str>, number: usize, audience: NotifiedCallers) -> ExtensionNotification {
+    let params = serde_json::json!({ "number": number });
+    ExtensionNotification {
+        method: "notifications/garden".to_owned(),
+        key: key.map(str::to_owned),
+        params: params.as_object().cloned().unwrap(),
+        audience,
+    }
+}
+
+fn numbers(lines: &[String]) -> Vec<u64> {
+    let values = lines.iter().map(|line| serde_json::from_str(line).unwrap());
+    values
+        .map(|value: serde_json::Value| value["params"]["number"].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_latest_notification_of_each_key_is_kept_in_the_order_in_which_they_were_sent() {
+    let notifications = Notifications::default();
+    let (mailbox, woken) = listening(&notifications, gardener(&["a", "b"]));
+    for (key, number) in [("a", 1), ("b", 2), ("a", 3), ("other", 4)] {
+        notifications.post_extension("keys", &news(Some(key), number, NotifiedCallers::All));
+    }
+    notifications.post_extension("flag", &news(None, 5, NotifiedCallers::All));
+    assert_eq!(woken.load(Ordering::Relaxed), 3);
+    assert_eq!(numbers(&told(&mailbox)), [2, 3, 5]);
+    assert!(told(&mailbox).is_empty());
+}
+
+#[test]
+fn notifications_for_other_callers_take_no_room() {
+    let notifications = Notifications::default();
+    let keys: Vec<_> = (0..1_024).map(|key| key.to_string()).collect();
+    let keys: Vec<_> = keys.iter().map(String::as_str).collect();
+    let (mailbox, woken) = listening(&notifications, gardener(&keys));
+    let owner = Principal::new("alice");
+    mailbox.set_caller(&owner.clone().into());
+    for (number, key) in keys.iter().enumerate() {
+        let audience = NotifiedCallers::principal(&owner);
+        notifications.post_extension("keys", &news(Some(key), number, audience));
+    }
+    for number in 0..2_000 {
+        // Those for the same caller replace each other, whichever way the program chose it.
+        let audience = NotifiedCallers::those(|caller| caller.principal().is_some());
+        notifications.post_extension("flag", &news(None, number, audience));
+        let audience = NotifiedCallers::those(Caller::is_trusted);
+        notifications.post_extension("flag", &news(None, number, audience));
+    }
+    assert_eq!(woken.load(Ordering::Relaxed), 1_025);
+    assert_eq!(mailbox.state().pending.extensions.len(), 1_025);
+    let mut out = Vec::new();
+    assert!(mailbox.drain(&mut out, usize::MAX, None, &owner.into()));
+    let lines = String::from_utf8(out).unwrap();
+    let lines: Vec<_> = lines.lines().map(str::to_owned).collect();
+    let expected = (0..1_024).chain([1_999]);
+    assert!(numbers(&lines).into_iter().eq(expected));
+}
+
+#[test]
+fn a_caller_that_changes_is_notified_of_what_the_new_one_may_know() {
+    let notifications = Notifications::default();
+    let (mailbox, _) = listening(&notifications, gardener(&[]));
+    let staff = || NotifiedCallers::those(|caller| caller.has_scope("staff"));
+    let caller = |scope: &str| Caller::from(Principal::new("alice").with_scopes([scope]));
+    let drain = |scope: &str| {
+        let mut out = Vec::new();
+        mailbox.drain(&mut out, usize::MAX, None, &caller(scope));
+        !out.is_empty()
+    };
+    notifications.post_extension("flag", &news(None, 1, staff()));
+    assert!(!drain("staff"), "it was not for the caller at that time");
+    mailbox.set_caller(&caller("staff"));
+    notifications.post_extension("flag", &news(None, 2, staff()));
+    assert!(!drain("guest") && !drain("staff"), "the scope is gone");
+    notifications.post_extension("flag", &news(None, 3, staff()));
+    assert!(drain("staff"));
+}
+
+#[test]
+fn notifications_of_extensions_that_do_not_fit_are_sent_later() {
+    let notifications = Notifications::default();
+    let (mailbox, _) = listening(&notifications, gardener(&["a", "b"]));
+    for (number, key) in ["a", "b"].into_iter().enumerate() {
+        notifications.post_extension("keys", &news(Some(key), number, NotifiedCallers::All));
+    }
+    let mut out = Vec::new();
+    assert!(!mailbox.drain(&mut out, 1, None, &Caller::anonymous()));
+    assert_eq!(numbers(&told(&mailbox)), [1]);
+}
+
 #[cfg(feature = "http")]
 #[test]
 fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
@@ -204,7 +320,10 @@ fn whoever_was_away_hears_of_what_changed_meanwhile_whatever_the_clock_says() {
         resources: false,
         uris: Vec::new(),
     };
-    let again = |seen| told(&notifications.listen_again(all(), Arc::new(|| {}), seen));
+    let again = |seen| {
+        let (wake, caller) = (Arc::new(|| {}), Caller::anonymous());
+        told(&notifications.listen_again(all(), wake, caller, seen))
+    };
     notifications.post(
         &ChangeNotification::List(ListKind::Tools),
         &NotifiedCallers::All,

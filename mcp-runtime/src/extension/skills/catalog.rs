@@ -116,7 +116,8 @@ impl Catalog {
             .filter(|path| !path.is_empty())?;
         let depth = directory.split('/').count();
         let mut children = BTreeMap::new();
-        for (_, file) in self.files.values().filter(|(skill, _)| is_visible(skill)) {
+        let skills = self.skills.values().filter(|skill| is_visible(skill));
+        for file in skills.flat_map(|skill| &skill.files) {
             let below = file.uri.strip_prefix(uri);
             let Some(below) = below.and_then(|below| below.strip_prefix('/')) else {
                 continue;

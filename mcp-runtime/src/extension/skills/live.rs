@@ -1,39 +1,39 @@
 //! The skills of a running server, which change when their directories do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::thread;
-use std::time::Duration;
 
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::RecommendedWatcher;
 use serde_json::json;
 
-use crate::context::{Caller, ServerHandle};
+use crate::context::{Caller, Notifier, ServerHandle};
 use crate::error::{Error, ErrorKind};
 use crate::extension::ExtensionResult;
 use crate::extension::skills::catalog::Catalog;
-use crate::extension::skills::skill::{CheckedSkill, Skill, SkillFile};
-use crate::extension::skills::{MAX_TEXT, UriParams, VisibleIf, after, folder, invalid, page};
+use crate::extension::skills::skill::{CheckedSkill, SKILL_FILE, Skill, SkillFile};
+use crate::extension::skills::{MAX_TEXT, UriParams, after, folder, invalid, page, watch};
+use crate::extension::visibility::KeyVisibility;
 use crate::handler::dynamic::{Arguments, DynamicResource, DynamicTemplate};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::types::ResourceContents;
 
-/// Time without changes after which a directory is read again.
-const QUIET: Duration = Duration::from_millis(100);
-
 /// The skills of a running server.
 pub(super) struct LiveSkills {
     catalog: RwLock<Arc<Catalog>>,
-    visible_if: Option<Arc<VisibleIf>>,
+    visible_if: KeyVisibility,
+    /// Watches the directories. Dropping it ends the thread that follows their changes.
+    watcher: OnceLock<RecommendedWatcher>,
 }
 
 impl LiveSkills {
-    pub(super) fn new(visible_if: Option<Arc<VisibleIf>>) -> Arc<Self> {
+    pub(super) fn new(visible_if: KeyVisibility) -> Arc<Self> {
         Arc::new(Self {
             catalog: RwLock::default(),
             visible_if,
+            watcher: OnceLock::new(),
         })
     }
 
@@ -86,8 +86,7 @@ impl LiveSkills {
     }
 
     fn shows(&self, skill: &CheckedSkill, caller: &Caller) -> bool {
-        let visible_if = self.visible_if.as_ref();
-        visible_if.is_none_or(|visible_if| visible_if(caller, &skill.path))
+        self.visible_if.is_visible_to(caller, &skill.path)
     }
 
     fn catalog(&self) -> Arc<Catalog> {
@@ -105,12 +104,15 @@ impl LiveSkills {
         let fail =
             |problems: Vec<String>| Error::new(ErrorKind::Configuration, problems.join("\n"));
         // The directories are watched before they are read, so that no change in between is missed.
-        let watching = watch(&directories);
-        let (checked, problems) = read_all(&skills, &directories);
+        let watching = watch::watch(&directories);
+        let (in_memory, mut problems) = check(skills);
+        let (found, invalid) = read_directories(&directories);
+        problems.extend(invalid);
         if !problems.is_empty() {
             return Err(fail(problems));
         }
-        let catalog = Arc::new(Catalog::new(checked).map_err(fail)?);
+        let all = in_memory.iter().cloned().chain(found);
+        let catalog = Arc::new(Catalog::new(all).map_err(fail)?);
         for skill in catalog.skills() {
             server.resources().insert(self.resource(skill))?;
         }
@@ -122,11 +124,14 @@ impl LiveSkills {
         let cannot_watch = "the directories of skills cannot be watched";
         let (watcher, changes) =
             watching.map_err(|error| Error::new(ErrorKind::Io, cannot_watch).with_source(error))?;
-        let (live, server) = (Arc::downgrade(self), server.clone());
+        let _ = self.watcher.set(watcher);
+        // The server owns the skills, so the thread must not own the server.
+        let (live, server) = (Arc::downgrade(self), Arc::downgrade(&server.0));
         let work = move || {
-            let _watcher = watcher;
-            follow(&live, &changes, || {
-                reload(&live, &skills, &directories, &server);
+            watch::follow(&changes, || {
+                if let (Some(live), Some(server)) = (live.upgrade(), server.upgrade()) {
+                    reload(&live, &in_memory, &directories, &ServerHandle(server));
+                }
             });
         };
         let thread = thread::Builder::new().name("skills".to_owned()).spawn(work);
@@ -147,10 +152,11 @@ impl LiveSkills {
         let resource = resource
             .description(&skill.description)
             .mime_type("text/markdown");
-        match self.visible_if.clone() {
-            Some(visible_if) => resource.visible_if(move |caller| visible_if(caller, &path)),
-            None => resource,
+        if !self.visible_if.is_restricted() {
+            return resource;
         }
+        let visible_if = self.visible_if.clone();
+        resource.visible_if(move |caller| visible_if.is_visible_to(caller, &path))
     }
 
     /// Returns the resource template for all other files.
@@ -163,6 +169,45 @@ impl LiveSkills {
         };
         DynamicTemplate::new("skill://{+path}", "skill-file", read)
             .description("A file of a skill, named in the skill's entry")
+    }
+
+    /// Replaces the resources that are different, and notifies the clients that see a skill of each file that has changed.
+    fn notify_clients(self: &Arc<Self>, before: &Catalog, after: &Catalog, server: &ServerHandle) {
+        let is_gone = |skill: &&Arc<CheckedSkill>| after.skill(&skill.path).is_none();
+        let edited = server.resources().edit(|resources| {
+            for skill in before.skills().filter(is_gone) {
+                resources.remove(&skill.uri);
+            }
+            for skill in after.skills() {
+                let is_listed_alike =
+                    |old: &Arc<CheckedSkill>| old.description == skill.description;
+                if !before.skill(&skill.path).is_some_and(is_listed_alike) {
+                    resources.replace(self.resource(skill));
+                }
+            }
+        });
+        if let Err(error) = edited {
+            tracing::error!(%error, "the resources of changed skills cannot be listed");
+        }
+        for skill in before.skills().filter(is_gone).chain(after.skills()) {
+            let changed = changed_files(before.skill(&skill.path), after.skill(&skill.path));
+            if !changed.is_empty() {
+                let notifier = self.notifier(&skill.path, server);
+                for uri in changed {
+                    notifier.resource_updated(uri);
+                }
+            }
+        }
+    }
+
+    /// Returns a notifier for the callers who see the skill at this path.
+    fn notifier(&self, path: &str, server: &ServerHandle) -> Notifier {
+        let notifier = server.notify();
+        if !self.visible_if.is_restricted() {
+            return notifier;
+        }
+        let (visible_if, path) = (self.visible_if.clone(), path.to_owned());
+        notifier.for_callers(move |caller| visible_if.is_visible_to(caller, &path))
     }
 }
 
@@ -182,31 +227,10 @@ fn contents(file: &SkillFile) -> ResourceContents {
     contents.with_mime_type(file.mime_type)
 }
 
-/// Watches directories. The receiver gets a message for each change.
-fn watch(directories: &[PathBuf]) -> notify::Result<(RecommendedWatcher, Receiver<()>)> {
-    let (sender, changes) = mpsc::channel();
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        // Reading a file is not a change. After an error, changes may have been missed.
-        if event.map_or(true, |event| !event.kind.is_access()) {
-            let _ = sender.send(());
-        }
-    })?;
-    for directory in directories {
-        watcher.watch(directory, RecursiveMode::Recursive)?;
-    }
-    Ok((watcher, changes))
-}
-
-/// Reads and checks all skills. Returns those that follow the rules, and a message for each of the others.
-fn read_all(skills: &[Skill], directories: &[PathBuf]) -> (Vec<Arc<CheckedSkill>>, Vec<String>) {
-    let (mut all, mut problems) = (skills.to_vec(), Vec::new());
-    for directory in directories {
-        let (found, unreadable) = folder::read(directory);
-        all.extend(found);
-        problems.extend(unreadable);
-    }
-    let mut checked = Vec::with_capacity(all.len());
-    for skill in all {
+/// Checks skills. Returns those that follow the rules, and a message for each of the others.
+fn check(skills: Vec<Skill>) -> (Vec<Arc<CheckedSkill>>, Vec<String>) {
+    let (mut checked, mut problems) = (Vec::with_capacity(skills.len()), Vec::new());
+    for skill in skills {
         let path = skill.path.clone();
         match CheckedSkill::new(skill) {
             Ok(skill) => checked.push(Arc::new(skill)),
@@ -216,83 +240,87 @@ fn read_all(skills: &[Skill], directories: &[PathBuf]) -> (Vec<Arc<CheckedSkill>
     (checked, problems)
 }
 
-/// Calls `reload` after each burst of changes, until the server is dropped.
-fn follow(live: &Weak<LiveSkills>, changes: &Receiver<()>, reload: impl Fn()) {
-    loop {
-        match changes.recv_timeout(Duration::from_secs(1)) {
-            Ok(()) => {
-                while changes.recv_timeout(QUIET).is_ok() {}
-                reload();
-            }
-            Err(RecvTimeoutError::Timeout) if live.strong_count() > 0 => {}
-            Err(_) => return,
+/// Reads and checks the skills in directories. Returns those that follow the rules, and a message for each of the others.
+fn read_directories(directories: &[PathBuf]) -> (Vec<Arc<CheckedSkill>>, Vec<String>) {
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    for directory in directories {
+        let (skills, unreadable) = folder::read(directory);
+        found.extend(skills);
+        problems.extend(unreadable);
+    }
+    let (checked, invalid) = check(found);
+    problems.extend(invalid);
+    (checked, problems)
+}
+
+/// Returns the skills to serve after a change: those that were found, and those that were served before and still exist
+/// but cannot be used. Adds a message for each path that two skills have; neither of them is new.
+fn succeed(
+    before: &Catalog,
+    found: impl IntoIterator<Item = Arc<CheckedSkill>>,
+    directories: &[PathBuf],
+    problems: &mut Vec<String>,
+) -> BTreeMap<String, Arc<CheckedSkill>> {
+    let (mut next, mut twice) = (BTreeMap::new(), BTreeSet::new());
+    for skill in found {
+        if let Some(other) = next.insert(skill.path.clone(), skill) {
+            twice.insert(other.path.clone());
         }
     }
+    for path in twice {
+        next.remove(&path);
+        problems.push(format!("skill `{path}` exists twice"));
+    }
+    for skill in before.skills() {
+        if !next.contains_key(&skill.path) && !is_deleted(directories, &skill.path) {
+            next.insert(skill.path.clone(), Arc::clone(skill));
+        }
+    }
+    next
+}
+
+/// Returns `true` if no directory has a skill at this path. If a directory cannot be searched, nothing in it counts as
+/// deleted.
+fn is_deleted(directories: &[PathBuf], path: &str) -> bool {
+    let is_gone = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    directories.iter().all(|directory| {
+        let file = directory.join(path).join(SKILL_FILE).symlink_metadata();
+        directory.is_dir() && file.is_err_and(|error| is_gone(error.kind()))
+    })
 }
 
 /// Reads all directories again, and replaces the skills that have changed.
 fn reload(
-    live: &Weak<LiveSkills>,
-    skills: &[Skill],
+    live: &Arc<LiveSkills>,
+    in_memory: &[Arc<CheckedSkill>],
     directories: &[PathBuf],
     server: &ServerHandle,
 ) {
-    let Some(live) = live.upgrade() else { return };
     let before = live.catalog();
-    let (checked, mut problems) = read_all(skills, directories);
-    let by_path = checked.into_iter().map(|skill| (skill.path.clone(), skill));
-    let mut next: BTreeMap<String, Arc<CheckedSkill>> = by_path.collect();
-    // A skill that cannot be read any more stays as it was. If only some are found, nothing tells one that was deleted from
-    // one that is being written, so a problem keeps all of them.
-    if !problems.is_empty() {
-        for skill in before.skills() {
-            next.entry(skill.path.clone())
-                .or_insert_with(|| Arc::clone(skill));
-        }
-    }
+    let (found, mut problems) = read_directories(directories);
+    let found = in_memory.iter().cloned().chain(found);
+    let next = succeed(&before, found, directories, &mut problems);
     let catalog = Catalog::new(next.into_values()).map(Arc::new);
     let catalog = catalog.map_err(|found| problems.extend(found));
     for problem in problems {
-        tracing::error!(problem, "a changed skill was left as it was");
+        tracing::error!(
+            problem,
+            "a changed skill cannot be served; what was served at its path stays as it was"
+        );
     }
     let Ok(catalog) = catalog else { return };
     *live.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&catalog);
-    notify_clients(&live, &before, &catalog, server);
+    live.notify_clients(&before, &catalog, server);
 }
 
-/// Replaces the resources that are different, and notifies clients of each file that has changed.
-fn notify_clients(
-    live: &Arc<LiveSkills>,
-    before: &Catalog,
-    after: &Catalog,
-    server: &ServerHandle,
-) {
-    let edited = server.resources().edit(|resources| {
-        for skill in before
-            .skills()
-            .filter(|skill| after.skill(&skill.path).is_none())
-        {
-            resources.remove(&skill.uri);
-        }
-        for skill in after.skills() {
-            let is_listed_alike = |old: &Arc<CheckedSkill>| old.description == skill.description;
-            if !before.skill(&skill.path).is_some_and(is_listed_alike) {
-                resources.replace(live.resource(skill));
-            }
-        }
-    });
-    if let Err(error) = edited {
-        tracing::error!(%error, "the resources of changed skills cannot be listed");
-    }
-    let notifier = server.notify();
-    for skill in after.skills() {
-        let Some(old) = before.skill(&skill.path) else {
-            continue;
-        };
-        for file in &skill.files {
-            if !old.files.contains(file) {
-                notifier.resource_updated(&file.uri);
-            }
-        }
-    }
+/// Returns the URIs of the files that differ between two versions of a skill.
+fn changed_files<'s>(
+    old: Option<&'s Arc<CheckedSkill>>,
+    new: Option<&'s Arc<CheckedSkill>>,
+) -> BTreeSet<&'s str> {
+    let files = |skill: Option<&'s Arc<CheckedSkill>>| skill.map_or(&[][..], |skill| &skill.files);
+    let (old, new) = (files(old), files(new));
+    let removed = old.iter().filter(|file| !new.contains(file));
+    let added = new.iter().filter(|file| !old.contains(file));
+    removed.chain(added).map(|file| &*file.uri).collect()
 }

@@ -1,8 +1,8 @@
 //! The extension `io.modelcontextprotocol/skills`: instructions for models, with the files that they refer to.
 //!
-//! It is built on [`Extension`] alone, as an author's own extension would be. `skill` has the rules for one skill,
-//! `catalog` the answers about all of them, `folder` reads them from a directory, and `live` replaces them when it
-//! changes.
+//! It is described with [`Extension`], as an author's own extension would be. `skill` has the rules for one skill,
+//! `catalog` the answers about all of them, `folder` reads them from a directory, `watch` reports when it changes, and
+//! `live` then replaces them.
 //!
 //! Specification: the repository `modelcontextprotocol/ext-skills`, version 2026-09-04.
 
@@ -11,6 +11,7 @@ mod folder;
 mod front_matter;
 mod live;
 mod skill;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::context::{Caller, Capability, Context};
+use crate::extension::visibility::KeyVisibility;
 use crate::extension::{Extension, ExtensionMethod, ExtensionResult};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::jsonrpc::ErrorObject;
@@ -55,12 +57,9 @@ const MAX_TEXT: usize = 8 << 10;
 pub struct Skills {
     in_memory: Vec<Skill>,
     directories: Vec<PathBuf>,
-    visible_if: Option<Arc<VisibleIf>>,
+    visible_if: KeyVisibility,
     ttl: Duration,
 }
-
-/// A function that returns `true` if a caller may see the skill at a path.
-type VisibleIf = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 
 impl Skills {
     /// Creates an empty collection.
@@ -76,7 +75,8 @@ impl Skills {
     /// Adds the skills below a directory. Start-up fails if one of them is invalid.
     ///
     /// The directory is watched. When a file changes, its skill is read and checked as a whole, so digests and contents
-    /// change together, and clients are notified. A skill that has become invalid stays as it was, and an error is logged.
+    /// change together, and clients are notified. A skill that has become invalid stays as it was, and so does one whose
+    /// path another skill takes; an error is logged. A skill whose `SKILL.md` is gone is removed.
     /// Hidden files are left out; links and names that are not UTF-8 make a skill invalid.
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.directories.push(path.into());
@@ -92,12 +92,13 @@ impl Skills {
     /// Shows a skill, identified by its path, only to callers for whom the function returns `true`. To others, it and its
     /// files do not exist. By default, every caller sees every skill.
     ///
-    /// The function runs for each skill at the start of every list request and read, so it must not block.
+    /// The function runs for one skill or more in every request for skills or their files, and when a skill changes, so
+    /// it must not block. If it panics, the skill is hidden.
     pub fn visible_if(
         mut self,
         visible_if: impl Fn(&Caller, &str) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.visible_if = Some(Arc::new(visible_if));
+        self.visible_if = KeyVisibility::new(visible_if);
         self
     }
 
@@ -110,9 +111,10 @@ impl Skills {
     /// Converts the collection into an extension.
     pub(crate) fn into_extension(self) -> Extension {
         let ttl = self.ttl;
-        let scope = match self.visible_if {
-            Some(_) => CacheScope::Private,
-            None => CacheScope::Public,
+        let scope = if self.visible_if.is_restricted() {
+            CacheScope::Private
+        } else {
+            CacheScope::Public
         };
         let live = LiveSkills::new(self.visible_if);
         let (list, get, read) = (Arc::clone(&live), Arc::clone(&live), Arc::clone(&live));

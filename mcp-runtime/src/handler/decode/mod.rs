@@ -86,7 +86,10 @@ pub(crate) struct Decoder {
     /// The part of the flattened type's schema that has to be enforced separately.
     flattened_types: Option<UnenforcedSchema>,
     style: ArgumentStyle,
+    /// Enforces the schema.
     validator: Validator,
+    /// The schema as clients get it, if it differs from the enforced one.
+    published: Option<Box<Value>>,
     arguments: Vec<ArgumentInfo>,
     #[cfg_attr(
         not(feature = "http"),
@@ -115,10 +118,10 @@ struct WireParameter {
 }
 
 impl Decoder {
-    /// Returns the input schema, which is either generated from the parameters, in order, or provided by the author and
-    /// left unchanged.
+    /// Returns the input schema for clients, which is either generated from the parameters, in order, or provided by the
+    /// author and left unchanged.
     pub(crate) fn schema(&self) -> &Value {
-        self.validator.schema()
+        self.published.as_deref().unwrap_or(self.validator.schema())
     }
 
     /// Returns the named arguments, in order.

@@ -19,7 +19,7 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
     // the start of the next item.
     let read = text.get(..end).unwrap_or(text).trim_ascii_end();
     let end = read.strip_suffix(',').unwrap_or(read).len();
-    let mut places: Vec<PointerPart<'_>> = Vec::new();
+    let mut parts: Vec<PointerPart<'_>> = Vec::new();
     let mut at = 0_usize;
     while at < end {
         let Some(byte) = text.as_bytes().get(at) else {
@@ -27,12 +27,12 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
         };
         let mut length = 1;
         match byte {
-            b'{' => places.push(PointerPart::Name(Cow::Borrowed(""), false)),
-            b'[' => places.push(PointerPart::Index(0)),
+            b'{' => parts.push(PointerPart::Name(Cow::Borrowed(""), false)),
+            b'[' => parts.push(PointerPart::Index(0)),
             b'}' | b']' => {
-                places.pop();
+                parts.pop();
             }
-            b',' => match places.last_mut() {
+            b',' => match parts.last_mut() {
                 Some(PointerPart::Index(index)) => *index = index.saturating_add(1),
                 Some(PointerPart::Name(_, known)) => *known = false,
                 None => {}
@@ -43,7 +43,7 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
                     break;
                 };
                 length = scan.position();
-                if let Some(PointerPart::Name(name, known @ false)) = places.last_mut() {
+                if let Some(PointerPart::Name(name, known @ false)) = parts.last_mut() {
                     (*name, *known) = (string, true);
                 }
             }
@@ -52,8 +52,8 @@ pub(super) fn pointer_at(text: &str, line: usize, column: usize) -> String {
         at = at.saturating_add(length);
     }
     let mut pointer = String::new();
-    for place in places {
-        match place {
+    for part in parts {
+        match part {
             PointerPart::Name(name, true) => push_token(&mut pointer, &name),
             PointerPart::Name(_, false) => break,
             PointerPart::Index(index) => push_token(&mut pointer, &index.to_string()),

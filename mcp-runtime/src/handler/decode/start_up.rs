@@ -2,7 +2,7 @@
 
 use mcp_schema::check::Validator;
 use mcp_schema::constraint::{Constraints, TextConstraints};
-use mcp_schema::generate::{Properties, Property};
+use mcp_schema::generate::{Properties, Property, published};
 use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -73,21 +73,12 @@ impl Decoder {
             });
             arguments.push(argument_info(parameter, schema, required));
         }
-        if wire.len() > MOST {
-            problems.push(format!(
-                "{} arguments; a function can have at most {MOST}",
-                wire.len()
-            ));
-        }
+        check_count(wire.len(), &mut problems);
         let (mut schema, closed) = root.finish(style);
         properties.finish(&mut schema);
         let raw = raw_schema.is_some();
         if let Some(given) = raw_schema {
-            schema = given.to_value();
-            if schema.get("type").is_none_or(|kind| kind != "object") {
-                problems
-                    .push("the input schema needs `\"type\": \"object\"` at its root".to_owned());
-            }
+            schema = checked_root(given, &mut problems);
         }
         for (wire, argument) in wire.iter_mut().zip(&arguments) {
             wire.accepts_text = accepts_text(&argument.schema, &schema, 0);
@@ -100,6 +91,11 @@ impl Decoder {
                 return Err(problems);
             }
         };
+        let mut published_schema = None;
+        if !raw {
+            check_published_defaults(&validator, &arguments, &mut problems);
+            published_schema = published(validator.schema()).map(Box::new);
+        }
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -108,10 +104,9 @@ impl Decoder {
             None => Vec::new(),
         };
         let flattened_types = match flatten {
-            Some(_) if !raw => UnenforcedSchema::of_object(schema_without_named_parameters(
-                validator.schema(),
-                &wire,
-            )),
+            Some(_) if !raw => {
+                UnenforcedSchema::of_object(without_named_parameters(validator.schema(), &wire))
+            }
             _ => None,
         };
         Ok(Self {
@@ -121,6 +116,7 @@ impl Decoder {
             flattened,
             flattened_types,
             style,
+            published: published_schema,
             validator,
             arguments,
             headers,
@@ -128,6 +124,23 @@ impl Decoder {
             closed: closed && !raw && style != ArgumentStyle::Text,
         })
     }
+}
+
+fn check_count(arguments: usize, problems: &mut Vec<String>) {
+    if arguments > MOST {
+        problems.push(format!(
+            "{arguments} arguments; a function can have at most {MOST}"
+        ));
+    }
+}
+
+/// Returns the schema that the author wrote, which has to be that of an object.
+fn checked_root(schema: Schema, problems: &mut Vec<String>) -> Value {
+    let schema = schema.to_value();
+    if schema.get("type").is_none_or(|kind| kind != "object") {
+        problems.push("the input schema needs `\"type\": \"object\"` at its root".to_owned());
+    }
+    schema
 }
 
 /// Returns the schema of an argument, including all options of its parameter. Mistakes are added to `problems`.
@@ -179,7 +192,7 @@ fn argument_info(parameter: &ParameterMeta, schema: Value, required: bool) -> Ar
 }
 
 /// Returns the schema without the named parameters.
-fn schema_without_named_parameters(schema: &Value, wire: &[WireParameter]) -> Value {
+fn without_named_parameters(schema: &Value, wire: &[WireParameter]) -> Value {
     let mut schema = schema.clone();
     let is_own = |name: &str| wire.iter().any(|wire| wire.name == name);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -226,6 +239,32 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
             "argument `{name}`: the default `{text}` violates the argument's constraints: {}",
             broken.join(", ")
         ));
+    }
+}
+
+/// Reports defaults that the schema does not allow although the type accepts them: a client that sends such a default would
+/// be refused.
+fn check_published_defaults(
+    validator: &Validator,
+    arguments: &[ArgumentInfo],
+    problems: &mut Vec<String>,
+) {
+    for argument in arguments {
+        let subject = format!("argument `{}`: ", argument.name);
+        let Some(default) = argument.schema.get("default") else {
+            continue;
+        };
+        if problems.iter().any(|problem| problem.starts_with(&subject)) {
+            continue;
+        }
+        let faults = validator.check_property(argument.name, default);
+        let faults: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
+        if !faults.is_empty() {
+            problems.push(format!(
+                "{subject}the default `{default}` is not allowed by the argument's schema: {}",
+                faults.join("; ")
+            ));
+        }
     }
 }
 

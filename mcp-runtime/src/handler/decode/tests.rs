@@ -267,6 +267,56 @@ fn the_schema_follows_the_parameters() {
 }
 
 #[test]
+fn a_default_that_its_schema_refuses_is_a_mistake() {
+    #[derive(Debug, Deserialize)]
+    struct Amount(#[expect(dead_code, reason = "only read")] Value);
+    impl JsonSchema for Amount {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "Amount".into()
+        }
+
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> Schema {
+            schemars::json_schema!({"type": "string", "maxLength": 3})
+        }
+    }
+    static NUMBER: [ParameterMeta; 1] =
+        [ParameterMeta::of::<Amount, _>("amount", "").default_json("0")];
+    assert_eq!(
+        Decoder::new(&NUMBER, LENIENT, None).unwrap_err(),
+        [
+            "argument `amount`: the default `0` is not allowed by the argument's schema: expected string, received 0"
+        ]
+    );
+    static TEXT: [ParameterMeta; 1] =
+        [ParameterMeta::of::<Amount, _>("amount", "").default_json("\"0\"")];
+    decoder(&TEXT, LENIENT);
+}
+
+#[test]
+fn duplicates_are_refused_where_items_are_unique() {
+    #[derive(Clone, Debug, Deserialize, JsonSchema)]
+    struct Unique {
+        #[schemars(extend("uniqueItems" = true))]
+        names: Vec<String>,
+    }
+    static ALONE: [ParameterMeta; 1] = [ParameterMeta::of::<Unique, _>("all", "")];
+    static FLAT: [ParameterMeta; 1] = [ParameterMeta::of::<Unique, _>("all", "").flatten()];
+    for (parameters, wrap) in [
+        (&ALONE, (r#"{"all":{"names":"#, "}}")),
+        (&FLAT, (r#"{"names":"#, "}")),
+    ] {
+        let decoder = decoder(parameters, LENIENT);
+        let schema = decoder.schema().to_string();
+        assert!(!schema.contains("uniqueItems"), "{schema}");
+        assert!(schema.contains("without duplicates"), "{schema}");
+        let call = |names| one::<Unique>(&decoder, &format!("{}{names}{}", wrap.0, wrap.1));
+        assert_eq!(call(r#"["a","b"]"#).unwrap().names, ["a", "b"]);
+        let refused = call(r#"["a","a"]"#).unwrap_err();
+        assert!(refused.contains("items must differ"), "{refused}");
+    }
+}
+
+#[test]
 fn a_flattened_parameter_is_the_argument_object() {
     static FLAT: [ParameterMeta; 1] = [ParameterMeta::of::<Filter, _>("filter", "").flatten()];
     let flat = decoder(&FLAT, LENIENT);

@@ -2,7 +2,7 @@
 //! schema requires a string, and it accepts an array of field values for any struct.
 //!
 //! Most parameters do not need these checks, because their types are known to accept exactly what their schema allows
-//! (`exact`). For the others, the schema is converted at start-up to a [`Shape`], against which the text of a value is
+//! (`exact`). For the others, the schema is converted at start-up to a [`PlainSchema`], against which the text of a value is
 //! checked in a single pass. Schemas with choices or recursion are left to the [`Validator`].
 
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ impl TypeSet {
 
 /// Keywords that are interpreted elsewhere, make no assertion, or are left to the type. `enum` is left to the type
 /// because a variant may be accepted under several names.
-const PASSED_OVER: [&str; 14] = [
+const KEYWORDS_LEFT_TO_TYPE: [&str; 14] = [
     "type",
     "required",
     "enum",
@@ -184,7 +184,7 @@ impl PlainSchema {
                         .collect::<Option<_>>()?;
                 }
                 keyword
-                    if PASSED_OVER.contains(&keyword)
+                    if KEYWORDS_LEFT_TO_TYPE.contains(&keyword)
                         || TextConstraints::KEYWORDS.contains(&keyword)
                         || keyword.starts_with("x-") => {}
                 _ => return None,
@@ -203,7 +203,7 @@ impl PlainSchema {
         Some(())
     }
 
-    /// Reads an `anyOf` or `oneOf` of one schema and `null`, the usual way to represent an optional value.
+    /// Reads an `anyOf` of one schema and `null`, the usual way to represent an optional value.
     fn read_nullable(object: &Map<String, Value>) -> Option<Self> {
         let Value::Array(branches) = object.get("anyOf")? else {
             return None;

@@ -7,8 +7,6 @@
     reason = "a check panics while the author's crate is compiled, and nowhere else"
 )]
 
-use super::{check, header};
-
 /// The constraints that apply to a type.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each constraint")]
@@ -86,14 +84,13 @@ impl ApplicableConstraints {
         );
     }
 
-    /// Checks that `header` applies and that the name of the header is a token.
+    /// Checks that `header` applies.
     #[track_caller]
-    pub const fn check_header(self, name: &str) {
+    pub const fn check_header(self) {
         assert!(
             self.header,
             "`header` applies to strings, booleans and whole numbers; remove it"
         );
-        check(&header(name));
     }
 
     /// Checks that `any_path` applies.

@@ -1,18 +1,17 @@
 //! Rules that compare the parameters of a function with its URI or URI template.
 
+use mcp_schema::rules::{TemplateVariables, template_has_variable, template_syntax};
 use mcp_schema::suggest::is_close;
-use mcp_schema::template::{TemplateVariables, template_has_variable, template_syntax};
 
 use super::RuleVerdict;
 use crate::handler::definition::has_argument;
 use crate::handler::parameter::ParameterMeta;
 
-/// Checks that a template is well-formed and that a parameter exists for each variable.
+/// Checks that a parameter exists for each variable of a template. Mistakes in its syntax are left to the macro.
 #[must_use]
 pub const fn template(template: &str, parameters: &[ParameterMeta]) -> RuleVerdict {
-    let verdict = template_syntax(template);
-    if !verdict.holds() {
-        return verdict;
+    if !template_syntax(template).holds() {
+        return RuleVerdict::HOLDS;
     }
     let mut variables = TemplateVariables::new(template);
     while let Some(variable) = variables.next() {

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use base64::Engine as _;
 use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::{DecodeError, Engine as _};
 use mcp_schema::format::BASE64;
 use schemars::generate::Contract;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::handler::handler_error::HandlerError;
@@ -49,7 +49,7 @@ impl<const MAX: usize> Base64<MAX> {
 
     /// Decodes text.
     fn decode(text: &str) -> Result<Self, String> {
-        let too_long = || format!("more than {MAX} bytes");
+        let too_long = || format!("more than {MAX} bytes in Base64");
         if text.starts_with("data:") {
             return Err(
                 "a `data:` URI instead of Base64; send only what follows the comma".to_owned(),
@@ -58,15 +58,21 @@ impl<const MAX: usize> Base64<MAX> {
         if text.len() > Self::MAX_ENCODED {
             return Err(too_long());
         }
-        let engine = if text.contains(['-', '_']) {
-            &URL_ENGINE
-        } else {
-            &ENGINE
+        let engine = match memchr::memchr2(b'-', b'_', text.as_bytes()) {
+            Some(_) => &URL_ENGINE,
+            None => &ENGINE,
         };
         match engine.decode(text) {
             Ok(bytes) if bytes.len() > MAX => Err(too_long()),
             Ok(bytes) => Ok(Self(bytes)),
-            Err(error) => Err(format!("invalid Base64: {error}")),
+            Err(DecodeError::InvalidByte(offset, _)) => {
+                let character = text.get(offset..).and_then(|rest| rest.chars().next());
+                let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
+                Err(format!(
+                    "{character:?} at byte {offset} is not a character of Base64"
+                ))
+            }
+            Err(_) => Err("the Base64 was cut off".to_owned()),
         }
     }
 
@@ -129,8 +135,7 @@ impl<'de, const MAX: usize> Deserialize<'de> for Base64<MAX> {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Base64::decode(text)
-                    .map_err(|problem| E::invalid_value(Unexpected::Other(&problem), &self))
+                Base64::decode(text).map_err(E::custom)
             }
         }
 
@@ -189,21 +194,15 @@ mod tests {
     #[test]
     fn invalid_text_is_refused_with_a_reason() {
         for (text, reason) in [
-            (
-                "AAAA",
-                "invalid value: more than 2 bytes, expected at most 2 bytes in Base64",
-            ),
-            (
-                "AAAAA",
-                "invalid value: more than 2 bytes, expected at most 2 bytes in Base64",
-            ),
-            (
-                "a b=",
-                "invalid value: invalid Base64: Invalid symbol 32, offset 1., expected at most 2 bytes in Base64",
-            ),
+            ("AAAA", "more than 2 bytes in Base64"),
+            ("AAAAA", "more than 2 bytes in Base64"),
+            ("a b=", "' ' at byte 1 is not a character of Base64"),
+            ("aé=", "'é' at byte 1 is not a character of Base64"),
+            ("A", "the Base64 was cut off"),
+            ("AB", "the Base64 was cut off"),
             (
                 "data:image/png;base64,AA==",
-                "invalid value: a `data:` URI instead of Base64; send only what follows the comma, expected at most 2 bytes in Base64",
+                "a `data:` URI instead of Base64; send only what follows the comma",
             ),
         ] {
             assert_eq!(read::<2>(text), Err(reason.to_owned()), "{text}");

@@ -1,4 +1,4 @@
-//! Health for orchestrators and load balancers: whether the process lives, and whether it wants requests.
+//! Liveness and readiness endpoints for orchestrators and load balancers.
 //!
 //! Probes are answered before the host check and authentication, because orchestrators address a machine and have no
 //! token. They therefore tell nothing but a status: no body, no reason. The log has the reason.

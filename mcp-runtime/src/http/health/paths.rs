@@ -23,7 +23,7 @@ impl Default for HealthPaths {
 }
 
 impl HealthPaths {
-    /// Returns the probe that a request to this path is, if a listener of this crate answers it.
+    /// Returns the probe served at this path, if a listener of this crate serves one.
     pub(in crate::http) fn probe_of_listener(&self, path: &str) -> Option<Probe> {
         if self.served == Some(false) {
             return None;

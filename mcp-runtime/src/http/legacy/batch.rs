@@ -83,6 +83,9 @@ pub(in crate::http) fn serve_batch(
         };
     }
     let accepts = head.headers.accepts;
+    if !accepts.json && !accepts.events {
+        return HttpRefusal::answer_not_accepted().into();
+    }
     // The other calls of the batch must not be answered with the challenge of one.
     head.parts.send_head(false);
     let stream = session.open_stream(accepts.events, answers, state.limits());

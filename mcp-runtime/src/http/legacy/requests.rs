@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::context::Principal;
 use crate::dispatch::{Decision, Reply};
 use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
-use crate::http::legacy::replies::{unanswered_response, whole_response};
+use crate::http::legacy::replies::whole_response;
 use crate::http::request::head::RequestHead;
 use crate::http::response::message::WholeMessage;
 use crate::http::response::refusal::HttpRefusal;
@@ -20,6 +20,7 @@ use crate::http::stores::session_storage::SessionStorage;
 use crate::http::streams::session_stream::SessionStream;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::{Method, ProtocolVersion, encode};
+use crate::telemetry::{RefusalKind, refused};
 
 /// Returns the live part of the session that a request belongs to. On a server without sessions, the live part exists
 /// only for this request.
@@ -87,8 +88,6 @@ pub(super) fn serve_request(
                 answer: PostResponse::Over(whole_response(answer, accepts)),
             };
         }
-        // The call was cancelled while it was starting; its stream, if any, ends without an answer.
-        None if !is_open => return unanswered_response(accepts).into(),
         None => {}
     }
     if found.is_none() {
@@ -119,8 +118,10 @@ pub(super) fn serve_on_stream(
     message: &Message<'_>,
     stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Option<WholeMessage> {
-    try_serve_on_stream(state, session, head, message, stream)
-        .unwrap_or_else(|error| Some(error_message(message.id.valid(), &error).into()))
+    try_serve_on_stream(state, session, head, message, stream).unwrap_or_else(|error| {
+        refused(RefusalKind::Forbidden, None);
+        Some(error_message(message.id.valid(), &error).into())
+    })
 }
 
 /// Like [`serve_on_stream`], but returns an error that names the required scopes if the caller lacks any of them.

@@ -56,7 +56,8 @@ pub(in crate::http) fn serve_request<'s>(
     let known = Method::named(method);
     let checked = mirrored_headers::check_method(headers, method)
         .and_then(|()| {
-            let name = dispatcher.mirrored_name((method, known), params);
+            let name =
+                dispatcher.mirrored_name((method, known), params, (&modern, origin.caller()));
             mirrored_headers::check_name(headers, name)
         })
         .and_then(|()| check_arguments(dispatcher, &origin, headers, known, params));

@@ -85,7 +85,7 @@ pub(super) async fn serve<B: Body>(
     match parts.method {
         Method::GET => Box::pin(get(state, head, parts)).await,
         Method::DELETE => Box::pin(delete::delete(state, head)).await,
-        _ => match request.take_earlier_demand() {
+        _ => match request.take_earlier_demand(caller.as_ref()) {
             Some(error) => state.authentication.refuse_again(error).into_response(),
             None => post(state, head, body).await,
         },

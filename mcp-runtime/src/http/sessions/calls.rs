@@ -3,7 +3,6 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -15,9 +14,6 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::limits::Limits;
 use crate::protocol::errors;
 use crate::telemetry::{RefusalKind, refused};
-
-/// Delay after which a refused client may retry.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl HttpSession {
     /// Polls a call once. If it does not finish, continues it in a task that the session owns.
@@ -83,7 +79,7 @@ impl HttpSession {
         }
         if calls.len() >= limits.calls.max_running {
             refused(RefusalKind::TooMany, None);
-            return Err(errors::too_many("calls", RETRY_AFTER));
+            return Err(errors::too_many("calls", errors::RETRY_AFTER));
         }
         Ok(calls.enter(id))
     }

@@ -62,19 +62,17 @@ pub(super) fn choose(
     for (tag, _) in &rules.tag_scopes {
         check(tag, &known);
     }
-    let everything = only.is_none() && tags.is_empty();
+    let selection = Selection { only, tags };
+    let pages = selection.pages(definitions);
     let mut chosen = Vec::new();
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
-        let asked = only.is_some_and(|only| {
-            only.iter()
-                .any(|selected| selected.function == definition.function)
-        }) || definition
-            .options
-            .tags
-            .iter()
-            .any(|tag| tags.iter().any(|asked| asked == tag));
-        if definition.kind == Kind::Completer || !(everything || asked) {
+        let is_page = definition.kind == Kind::Resource
+            && definition
+                .options
+                .app
+                .is_some_and(|uri| pages.contains(&uri));
+        if definition.kind == Kind::Completer || !(selection.includes(definition) || is_page) {
             continue;
         }
         match definition.receiver {
@@ -102,6 +100,34 @@ fn unknown_tag_message(tag: &str, known: &BTreeSet<&str>) -> String {
     }
     let known = known.join(", ");
     format!("no definition has the tag `{tag}`; tags are {known}")
+}
+
+/// The choice of an author: functions, tags, or everything.
+#[derive(Clone, Copy)]
+pub(crate) struct Selection<'a> {
+    pub(crate) only: Option<&'a [Selected]>,
+    pub(crate) tags: &'a [String],
+}
+
+impl Selection<'_> {
+    fn includes(self, definition: &Definition) -> bool {
+        if self.only.is_none() && self.tags.is_empty() {
+            return true;
+        }
+        let mut only = self.only.unwrap_or_default().iter();
+        let mut tags = definition.options.tags.iter();
+        only.any(|selected| selected.function == definition.function)
+            || tags.any(|tag| self.tags.iter().any(|asked| asked == tag))
+    }
+
+    /// Returns the URIs of the pages that selected tools name. These pages are served too.
+    pub(crate) fn pages(self, definitions: &[&'static Definition]) -> Vec<&'static str> {
+        let definitions = definitions.iter();
+        definitions
+            .filter(|definition| self.includes(definition))
+            .filter_map(|definition| definition.options.app)
+            .collect()
+    }
 }
 
 /// Formats the message about methods for which the server has no receiver.

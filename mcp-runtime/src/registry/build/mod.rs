@@ -20,7 +20,7 @@ use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
-use choose::{choose, nothing_to_serve_message};
+use choose::{Selection, choose, nothing_to_serve_message};
 
 /// The sources of a server's definitions.
 #[derive(Debug)]
@@ -91,6 +91,13 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
         .map(|submitted| submitted.0)
         .collect();
     assemble(sources, definitions)
+}
+
+/// Returns `true` if a server with this selection serves the page of an app.
+pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
+    let submitted = inventory::iter::<Submitted>();
+    let definitions: Vec<_> = submitted.map(|submitted| submitted.0).collect();
+    !Selection { only, tags }.pages(&definitions).is_empty()
 }
 
 /// Sorts definitions in source order: by file, then by line.
@@ -264,6 +271,7 @@ impl Build {
     ) -> Option<Callable> {
         let given = ServerAdditions {
             states,
+            lister_states: self.check_lister(definition),
             receiver: self.receiver(definition),
             rules: Arc::clone(&self.rules),
         };
@@ -318,6 +326,18 @@ impl Build {
                     format_args!("cannot get its parameter `{}`: {missing}", parameter.name),
                 );
             }
+        }
+        self.states.end_check()
+    }
+
+    /// Does the same for the function that lists the resources of a template.
+    fn check_lister(&mut self, definition: &Definition) -> Vec<Arc<LazyState>> {
+        self.states.begin_check();
+        if let Some(list) = definition.options.list
+            && let Err(missing) = list().check(&self.states)
+        {
+            let problem = format!("cannot get a parameter of its listing function: {missing}");
+            self.report(definition, vec![problem]);
         }
         self.states.end_check()
     }

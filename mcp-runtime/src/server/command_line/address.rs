@@ -1,7 +1,8 @@
 //! The address of `--http`: its value, or `HOST` and `PORT` of the environment, which platforms set for the programs
 //! that they run.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::net::IpAddr;
 
 use crate::error::{Error, ErrorKind};
 
@@ -21,12 +22,12 @@ impl HttpAddress {
     ///
     /// # Errors
     ///
-    /// Fails if the environment is used and `HOST` or `PORT` is invalid. The error names all problems.
+    /// Fails if the environment is used and `PORT` is invalid.
     pub(crate) fn resolve(&self) -> Result<String, Error> {
         match self {
             Self::Given(address) => Ok(address.clone()),
             Self::FromEnvironment => from_variables(|name| std::env::var_os(name))
-                .map_err(|problems| Error::new(ErrorKind::Configuration, problems)),
+                .map_err(|problem| Error::new(ErrorKind::Configuration, problem)),
         }
     }
 }
@@ -34,41 +35,32 @@ impl HttpAddress {
 /// Returns the address that the variables name. An empty variable counts as absent.
 fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<String, String> {
     let present = |name| variable(name).filter(|value| !value.is_empty());
-    let host = present("HOST").map_or(Ok(DEFAULT_HOST.to_owned()), |host| parse_host(&host));
-    let port = present("PORT").map_or(Ok(DEFAULT_PORT), |port| parse_port(&port));
-    match (host, port) {
-        (Ok(host), Ok(port)) => Ok(format!("{host}:{port}")),
-        (host, port) => {
-            let problems = host.err().into_iter().chain(port.err());
-            Err(problems.collect::<Vec<_>>().join("\n"))
-        }
-    }
+    let host = present("HOST").and_then(|host| parse_host(&host));
+    let host = host.unwrap_or_else(|| DEFAULT_HOST.to_owned());
+    let port = present("PORT").map_or(Ok(DEFAULT_PORT), |port| parse_port(&port))?;
+    Ok(format!("{host}:{port}"))
 }
 
-fn parse_host(host: &OsString) -> Result<String, String> {
-    let problem = || {
-        format!(
-            "the environment variable `HOST` is {:?}, which is not a host: use an IP address such as 0.0.0.0 or ::, or a \
-             name, without a port",
-            host.to_string_lossy()
-        )
-    };
-    let text = host.to_str().ok_or_else(problem)?;
-    if text.parse::<std::net::Ipv6Addr>().is_ok() {
-        return Ok(format!("[{text}]"));
-    }
-    let inside = text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'));
-    if inside.is_some_and(|inside| inside.parse::<std::net::Ipv6Addr>().is_ok()) {
-        return Ok(text.to_owned());
-    }
-    let is_name =
-        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
-    if text.chars().all(is_name) {
-        Ok(text.to_owned())
-    } else {
-        Err(problem())
+/// Returns the host if it is an IP address or `localhost`. Some shells and tools set `HOST` to the name of the machine or
+/// of the platform, which must not open a server to the network, so names are ignored.
+fn parse_host(host: &OsStr) -> Option<String> {
+    let text = host.to_str();
+    let address = text.map(|text| {
+        text.strip_prefix('[')
+            .and_then(|text| text.strip_suffix(']'))
+            .unwrap_or(text)
+    });
+    match address.map(str::parse::<IpAddr>) {
+        Some(Ok(IpAddr::V6(address))) => Some(format!("[{address}]")),
+        Some(Ok(IpAddr::V4(address))) => Some(address.to_string()),
+        _ if text == Some("localhost") => Some("localhost".to_owned()),
+        _ => {
+            tracing::warn!(
+                host = %host.display(),
+                "the environment variable `HOST` is ignored, because it is not an IP address; `--http ADDRESS` takes names as well"
+            );
+            None
+        }
     }
 }
 
@@ -110,14 +102,20 @@ mod tests {
             (Some("0.0.0.0"), None, "0.0.0.0:8000"),
             (Some("::"), Some("0"), "[::]:0"),
             (Some("[::1]"), Some("65535"), "[::1]:65535"),
-            (Some("notes.internal"), None, "notes.internal:8000"),
+            (Some("localhost"), None, "localhost:8000"),
+            // Names that shells and tools set, and what is not a host.
+            (Some("my-machine"), None, "127.0.0.1:8000"),
+            (Some("x86_64-conda-linux-gnu"), Some("80"), "127.0.0.1:80"),
+            (Some("0.0.0.0:80"), None, "127.0.0.1:8000"),
+            (Some("[0.0.0.0"), None, "127.0.0.1:8000"),
+            (Some("a\nb"), None, "127.0.0.1:8000"),
         ] {
             assert_eq!(address(host, port).as_deref(), Ok(expected));
         }
     }
 
     #[test]
-    fn every_problem_is_named() {
+    fn an_invalid_port_is_an_error() {
         for port in [
             "http",
             "65536",
@@ -135,31 +133,14 @@ mod tests {
                 "{problem}"
             );
         }
-        for host in [
-            "0.0.0.0:80",
-            "http://a",
-            "[::1",
-            "a b",
-            "a/b",
-            "::1]:80",
-            "a\nb",
-        ] {
-            let problem = address(Some(host), None).unwrap_err();
-            assert!(
-                problem.contains("`HOST`") && !problem.contains('\n'),
-                "{problem}"
-            );
-        }
-        let both = address(Some("a:1"), Some("b")).unwrap_err();
-        assert_eq!(both.lines().count(), 2, "{both}");
     }
 
     #[cfg(unix)]
     #[test]
-    fn variables_that_are_not_text_are_problems() {
+    fn a_port_that_is_not_text_is_an_error() {
         use std::os::unix::ffi::OsStringExt as _;
 
-        let problems = from_variables(|_| Some(OsString::from_vec(vec![b'8', 0xff]))).unwrap_err();
-        assert_eq!(problems.lines().count(), 2, "{problems}");
+        let problem = from_variables(|_| Some(OsString::from_vec(vec![b'8', 0xff]))).unwrap_err();
+        assert!(problem.contains("`PORT`"), "{problem}");
     }
 }

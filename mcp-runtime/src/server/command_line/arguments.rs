@@ -7,6 +7,7 @@ use std::io::Read as _;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 use mcp_schema::format::{self, BASE64};
+use mcp_schema::text::read_text;
 use serde_json::{Map, Value};
 
 /// Parses a call's arguments. The schema determines which values are strings and which are JSON.
@@ -31,7 +32,7 @@ pub(super) fn parse_arguments(words: &[String], schema: &Value) -> Result<Value,
         let value = match text.strip_prefix('@') {
             // A string that is not Base64 may begin with `@`.
             Some(path) if takes_bytes(schema) => read_bytes(path, schema)?,
-            _ => parse_typed(schema, text),
+            _ => read_text(schema, text),
         };
         if arguments.insert(name.to_owned(), value).is_some() {
             return Err(format!("argument `{name}` is given twice"));
@@ -68,43 +69,6 @@ fn parse_object(text: &str) -> Result<Value, String> {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err("is not a JSON object".to_owned()),
         Err(error) => Err(format!("is not valid JSON: {error}")),
-    }
-}
-
-/// Parses a value according to its schema. Text that does not match the schema is kept as a string, so that the server
-/// reports the mistake.
-pub(super) fn parse_typed(schema: &Value, text: &str) -> Value {
-    if takes_text(schema) {
-        return Value::from(text);
-    }
-    if schema["type"] == "boolean" && matches!(text, "y" | "yes" | "n" | "no") {
-        return Value::from(text.starts_with('y'));
-    }
-    if schema["type"] == "array"
-        && !text.trim_start().starts_with('[')
-        && takes_text(&schema["items"])
-    {
-        return text.split(',').map(str::trim).collect();
-    }
-    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
-}
-
-/// Returns `true` if the value may be a string or if its type is unknown.
-fn takes_text(schema: &Value) -> bool {
-    let any = |branches: &Value| {
-        branches
-            .as_array()
-            .is_some_and(|all| all.iter().any(takes_text))
-    };
-    match &schema["type"] {
-        Value::String(name) => name == "string",
-        Value::Array(names) => names.iter().any(|name| name == "string"),
-        _ => match (&schema["enum"], &schema["const"]) {
-            (Value::Array(values), _) => values.iter().any(Value::is_string),
-            (_, Value::String(_)) => true,
-            _ if schema.is_null() => true,
-            _ => any(&schema["anyOf"]) || any(&schema["oneOf"]),
-        },
     }
 }
 

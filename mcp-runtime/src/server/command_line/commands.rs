@@ -5,7 +5,7 @@ use clap::{ArgMatches, Command};
 use crate::client::ListRequest;
 use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::session::CommandSession;
-use crate::server::command_line::{call, check, complete, list, print, prompt, read};
+use crate::server::command_line::{call, check, complete, list, print, prompt, read, types};
 
 /// Adds the commands that use the server.
 pub(super) fn with_commands(command: Command) -> Command {
@@ -23,6 +23,7 @@ pub(super) fn with_commands(command: Command) -> Command {
         .subcommand(read::command())
         .subcommand(complete::command())
         .subcommand(check::command())
+        .subcommand(types::command())
 }
 
 /// Runs a command on the server.
@@ -53,6 +54,7 @@ async fn dispatch(session: &CommandSession, name: &str, matches: &ArgMatches) ->
         "prompt" => prompt::run(session, matches).await,
         "read" => read::run(session, matches).await,
         "complete" => complete::run(session, matches).await,
+        "types" => types::run(session).await,
         _ => check::run(session, matches).await,
     }
 }

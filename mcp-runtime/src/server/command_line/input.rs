@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead as _, Write as _};
 
 use mcp_schema::explain::kind;
+use mcp_schema::text::read_text;
 use serde_json::Value;
-
-use crate::server::command_line::arguments::parse_typed;
 
 /// Prompts for one field until the input is valid. Returns `None` at the end of the input.
 pub(super) fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, String> {
@@ -27,7 +26,7 @@ pub(super) fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Va
         if typed_text.is_empty() && (!required || !default.is_null()) {
             return Ok(Some(default.clone()));
         }
-        let value = parse_typed(field, &typed_text);
+        let value = read_text(field, &typed_text);
         if fits(field, &value) {
             return Ok(Some(value));
         }

@@ -23,6 +23,7 @@ mod serve;
 mod session;
 mod shell;
 mod terminal;
+mod types;
 
 use std::ffi::OsString;
 
@@ -169,7 +170,7 @@ async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
         return Ok(true);
     };
     if name == "install" {
-        return install::run(server.identity(), matches);
+        return install::run(&server.identity, matches);
     }
     let session = CommandSession::start(server, before, matches).await?;
     if name == "shell" {
@@ -208,6 +209,8 @@ mod tests {
             options(&["--http"]).http,
             Some(HttpAddress::FromEnvironment)
         );
+        let proxies = ["--http", "--trusted-proxies", "a,b", "--trusted-proxies=c"];
+        assert_eq!(options(&proxies).trusted_proxies, ["a", "b", "c"]);
         let options = options(&["--http", "[::1]:9", "--allow-host", "a", "--allow-host=b"]);
         assert!(!options.legacy_sse);
         assert_eq!(options.http, Some(HttpAddress::Given("[::1]:9".into())));
@@ -270,6 +273,7 @@ mod tests {
             (&["install", "cursr"], "'cursor'"),
             (&["tools", "--protocol-version", "2025-01-01"], "2025-11-25"),
             (&["--legacy-sse"], "--http"),
+            (&["--trusted-proxies", "*"], "--http"),
         ] {
             let Err(error) = invocation(arguments) else {
                 panic!("{arguments:?} is understood");

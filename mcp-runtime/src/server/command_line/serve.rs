@@ -8,6 +8,10 @@ use clap::{ArgMatches, Command};
 use crate::server::command_line::address::HttpAddress;
 use crate::server::command_line::session::TAGS;
 
+/// Stands for the address if `--http` has none.
+#[cfg(feature = "http")]
+const FROM_ENVIRONMENT: &str = "$HOST:$PORT";
+
 /// Options for serving.
 #[derive(Debug, Default)]
 pub(crate) struct ServeOptions {
@@ -20,6 +24,8 @@ pub(crate) struct ServeOptions {
     pub(crate) hosts: Vec<String>,
     #[cfg(feature = "http")]
     pub(crate) origins: Vec<String>,
+    #[cfg(feature = "http")]
+    pub(crate) trusted_proxies: Vec<String>,
     #[cfg(feature = "http")]
     pub(crate) legacy_sse: bool,
 }
@@ -42,13 +48,15 @@ impl ServeOptions {
             http: matches
                 .get_one::<String>("http")
                 .map(|address| match &**address {
-                    "" => HttpAddress::FromEnvironment,
+                    FROM_ENVIRONMENT => HttpAddress::FromEnvironment,
                     given => HttpAddress::Given(given.to_owned()),
                 }),
             #[cfg(feature = "http")]
             hosts: all("allow-host"),
             #[cfg(feature = "http")]
             origins: all("allow-origin"),
+            #[cfg(feature = "http")]
+            trusted_proxies: all("trusted-proxies"),
             #[cfg(feature = "http")]
             legacy_sse: matches.get_flag("legacy-sse"),
         }
@@ -68,8 +76,7 @@ pub(super) fn with_serve_options(command: Command) -> Command {
                 .long("http")
                 .value_name("ADDRESS")
                 .num_args(0..=1)
-                // Stands for `HOST` and `PORT`.
-                .default_missing_value("")
+                .default_missing_value(FROM_ENVIRONMENT)
                 .help("Serve HTTP instead, on this address (default: $HOST, or 127.0.0.1, and $PORT, or 8000)"),
         )
         .arg(
@@ -87,6 +94,15 @@ pub(super) fn with_serve_options(command: Command) -> Command {
                 .action(ArgAction::Append)
                 .requires("http")
                 .help("Also accept requests from web pages of this origin; `*` accepts all"),
+        )
+        .arg(
+            Arg::new("trusted-proxies")
+                .long("trusted-proxies")
+                .value_name("ADDRESS")
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .requires("http")
+                .help("Believe what these proxies report about clients: addresses, networks such as `10.0.0.0/8`, or `*` for all"),
         )
         .arg(
             Arg::new("legacy-sse")

@@ -9,12 +9,12 @@ use std::sync::{Mutex, MutexGuard};
 
 use mcp_schema::explain::kind;
 use mcp_schema::suggest::closest;
+use mcp_schema::text::read_text;
 use serde_json::{Map, Value, json};
 
 use crate::client::{ClientHost, Notification, Question};
 use crate::context::Progress;
 use crate::lock::lock;
-use crate::server::command_line::arguments::parse_typed;
 use crate::server::command_line::input::{ask, read_line, say};
 use crate::server::command_line::print;
 use crate::server::command_line::progress_bar::bar;
@@ -140,7 +140,7 @@ impl Terminal {
                 given.map(|(_, text)| text.clone())
             };
             if let Some(text) = given {
-                content.insert(name.clone(), parse_typed(field, &text));
+                content.insert(name.clone(), read_text(field, &text));
             } else if is_asked {
                 match ask(name, field, required(name))? {
                     Some(value) => drop(content.insert(name.clone(), value)),

@@ -1,7 +1,6 @@
 //! Handles incoming lines: interprets messages and batches, queues calls, and cancels them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::dispatch::{Decision, read_batch};
 use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, RequestId};
@@ -10,8 +9,6 @@ use crate::telemetry::RefusalKind;
 use crate::transport::duplex::in_flight::{BatchId, Job};
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, shutting_down};
 
-/// Delay after which a refused client may retry.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Maximum number of unanswered batches.
 const MOST_BATCHES: usize = 64;
 /// Number of maximum-size results that are kept, in addition to [`limits.streams.max_outgoing_bytes`](crate::Limits),
@@ -22,7 +19,7 @@ impl Channel {
     /// Handles a line.
     pub(super) fn handle_line(
         self: &Arc<Self>,
-        me: u64,
+        leader: u64,
         text: &[u8],
         known: &mut KnownMeta,
         scratch: &mut Vec<u8>,
@@ -37,8 +34,10 @@ impl Channel {
                     self.lock().stop_reading();
                 }
             }
-            Ok(Incoming::Message(message)) => self.handle_message(me, text, message, None, scratch),
-            Ok(Incoming::Batch(elements)) => self.handle_batch(me, elements, scratch),
+            Ok(Incoming::Message(message)) => {
+                self.handle_message(leader, text, message, None, scratch);
+            }
+            Ok(Incoming::Batch(elements)) => self.handle_batch(leader, elements, scratch),
         }
     }
 
@@ -54,7 +53,7 @@ impl Channel {
     }
 
     /// Handles a batch. Its answers are sent as one line.
-    fn handle_batch(self: &Arc<Self>, me: u64, elements: &[&str], scratch: &mut Vec<u8>) {
+    fn handle_batch(self: &Arc<Self>, leader: u64, elements: &[&str], scratch: &mut Vec<u8>) {
         let version = self.lock().memory.version();
         let limits = self.limits().message.parse_limits();
         let elements = match read_batch(elements, version, &limits) {
@@ -66,7 +65,7 @@ impl Channel {
         };
         if self.lock().in_flight.open_batch_count() >= MOST_BATCHES {
             self.origin.refused(RefusalKind::TooMany);
-            let error = errors::too_many("batches", RETRY_AFTER);
+            let error = errors::too_many("batches", errors::RETRY_AFTER);
             return self.answer_error(None, None, &error);
         }
         let batch = self.lock().in_flight.open_batch();
@@ -74,7 +73,7 @@ impl Channel {
             match element.message {
                 Ok(message) => {
                     let text = element.text.as_bytes();
-                    self.handle_message(me, text, &message, Some(batch), scratch);
+                    self.handle_message(leader, text, &message, Some(batch), scratch);
                 }
                 Err((id, error)) => {
                     self.lock().in_flight.join(batch);
@@ -87,7 +86,7 @@ impl Channel {
 
     fn handle_message(
         self: &Arc<Self>,
-        me: u64,
+        leader: u64,
         text: &[u8],
         message: &Message<'_>,
         batch: Option<BatchId>,
@@ -136,7 +135,7 @@ impl Channel {
                 } else {
                     let serial = state.in_flight.calls.enter(id);
                     drop(guard);
-                    self.poll_in_place(me, call, id, serial, scratch);
+                    self.poll_in_place(leader, call, id, serial, scratch);
                 }
             }
             Decision::Cancel(cancelled) => Self::cancel(state, &cancelled),
@@ -163,7 +162,7 @@ impl Channel {
             return state.in_flight.enqueue(job);
         }
         self.origin.refused(RefusalKind::TooMany);
-        let error = errors::too_many("requests", RETRY_AFTER);
+        let error = errors::too_many("requests", errors::RETRY_AFTER);
         let mut message = Vec::new();
         encode::error(&mut message, Some(id), &error);
         state.deliver(batch, &message);

@@ -30,15 +30,15 @@ enum LeaderStep {
 }
 
 /// Leads the channel until it is closed or another task leads.
-pub(super) async fn lead(channel: &Arc<Channel>, me: u64) {
+pub(super) async fn lead(channel: &Arc<Channel>, leader: u64) {
     let mut line = Vec::new();
     let mut known = KnownMeta::default();
     let mut scratch = Vec::new();
     poll_fn(|cx| {
         for _ in 0..TURN {
-            match channel.next_step(me, &mut line, cx) {
+            match channel.next_step(leader, &mut line, cx) {
                 LeaderStep::Line(NextLine::Text) => {
-                    let handle = || channel.handle_line(me, &line, &mut known, &mut scratch);
+                    let handle = || channel.handle_line(leader, &line, &mut known, &mut scratch);
                     channel.origin.run_as_current(handle);
                 }
                 LeaderStep::Line(NextLine::TooLong) => {
@@ -49,7 +49,7 @@ pub(super) async fn lead(channel: &Arc<Channel>, me: u64) {
                     channel.answer_error(None, None, &error);
                 }
                 LeaderStep::Job(job) => {
-                    let start = || channel.start_job(me, job, &mut scratch);
+                    let start = || channel.start_job(leader, job, &mut scratch);
                     channel.origin.run_as_current(start);
                 }
                 LeaderStep::Wait => return Poll::Pending,
@@ -72,11 +72,11 @@ fn shrink(buffer: &mut Vec<u8>) {
 }
 
 impl Channel {
-    fn next_step(&self, me: u64, line: &mut Vec<u8>, cx: &mut Context<'_>) -> LeaderStep {
+    fn next_step(&self, leader: u64, line: &mut Vec<u8>, cx: &mut Context<'_>) -> LeaderStep {
         let mut guard = self.lock();
         let state = &mut *guard;
         loop {
-            if state.leader != me || state.phase == ClosingPhase::Closed {
+            if state.leader != leader || state.phase == ClosingPhase::Closed {
                 return LeaderStep::Over;
             }
             state.idle = false;

@@ -118,12 +118,12 @@ pub(super) async fn serve(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let channel = Channel::open(dispatcher, connection, watchdog);
-    let ends = EndOnDrop(Arc::clone(&channel));
+    let ends = CloseOnDrop(Arc::clone(&channel));
     channel.watchdog.watch(Arc::downgrade(&channel) as _);
     channel.spawn_leader(0);
     let mut stopping = false;
     loop {
-        let deadline = match channel.look_at_clocks() {
+        let deadline = match channel.check_deadlines() {
             DeadlineCheck::Closed => break,
             DeadlineCheck::Next(deadline) => deadline,
         };
@@ -149,9 +149,9 @@ enum DeadlineCheck {
 }
 
 /// Ends a channel when dropped.
-struct EndOnDrop(Arc<Channel>);
+struct CloseOnDrop(Arc<Channel>);
 
-impl Drop for EndOnDrop {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
         let (calls, leaders, streams) = {
             let mut state = self.0.lock();
@@ -230,7 +230,7 @@ impl Channel {
         lock(&self.state)
     }
 
-    fn spawn_leader(self: &Arc<Self>, me: u64) {
+    fn spawn_leader(self: &Arc<Self>, leader: u64) {
         let channel = Arc::clone(self);
         // Held until the task is recorded, so that code that ends the channel either finds the task or has already run.
         let mut state = self.lock();
@@ -238,7 +238,7 @@ impl Channel {
             return;
         }
         let task = self.runtime.spawn(async move {
-            let mut leading = pin!(lead::lead(&channel, me));
+            let mut leading = pin!(lead::lead(&channel, leader));
             poll_fn(|cx| {
                 let poll = || channel.span.in_scope(|| leading.as_mut().poll(cx));
                 panics::catch(poll).unwrap_or_else(|_| {
@@ -255,7 +255,7 @@ impl Channel {
     }
 
     /// Checks the deadlines and acts on any that have passed.
-    fn look_at_clocks(&self) -> DeadlineCheck {
+    fn check_deadlines(&self) -> DeadlineCheck {
         let now = Instant::now();
         let stalled = self.limits().streams.stall_timeout;
         let mut dropped = Vec::new();
@@ -395,7 +395,7 @@ impl Watched for Channel {
     }
 
     fn take_over(self: Arc<Self>, seen: u64) {
-        let me = {
+        let leader = {
             let mut state = self.lock();
             if self.beat.leader() != seen || state.phase == ClosingPhase::Closed {
                 return;
@@ -404,7 +404,7 @@ impl Watched for Channel {
             state.leader = state.leader.wrapping_add(1);
             state.leader
         };
-        self.spawn_leader(me);
+        self.spawn_leader(leader);
     }
 }
 

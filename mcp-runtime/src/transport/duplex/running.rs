@@ -6,7 +6,8 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use crate::dispatch::{CallProgress, Decision, PreparedCall, RunningCall, Sink, WrittenResponse};
-use crate::jsonrpc::{self, Incoming, KnownMeta, Message, RequestId};
+use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, RequestId};
+use crate::protocol::encode;
 use crate::registry::FirstPollPace;
 use crate::transport::duplex::in_flight::Job;
 use crate::transport::duplex::{Channel, ChannelState, ClosingPhase};
@@ -18,7 +19,7 @@ impl Channel {
     /// Starts a call and polls it once. Most calls finish during this poll and never need a task.
     pub(super) fn poll_in_place(
         self: &Arc<Self>,
-        me: u64,
+        leader: u64,
         call: PreparedCall<'_>,
         id: &RequestId,
         serial: u64,
@@ -32,7 +33,7 @@ impl Channel {
         record_first_poll(pace.as_deref(), began);
 
         let mut state = self.lock();
-        if state.leader == me {
+        if state.leader == leader {
             self.beat.leader_leaves_user_code();
         } else {
             self.beat.old_leader_leaves_user_code();
@@ -55,7 +56,7 @@ impl Channel {
             }
         }
         // After a takeover, the new leader may be waiting.
-        if state.leader != me {
+        if state.leader != leader {
             self.after_answer(&mut state);
         }
     }
@@ -99,7 +100,7 @@ impl Channel {
     }
 
     /// Starts a queued call.
-    pub(super) fn start_job(self: &Arc<Self>, me: u64, job: Job, answer: &mut Vec<u8>) {
+    pub(super) fn start_job(self: &Arc<Self>, leader: u64, job: Job, answer: &mut Vec<u8>) {
         let message = self.parse_job(&job);
         let mut guard = self.lock();
         let state = &mut *guard;
@@ -121,7 +122,7 @@ impl Channel {
                     state.in_flight.calls.finish(&job.id, job.serial);
                     let serial = state.in_flight.calls.enter(&job.id);
                     drop(guard);
-                    self.poll_in_place(me, call, &job.id, serial, answer);
+                    self.poll_in_place(leader, call, &job.id, serial, answer);
                     return;
                 }
                 Decision::Call(_) => {}
@@ -171,22 +172,29 @@ impl Channel {
         }
     }
 
-    /// Starts a queued call in its task. Returns `None` if the call must no longer be answered.
+    /// Starts a queued call in its task. Returns `None` if the call was cancelled.
     fn begin_job(self: &Arc<Self>, job: &Job, answer: &mut Vec<u8>) -> Option<CallProgress> {
-        let message = self.parse_job(job)?;
+        let message = self.parse_job(job);
         let mut state = self.lock();
         if !state.in_flight.calls.is_live(&job.id, job.serial) {
             return None;
         }
-        let decision = self.dispatcher.decide(&message, &mut state.memory, answer);
+        let decision = message
+            .as_ref()
+            .map(|message| self.dispatcher.decide(message, &mut state.memory, answer));
         drop(state);
         let call = match decision {
-            Decision::Call(call) => call,
-            Decision::Answered(mut reply) => {
+            Some(Decision::Call(call)) => call,
+            Some(Decision::Answered(mut reply)) => {
                 reply.complete(answer);
                 return Some(CallProgress::Answered(WrittenResponse::default()));
             }
-            Decision::Silent | Decision::Cancel(_) => return None,
+            // The message was a request when it was queued, so this does not happen. Its id must be released all the same.
+            Some(Decision::Silent | Decision::Cancel(_)) | None => {
+                let error = ErrorObject::internal("internal error");
+                encode::error(answer, Some(&job.id), &error);
+                return Some(CallProgress::Answered(WrittenResponse::default()));
+            }
         };
         let pace = call.pace().cloned();
         let began = Instant::now();

@@ -8,7 +8,7 @@ use tests::http::Request;
 use super::issuer::Issuer;
 use super::{METADATA, challenge, options, session, with};
 use crate::fixture;
-use crate::http::support::{Served, call, serve_server, text};
+use crate::http::support::{Served, call, initialize, serve_server, text};
 
 /// Uses a token for another service, which is no longer accepted or lacks scopes. Reports progress first if asked to.
 #[tool(tags("reauthorize"))]
@@ -117,6 +117,62 @@ async fn after_that_the_stream_ends_with_the_error_and_the_next_request_is_chall
             } else {
                 assert_eq!(response.status, 200);
             }
+        }
+    }
+}
+
+/// Mounts the server in a program whose gateway has a token of its own and names the user in a header.
+async fn mounted(layered: bool) -> std::net::SocketAddr {
+    let server = fixture::server().tags(["reauthorize"]);
+    let mut app = axum::Router::from(server.into_http_service().unwrap());
+    if layered {
+        app = app.layer(axum::middleware::from_fn(
+            async |mut request: axum::extract::Request, next: axum::middleware::Next| {
+                let user = request.headers()["x-user"].to_str().unwrap();
+                let principal = mcp_runtime::Principal::new(user);
+                request.extensions_mut().insert(principal);
+                next.run(request).await
+            },
+        ));
+    }
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+        .await
+        .unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    address
+}
+
+#[tokio::test]
+async fn in_a_program_that_authenticates_the_challenge_is_for_the_same_user_and_token() {
+    for layered in [true, false] {
+        let address = mounted(layered).await;
+        let of = |request: Request, user: &str, token: &str| {
+            with(request.with("X-User", user), &token.repeat(40))
+        };
+        let send = async |request: &Request| tests::http::send(address, request).await;
+        for version in Version::ERAS {
+            let request = async |name, arguments, user| {
+                if version.is_modern() {
+                    let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": 1}});
+                    return Request::modern(1, "tools/call", params);
+                }
+                let opened = send(&of(initialize(version), user, "a")).await;
+                let session = opened.header("mcp-session-id").unwrap().to_owned();
+                call(&session, 1, name, arguments, version)
+            };
+            let works = request("works", json!({}), "alice").await;
+            let of_bob = of(request("works", json!({}), "bob").await, "bob", "a");
+            let failing = request("upstream", json!({"says": true}), "alice").await;
+            let mut response = send(&of(failing, "alice", "a")).await;
+            assert_eq!(response.all().await.last().unwrap()["error"]["code"], 401);
+            // Another user of the same gateway, and the same user with another token.
+            assert_eq!(send(&of_bob).await.status, 200, "{layered} {version:?}");
+            let status = send(&of(works.clone(), "alice", "b")).await.status;
+            assert_eq!(status, 200, "{layered} {version:?}");
+            // A server that authenticates nobody cannot tell its callers apart.
+            let status = send(&of(works, "alice", "a")).await.status;
+            assert_eq!(status, if layered { 401 } else { 200 }, "{version:?}");
         }
     }
 }

@@ -7,6 +7,21 @@ use serde_json::Value;
 use super::{Scratch, in_every_version, run, run_in};
 
 #[test]
+fn types_describe_the_tools_and_the_bridge() {
+    let ran = run("chart", &["types"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for part in [
+        "  /** Returns the sales of each month of a year, in thousands of euros. */\n  \"sales\": {\n    arguments: {",
+        "      /** The year, such as 2025 */\n      year: number;\n",
+        "      /** Thousands of euros, beginning with January */\n      months: number[];\n",
+        "type McpPageTool = \"sales\";\n",
+        "declare const mcpApp: {",
+    ] {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+}
+
+#[test]
 fn a_tool_is_called_with_typed_arguments_in_every_version() {
     in_every_version("calculator", &["call", "add", "a=1", "b=2"], |date, ran| {
         assert_eq!(ran.good(), "3\n", "{date}");

@@ -38,11 +38,32 @@ fn check_finds_every_fault() {
             "argument `name` has no description",
         ),
         ("advice: resource `faulty://nothing`", "has no description"),
+        (
+            "refused: page `ui://fixtures/ui/faulty.html`",
+            "write `csp(resource_domains(\"https://cdn.example.com\"))`",
+        ),
+        (
+            "refused: page `ui://fixtures/ui/faulty.html`",
+            "write `csp(connect_domains(\"https://api.example.com\"))`",
+        ),
+        (
+            "refused: page `ui://fixtures/ui/faulty.html`",
+            "it loads `style.css`",
+        ),
+        (
+            "refused: page `ui://fixtures/ui/faulty.html`",
+            "did you mean `book`?",
+        ),
+        (
+            "refused: page `ui://fixtures/ui/faulty.html`",
+            "without `<script src=\"mcp-app.js\"></script>`",
+        ),
     ] {
         let is_there = |line: &str| line.starts_with(kind) && line.contains(text);
         assert!(ran.out.lines().any(is_there), "{kind}: {text}\n{}", ran.out);
     }
     assert_eq!(run("garden", &["check", "--strict"]).code, Some(0));
+    assert_eq!(run("chart", &["check", "--strict"]).code, Some(0));
     assert_eq!(run("notes", &["check"]).code, Some(0));
     assert_eq!(run("notes", &["check", "--strict"]).code, Some(1));
     let json = run("faulty", &["check", "--json"]);

@@ -10,6 +10,7 @@ mod many_tools;
 mod shell;
 #[cfg(unix)]
 mod terminal;
+mod trusted_proxies;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -32,6 +32,28 @@ async fn hello_is_short_and_greets() {
 }
 
 #[tokio::test]
+async fn chart_has_a_page_for_its_tools() {
+    for version in Version::ALL {
+        let mut process = Process::start("chart", &[], version).await;
+        let client = &mut process.client;
+        let (tools, _) = client.list("tools/list", "tools").await;
+        let uri = json!("ui://examples/ui/chart.html");
+        assert!(
+            tools
+                .iter()
+                .all(|tool| tool["_meta"]["ui"]["resourceUri"] == uri)
+        );
+        let read = client.ok("resources/read", json!({ "uri": uri })).await;
+        let contents = &read["contents"][0];
+        assert_eq!(contents["mimeType"], "text/html;profile=mcp-app");
+        assert!(contents["text"].as_str().unwrap().contains("ui/initialize"));
+        let sales = client.tool("sales", json!({"year": 2025})).await;
+        let text = sales["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with("{\"year\":2025,\"months\":["), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn extension_is_short_and_used_only_by_clients_that_declare_it() {
     const GARDEN: &str = "com.example/garden";
     assert!(source("extension").lines().count() <= 50);
@@ -41,10 +63,8 @@ async fn extension_is_short_and_used_only_by_clients_that_declare_it() {
         client.capabilities = json!({"extensions": {GARDEN: {}}});
         let mut client = client.connect().await;
         if version.is_modern() {
-            let filter = json!({"notifications": {"gardenBeds": ["roses"]}});
-            client.start("subscriptions/listen", filter).await;
-            let method = "notifications/subscriptions/acknowledged";
-            client.notification(method).await;
+            let filter = json!({"gardenBeds": ["roses"]});
+            client.listen("beds", filter).await;
         }
         let roses = json!({"bed": "roses", "litres": 2.5});
         let watered = client.ok("garden/water", roses).await;
@@ -309,12 +329,7 @@ async fn follow(client: &mut Client, uri: &str) {
         return;
     }
     let filter = json!({"resourceSubscriptions": [uri], "resourcesListChanged": true, "toolsListChanged": true});
-    client
-        .start("subscriptions/listen", json!({"notifications": filter}))
-        .await;
-    client
-        .notification("notifications/subscriptions/acknowledged")
-        .await;
+    client.listen("follow", filter).await;
 }
 
 /// The values an argument of a prompt or template completes to.

@@ -3,8 +3,9 @@
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
 use tests::Version;
+use tests::link::Hub;
 
-use super::{GARDEN, Ran, declaring, gardener, server};
+use super::{GARDEN, Ran, declaring, gardener, gardener_of, server};
 use crate::support::connect;
 
 // Covers: EXT-05
@@ -112,9 +113,6 @@ async fn limits_access_and_middleware_apply_to_methods() {
         );
         // A client in the same process is trusted, so it has every scope.
         client.ok("garden/empty", json!({})).await;
-        let hidden = client.fails("garden/secret", json!({}), -32601).await;
-        let missing = client.fails("garden/missing", json!({}), -32601).await;
-        assert_eq!(hidden.message.replace("secret", "missing"), missing.message);
         client.ok("garden/rare", json!({})).await;
         let failure = client.fails("garden/rare", json!({}), 429).await;
         assert!(
@@ -123,6 +121,19 @@ async fn limits_access_and_middleware_apply_to_methods() {
                 .starts_with("too many calls of `garden/rare`"),
             "{failure:?}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_hidden_method_exists_only_for_the_callers_that_see_it() {
+    for version in Version::ERAS {
+        let hub = Hub::serve(server());
+        let mut owner = gardener_of(&hub, "owner", version).await;
+        owner.ok("garden/secret", json!({})).await;
+        let mut other = gardener_of(&hub, "other", version).await;
+        let hidden = other.fails("garden/secret", json!({}), -32601).await;
+        let missing = other.fails("garden/missing", json!({}), -32601).await;
+        assert_eq!(hidden.message.replace("secret", "missing"), missing.message);
     }
 }
 

@@ -68,12 +68,30 @@ async fn headers_and_status_codes_are_those_of_any_other_method() {
             request("garden/odd", json!({}), Some("anything")),
             (200, Value::Null),
         ),
+        // Nothing tells a hidden method from a missing one, or that it mirrors a name.
         (
-            request("garden/secret", json!({}), None),
+            request("garden/secret", roses(), None),
             (404, json!(-32601)),
         ),
         (
+            request("garden/secret", roses(), Some("tulips")),
+            (404, json!(-32601)),
+        ),
+        (
+            request("garden/missing", roses(), Some("tulips")),
+            (404, json!(-32601)),
+        ),
+        // Nothing is compared for a client that does not declare the extension.
+        (
             Request::modern(1, "garden/water", roses()).header("Mcp-Name", "roses"),
+            (400, json!(-32021)),
+        ),
+        (
+            Request::modern(1, "garden/water", roses()).header("Mcp-Name", "tulips"),
+            (400, json!(-32021)),
+        ),
+        (
+            Request::modern(1, "garden/water", roses()),
             (400, json!(-32021)),
         ),
         (

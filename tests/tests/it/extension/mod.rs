@@ -12,7 +12,9 @@ use mcp_runtime::ProtocolVersion;
 use mcp_runtime::extension::{Extension, ExtensionMethod, ExtensionResult, FilterMember};
 use mcp_runtime::middleware::{CallOutput, Kind};
 use mcp_runtime::prelude::*;
+use mcp_runtime::{Caller, Principal};
 use serde_json::{Value, json};
+use tests::link::Hub;
 use tests::{Client, Version};
 
 use crate::support::raw;
@@ -84,6 +86,13 @@ fn harvest() -> &'static str {
     "tomatoes"
 }
 
+/// Returns `true` for the caller who sees everything.
+fn is_owner(caller: &Caller) -> bool {
+    caller
+        .principal()
+        .is_some_and(|who| who.subject() == "owner")
+}
+
 fn garden() -> Extension {
     Extension::new(GARDEN)
         .settings(json!({"unit": "litre"}))
@@ -94,7 +103,8 @@ fn garden() -> Extension {
         )
         .method(
             ExtensionMethod::new("garden/secret", async |_: Value, _: Context| ())
-                .visible_if(|_| false),
+                .mirrored_name("bed")
+                .visible_if(is_owner),
         )
         .method(ExtensionMethod::new("garden/rare", async |_: Value, _: Context| ()).rate("1/min"))
         .method(ExtensionMethod::new(
@@ -121,7 +131,8 @@ fn garden() -> Extension {
         .result_type("tools/call", "estimate")
         .notification(
             "notifications/garden/watered",
-            FilterMember::keys("gardenBeds").visible_if(|_, key| key != "hidden"),
+            FilterMember::keys("gardenBeds")
+                .visible_if(|caller, key| key != "hidden" || is_owner(caller)),
         )
         .notification(
             "notifications/garden/changed",
@@ -172,6 +183,19 @@ async fn declaring(server: Server, version: Version, extensions: Value) -> Clien
 /// Connects a client that declares the garden.
 pub(crate) async fn gardener(version: Version) -> Client {
     declaring(server(), version, json!({GARDEN: {}})).await
+}
+
+fn principal(subject: &str) -> Principal {
+    Principal::new(subject).with_issuer("tests")
+}
+
+/// Connects a client of this principal that declares the garden.
+async fn gardener_of(hub: &Hub, subject: &str, version: Version) -> Client {
+    let mut client = hub.client_as(version, |connection| {
+        connection.with_principal(principal(subject))
+    });
+    client.capabilities = json!({"extensions": {GARDEN: {}}});
+    client.connect().await
 }
 
 // Covers: EXT-02, EXT-06

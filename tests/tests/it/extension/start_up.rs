@@ -28,8 +28,9 @@ fn one() -> Extension {
 
 // Covers: EXT-01, EXT-05
 #[tokio::test]
-async fn what_the_core_or_another_extension_has_is_refused() {
+async fn each_mistake_in_an_extension_is_one_line() {
     let flag = || FilterMember::flag("oneChanged");
+    let keys = || FilterMember::keys("ones").visible_if(|_, _| true);
     let two = Extension::new("com.example/two")
         .method(method("garden/two"))
         .result_type("tools/call", "estimate")
@@ -136,6 +137,25 @@ async fn what_the_core_or_another_extension_has_is_refused() {
             "both as a flag and with keys",
         ),
         (
+            one().notification(
+                "notifications/one",
+                FilterMember::flag("ones").visible_if(|_, _| true),
+            ),
+            "is a flag, so its `visible_if` function has no keys",
+        ),
+        (
+            one()
+                .notification("notifications/one", keys())
+                .notification("notifications/other", keys()),
+            "two different `visible_if` functions",
+        ),
+        (
+            one()
+                .notification("notifications/one", FilterMember::keys("ones"))
+                .notification("notifications/other", keys()),
+            "two different `visible_if` functions",
+        ),
+        (
             one().meta_key("io.modelcontextprotocol/x"),
             "is not one of its own",
         ),
@@ -148,23 +168,18 @@ async fn what_the_core_or_another_extension_has_is_refused() {
                 .meta_key("io.modelcontextprotocol/serverInfo"),
             "is not one of its own",
         ),
-        (
-            one().setup(|server| server.tools().insert(bad_tool())),
-            "tool name",
-        ),
     ] {
         let problem = problem([two(), extension]).await;
         assert!(problem.contains(expected), "{expected}\n{problem}");
-        assert_eq!(
-            problem
-                .lines()
-                .filter(|line| !line.is_empty())
-                .count()
-                .min(2),
-            problem.lines().count().min(2),
-            "{problem}"
-        );
+        assert_eq!(problem.lines().count(), 1, "{problem}");
     }
+}
+
+#[tokio::test]
+async fn a_definition_that_is_set_up_is_checked_like_any_other() {
+    let wrong = one().setup(|server| server.tools().insert(bad_tool()));
+    let problem = problem([wrong]).await;
+    assert!(problem.contains("tool name `a b`"), "{problem}");
 }
 
 fn bad_tool() -> mcp_runtime::dynamic::DynamicTool {
@@ -177,8 +192,18 @@ fn bad_tool() -> mcp_runtime::dynamic::DynamicTool {
 }
 
 #[tokio::test]
-async fn all_mistakes_are_reported_together() {
+async fn notifications_may_share_a_member_of_the_filter() {
+    let member = FilterMember::keys("ones").visible_if(|_, _| true);
+    let shared = one()
+        .notification("notifications/one", member.clone())
+        .notification("notifications/other", member);
+    assert_eq!(problem([shared]).await, "");
+}
+
+#[tokio::test]
+async fn all_mistakes_are_reported_together_and_nothing_is_set_up() {
     let wrong = one()
+        .setup(|_| panic!("a server that does not start needs no preparation"))
         .settings(json!(1))
         .method(method("ping/"))
         .requires("com.example/none");

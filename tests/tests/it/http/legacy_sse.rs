@@ -139,6 +139,25 @@ async fn everything_the_server_says_comes_on_one_stream() {
     }
 }
 
+// Covers: CANC-01
+#[tokio::test]
+async fn a_task_that_a_cancelled_call_leaves_behind_sends_nothing() {
+    let server = served().await;
+    let mut client = Old::open(&server, "/sse").await;
+    client.shake(Version::V2024_11_05).await;
+    assert_eq!(client.call(1, "report_from_task", json!({})).await, 202);
+    server.shared.started(2).await;
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    assert_eq!(client.post(&cancelled).await, 202);
+    server.shared.dropped(1).await;
+    server.shared.0.go_on.notify_waiters();
+    server.shared.started(3).await;
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
+    assert_eq!(client.post(&ping).await, 202);
+    assert_eq!(client.next().await["id"], 2);
+}
+
 // Covers: SSE-05
 #[tokio::test]
 async fn batches_are_served_where_their_version_was_agreed_on() {

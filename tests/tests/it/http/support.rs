@@ -45,6 +45,26 @@ async fn report_and_wait(ctx: &Context, shared: State<Shared>) -> &'static str {
     crate::fixture::waiting::wait(shared).await
 }
 
+/// Leaves a task behind that reports progress as soon as it is told to continue, then waits to be cancelled.
+#[tool(tags("http"))]
+async fn report_from_task(ctx: &Context, shared: State<Shared>) -> &'static str {
+    let (ctx, counters) = (ctx.clone(), std::sync::Arc::clone(&shared.0));
+    tokio::spawn(async move {
+        let go_on = counters.go_on.notified();
+        counters
+            .started
+            .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        counters.changed.notify_waiters();
+        go_on.await;
+        ctx.progress(1);
+        counters
+            .started
+            .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        counters.changed.notify_waiters();
+    });
+    crate::fixture::waiting::wait(shared).await
+}
+
 /// Blocks the thread it runs on until it is released.
 #[tool(tags("http"))]
 fn hog(shared: State<Shared>) {

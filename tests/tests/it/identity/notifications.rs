@@ -21,10 +21,9 @@ fn tool() -> DynamicTool {
 async fn listening(who: Identity, hub: &Hub, version: Version) -> Client {
     let mut client = who.connect(hub, version).await;
     if version.is_modern() {
-        let filter = json!({"notifications": {"toolsListChanged": true}});
-        client.start("subscriptions/listen", filter).await;
-        let acknowledged = "notifications/subscriptions/acknowledged";
-        client.notification(acknowledged).await;
+        client
+            .listen("tools", json!({"toolsListChanged": true}))
+            .await;
     }
     client.pass().await;
     client
@@ -95,13 +94,9 @@ async fn callers_who_cannot_see_what_changed_are_not_notified() {
 async fn subscribed(who: Identity, hub: &Hub, version: Version) -> Client {
     let mut client = who.connect(hub, version).await;
     if version.is_modern() {
-        let filter = json!({"notifications": {
-            "resourcesListChanged": true,
-            "resourceSubscriptions": ["identity:open"],
-        }});
-        client.start("subscriptions/listen", filter).await;
-        let acknowledged = "notifications/subscriptions/acknowledged";
-        client.notification(acknowledged).await;
+        let filter =
+            json!({"resourcesListChanged": true, "resourceSubscriptions": ["identity:open"]});
+        client.listen("resources", filter).await;
     } else {
         let uri = json!({"uri": "identity:open"});
         client.ok("resources/subscribe", uri).await;

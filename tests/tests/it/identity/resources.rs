@@ -60,12 +60,9 @@ async fn a_listener_is_notified_of_what_its_caller_may_read() {
         (STAFF, vec!["identity:open", "identity:staff"]),
     ] {
         let mut client = who.connect(&hub, Version::V2026_07_28).await;
-        let wanted = json!({"notifications": {"resourceSubscriptions": URIS}});
-        client.start("subscriptions/listen", wanted).await;
-        let acknowledged = client
-            .notification("notifications/subscriptions/acknowledged")
-            .await;
-        let uris = &acknowledged["notifications"]["resourceSubscriptions"];
+        let wanted = json!({"resourceSubscriptions": URIS});
+        let honoured = client.listen("resources", wanted).await;
+        let uris = &honoured["resourceSubscriptions"];
         assert_eq!(*uris, json!(followed), "{who:?}");
         assert_eq!(heard_of(&mut client).await.len(), followed.len());
     }

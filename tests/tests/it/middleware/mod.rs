@@ -3,6 +3,7 @@
 mod functions;
 mod layers;
 mod ready_made;
+mod retries;
 mod sanitizing;
 
 use std::borrow::Cow;

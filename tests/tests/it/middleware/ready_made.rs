@@ -1,10 +1,13 @@
-//! The ready-made middleware: audit log, cache, retries and trimming.
+//! The ready-made middleware: audit log, cache and trimming.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::middleware::{AuditOutcome, AuditRecord, audit, cache, retry, trim_text};
+use mcp_runtime::extension::{Extension, ExtensionResult};
+use mcp_runtime::middleware::{
+    AuditOutcome, AuditRecord, Call, CallOutput, Kind, Next, audit, cache, trim_text,
+};
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::TestClient;
 use serde_json::json;
@@ -14,14 +17,14 @@ use crate::support::connect;
 
 /// Counts the calls of handlers.
 #[derive(Clone, Default)]
-struct Calls(Arc<AtomicU32>);
+pub(super) struct Calls(Arc<AtomicU32>);
 
 impl Calls {
-    fn next(&self) -> u32 {
+    pub(super) fn next(&self) -> u32 {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn so_far(&self) -> u32 {
+    pub(super) fn so_far(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -56,6 +59,12 @@ async fn waits(calls: State<Calls>) {
     std::future::pending::<()>().await;
 }
 
+/// Has two arguments with different candidates.
+#[prompt(tags("ready-made"))]
+fn route(#[complete(["Rome"])] from: &str, #[complete(["Riga"])] to: &str) -> String {
+    format!("{from} {to}")
+}
+
 /// What was found.
 #[data(output)]
 struct Found {
@@ -71,6 +80,20 @@ fn long(bytes: usize) -> Vec<ContentBlock> {
     ]
 }
 
+/// Returns so many blocks of seven bytes, then an image.
+#[tool(tags("ready-made"))]
+fn many(blocks: usize) -> Vec<ContentBlock> {
+    let mut content = vec![ContentBlock::text("0123456"); blocks];
+    content.push(ContentBlock::image([0], "image/png"));
+    content
+}
+
+/// Fails with so many bytes for the model.
+#[tool(tags("ready-made"))]
+fn exposes(bytes: usize) -> Result<()> {
+    bail!("{}", "x".repeat(bytes))
+}
+
 #[tool(tags("ready-made"))]
 fn long_json(bytes: usize) -> Json<Found> {
     Json(Found {
@@ -78,9 +101,19 @@ fn long_json(bytes: usize) -> Json<Found> {
     })
 }
 
-fn server() -> (Server, Calls) {
+#[tool(tags("ready-made"), text = "none")]
+fn long_without_text(bytes: usize) -> Json<Found> {
+    long_json(bytes)
+}
+
+/// Counts charges.
+#[derive(Clone, Default)]
+pub(super) struct Charges(pub(super) Calls);
+
+pub(super) fn server() -> (Server, Calls) {
     let calls = Calls::default();
     let server = Server::new("ready-made", "1").tags(["ready-made"]);
+    let server = server.state(Charges::default());
     (server.state(calls.clone()), calls)
 }
 
@@ -90,7 +123,6 @@ async fn an_audit_log_has_every_call_however_it_ends() {
         let (server, calls) = server();
         let (ended, mut endings) = tokio::sync::mpsc::unbounded_channel();
         let server = server.middleware(audit(move |record| {
-            record.log();
             let _ = ended.send((record.call.name().to_owned(), record.outcome));
         }));
         let mut client = connect(server, version).await;
@@ -177,29 +209,75 @@ async fn a_cache_answers_the_same_call_of_the_same_callers_for_a_while() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn temporary_failures_are_retried_with_growing_pauses() {
-    let temporary = |error: &HandlerError| {
-        let cause = error.cause()?.downcast_ref::<std::io::Error>()?;
-        Some(cause.kind() == std::io::ErrorKind::TimedOut)
-    };
+#[tokio::test]
+async fn a_cache_does_not_mix_the_candidates_of_two_arguments() {
     for version in Version::ERAS {
-        let (server, calls) = server();
-        let server = server.middleware(retry(4, move |_, error| temporary(error) == Some(true)));
+        let (server, _) = server();
+        let server = server.middleware(cache(Duration::from_mins(1), |_| Some(String::new())));
         let mut client = connect(server, version).await;
-        let begun = tokio::time::Instant::now();
-        assert_eq!(client.text("unreliable", json!({"until": 3})).await, "3");
-        let waited = begun.elapsed();
-        let bounds = Duration::from_millis(150)..=Duration::from_millis(310);
-        assert!(bounds.contains(&waited), "{waited:?}");
-        // At most four attempts.
-        let failed = client.refused("unreliable", json!({"until": 100})).await;
-        assert!(failed.starts_with("internal error"), "{failed}");
-        assert_eq!(calls.so_far(), 7);
-        // Errors for the model are not temporary.
-        client.refused("refuses", json!({})).await;
-        assert_eq!(calls.so_far(), 8);
+        let mut complete = async |argument: &str| {
+            let params = json!({
+                "ref": {"type": "ref/prompt", "name": "route"},
+                "argument": {"name": argument, "value": "R"},
+                // Some clients send the argument with the others, so that both calls have the same text.
+                "context": {"arguments": {"from": "R", "to": "R"}},
+            });
+            let mut completed = client.ok("completion/complete", params).await;
+            completed["completion"]["values"].take()
+        };
+        for _ in 0..2 {
+            assert_eq!(complete("to").await, json!(["Riga"]), "{version:?}");
+            assert_eq!(complete("from").await, json!(["Rome"]), "{version:?}");
+        }
     }
+}
+
+#[tokio::test]
+async fn middleware_sees_which_argument_is_completed() {
+    for version in Version::ERAS {
+        let (server, _) = server();
+        let (seen, mut completed) = tokio::sync::mpsc::unbounded_channel();
+        let server = server.middleware(move |call: Call, next: Next| {
+            let _ = seen.send(call.completed_argument().map(str::to_owned));
+            next.run(call)
+        });
+        let mut client = connect(server, version).await;
+        let reference = json!({"type": "ref/prompt", "name": "route"});
+        let params = json!({"ref": reference, "argument": {"name": "to", "value": ""}});
+        client.ok("completion/complete", params).await;
+        client.text("count", json!({})).await;
+        assert_eq!(completed.recv().await.unwrap().as_deref(), Some("to"));
+        assert_eq!(completed.recv().await.unwrap(), None);
+    }
+}
+
+// Covers: EXT-05
+#[tokio::test]
+async fn a_cache_does_not_keep_what_an_extension_answers() {
+    const ESTIMATES: &str = "com.example/estimates";
+    let estimates = Extension::new(ESTIMATES)
+        .result_type("tools/call", "estimate")
+        .middleware(async |call, next| {
+            if call.kind() != Kind::Tool || call.context().extension(ESTIMATES).is_none() {
+                return next.run(call).await;
+            }
+            let result = ExtensionResult::new(json!({"minutes": 3}))?;
+            Ok(CallOutput::Extension(result.result_type("estimate")))
+        });
+    let (server, calls) = server();
+    let server = server
+        .middleware(cache(Duration::from_mins(1), |_| Some(String::new())))
+        .extension(estimates);
+    let hub = tests::link::Hub::serve(server);
+    let mut declaring = hub.client(Version::V2026_07_28);
+    declaring.capabilities = json!({"extensions": {ESTIMATES: {}}});
+    let mut declaring = declaring.connect().await;
+    let mut plain = hub.client(Version::V2026_07_28).connect().await;
+    let estimate = declaring.ok("tools/call", json!({"name": "count"})).await;
+    assert_eq!(estimate["resultType"], "estimate");
+    assert_eq!(plain.text("count", json!({})).await, "1 ");
+    assert_eq!(plain.text("count", json!({})).await, "1 ");
+    assert_eq!(calls.so_far(), 1);
 }
 
 #[tokio::test]
@@ -212,11 +290,44 @@ async fn long_text_is_trimmed_between_characters_and_says_so() {
         assert_eq!(result["content"][1]["text"], "end");
         let result = client.tool("long", json!({"bytes": 20})).await;
         let note = |missing| format!("\n[{missing} more bytes were left out; ask for less]");
-        assert_eq!(result["content"][0]["text"], format!("éééé{}", note(12)));
-        assert_eq!(result["content"][1]["text"], note(3));
+        assert_eq!(
+            result["content"],
+            json!([{"type": "text", "text": format!("éééé{}", note(15))}])
+        );
+        // One note stands for any number of blocks, and what is not text stays.
+        let result = client.tool("many", json!({"blocks": 10_000})).await;
+        let content = result["content"].as_array().unwrap();
+        assert_eq!(content.len(), 3, "{version:?}");
+        assert_eq!(content[0]["text"], "0123456");
+        assert_eq!(content[1]["text"], format!("01{}", note(9_998 * 7 + 5)));
+        assert_eq!(content[2]["type"], "image");
+        let failed = client.refused("exposes", json!({"bytes": 20})).await;
+        assert_eq!(failed, format!("xxxxxxxxx{}", note(11)));
+        assert_eq!(
+            client.refused("exposes", json!({"bytes": 9})).await,
+            "xxxxxxxxx"
+        );
+        let failed = client.refused("unreliable", json!({"until": 100})).await;
+        assert!(failed.starts_with("internal error (reference "), "{failed}");
         let result = client.tool("long_json", json!({"bytes": 50})).await;
         assert_eq!(result["structuredContent"]["text"], "x".repeat(50));
         let text = result["content"][0]["text"].as_str().unwrap();
         assert_eq!(text, format!("{{\"text\":\"{}", note(52)));
+    }
+}
+
+#[tokio::test]
+async fn text_that_only_old_clients_get_is_trimmed_for_them() {
+    for version in Version::ALL {
+        let (server, _) = server();
+        let mut client = connect(server.middleware(trim_text(9)), version).await;
+        let result = client.tool("long_without_text", json!({"bytes": 50})).await;
+        if version >= Version::V2025_06_18 {
+            assert_eq!(result["content"], json!([]));
+        } else {
+            let text = result["content"][0]["text"].as_str().unwrap();
+            let note = "\n[52 more bytes were left out; ask for less]";
+            assert_eq!(text, format!("{{\"text\":\"{note}"));
+        }
     }
 }

@@ -1,21 +1,18 @@
-//! Injected values that are awaited, and state that is made when it is first needed.
+//! Injected values that are awaited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::TestClient;
-use mcp_runtime::{ErrorKind, Principal, States};
+use mcp_runtime::{Principal, States};
 use serde_json::json;
 use tests::Version;
-use tests::http::Request;
 use tokio::sync::Semaphore;
 
-use crate::http::support::text;
-
 /// Stands in for a database that takes a while to connect to.
-struct Database {
-    queries: AtomicU32,
+pub(super) struct Database {
+    pub(super) queries: AtomicU32,
 }
 
 /// The tenant of the caller, looked up in the database.
@@ -97,32 +94,34 @@ fn listed(database: &State<Database>) -> Vec<Resource> {
 
 /// Counts how often its state was made, and fails to make it as long as it is told to.
 #[derive(Clone, Default)]
-struct Maker(Arc<(AtomicU32, AtomicBool)>);
+pub(super) struct Maker(Arc<(AtomicU32, AtomicBool)>);
 
 impl Maker {
-    fn server(&self) -> Server {
-        let Self(maker) = self.clone();
-        Server::new("awaited", "1")
-            .tags(["awaited"])
-            .state_with(move || {
-                let maker = Arc::clone(&maker);
-                async move {
-                    tokio::task::yield_now().await;
-                    maker.0.fetch_add(1, Ordering::Relaxed);
-                    if maker.1.load(Ordering::Relaxed) {
-                        return Err("the database is down");
-                    }
-                    let queries = AtomicU32::new(0);
-                    Ok(Database { queries })
-                }
-            })
+    pub(super) fn server(&self) -> Server {
+        self.server_with(["awaited"])
     }
 
-    fn made(&self) -> u32 {
+    pub(super) fn server_with(&self, tags: [&str; 1]) -> Server {
+        let Self(maker) = self.clone();
+        Server::new("awaited", "1").tags(tags).state_with(move || {
+            let maker = Arc::clone(&maker);
+            async move {
+                tokio::task::yield_now().await;
+                maker.0.fetch_add(1, Ordering::Relaxed);
+                if maker.1.load(Ordering::Relaxed) {
+                    return Err("the database is down");
+                }
+                let queries = AtomicU32::new(0);
+                Ok(Database { queries })
+            }
+        })
+    }
+
+    pub(super) fn made(&self) -> u32 {
         self.0.0.load(Ordering::Relaxed)
     }
 
-    fn fail(&self, fails: bool) {
+    pub(super) fn fail(&self, fails: bool) {
         self.0.1.store(fails, Ordering::Relaxed);
     }
 }
@@ -174,99 +173,6 @@ async fn a_value_that_is_not_available_fails_the_call() {
         "{}",
         failed.error_text()
     );
-}
-
-#[tokio::test]
-async fn in_this_process_state_is_made_when_it_is_first_needed() {
-    let maker = Maker::default();
-    maker.fail(true);
-    let client = TestClient::modern(maker.server()).await;
-    client.call("nothing", json!({})).await.unwrap();
-    client.tools().await;
-    assert_eq!(maker.made(), 0);
-    let failed = client.call("queries", json!({})).await.unwrap();
-    assert!(
-        failed.error_text().starts_with("internal error"),
-        "{}",
-        failed.error_text()
-    );
-    // The next call tries again.
-    maker.fail(false);
-    for _ in 0..3 {
-        assert_eq!(client.call("queries", json!({})).await.unwrap().text(), "0");
-    }
-    assert_eq!(maker.made(), 2);
-}
-
-#[tokio::test]
-async fn calls_at_the_same_time_make_state_once() {
-    let maker = Maker::default();
-    let client = TestClient::modern(maker.server()).await;
-    let call = || client.call("queries", json!({}));
-    let (one, two, three) = tokio::join!(call(), call(), call());
-    for called in [one, two, three] {
-        assert_eq!(called.unwrap().text(), "0");
-    }
-    assert_eq!(maker.made(), 1);
-}
-
-#[tokio::test]
-async fn a_listing_makes_state_too() {
-    let maker = Maker::default();
-    let client = TestClient::both(maker.server()).await;
-    let listed = client.resources().await;
-    assert_eq!(listed.len(), 1);
-    assert_eq!(maker.made(), 1);
-}
-
-#[tokio::test]
-async fn a_server_that_runs_makes_state_first_or_does_not_start() {
-    let maker = Maker::default();
-    maker.fail(true);
-    let (transport, _client) = mcp_runtime::transport::memory();
-    let error = maker.server().serve(transport).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::State);
-    let expected = "cannot make the state of type `Database`: the database is down";
-    assert_eq!(error.to_string(), expected);
-    let error = maker.server().serve_http("127.0.0.1:0").await.unwrap_err();
-    assert_eq!(error.to_string(), expected);
-    maker.fail(false);
-    let mut client = crate::support::connect(maker.server(), Version::V2025_11_25).await;
-    assert_eq!(maker.made(), 3);
-    assert_eq!(client.text("queries", json!({})).await, "0");
-    assert_eq!(maker.made(), 3);
-}
-
-#[tokio::test]
-async fn a_mounted_service_makes_state_with_the_first_call_that_needs_it() {
-    let maker = Maker::default();
-    let service = maker.server().into_http_service().unwrap();
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
-        .await
-        .unwrap();
-    let address = listener.local_addr().unwrap();
-    let app = axum::Router::from(service);
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    let call = async |name| {
-        let mut response = tests::http::send(address, &Request::tool(name, json!({}))).await;
-        text(&response.message().await).to_owned()
-    };
-    assert_eq!(call("nothing").await, "nothing");
-    assert_eq!(maker.made(), 0);
-    assert_eq!(call("queries").await, "0");
-    assert_eq!(call("queries").await, "0");
-    assert_eq!(maker.made(), 1);
-}
-
-#[tokio::test]
-async fn a_later_value_of_the_same_type_replaces_the_first() {
-    let maker = Maker::default();
-    let ready = Database {
-        queries: AtomicU32::new(7),
-    };
-    let client = TestClient::both(maker.server().state(ready)).await;
-    assert_eq!(client.call("queries", json!({})).await.unwrap().text(), "7");
-    assert_eq!(maker.made(), 0);
 }
 
 /// A value that is never available.

@@ -3,6 +3,7 @@
 mod awaited;
 mod environment;
 mod headers;
+mod lazy_state;
 mod mounted;
 mod proxies;
 

@@ -1,15 +1,48 @@
 //! Skills in a directory that changes.
 
 use std::fs;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use mcp_runtime::skills::Skills;
+use mcp_runtime::transport::memory;
 use serde_json::{Value, json};
+use tests::link::Hub;
+use tests::{Client, Version};
 
-use super::{MODERN, modern};
+use super::{MODERN, client_of, is_visible, modern, server, skill};
 use crate::examples::Directory;
 
+const UPDATED: &str = "notifications/resources/updated";
+const LIST_CHANGED: &str = "notifications/resources/list_changed";
+
 fn text(body: &str) -> String {
-    format!("---\nname: notes\ndescription: About notes\n---\n{body}")
+    named("notes", body)
+}
+
+fn named(name: &str, body: &str) -> String {
+    format!("---\nname: {name}\ndescription: About {name}\n---\n{body}")
+}
+
+/// Writes a skill, so that readers never see half of it.
+fn write(root: &Path, name: &str, body: &str) {
+    let new = root.join(format!(".{name}"));
+    fs::write(&new, named(name, body)).unwrap();
+    fs::create_dir_all(root.join(name)).unwrap();
+    fs::rename(new, root.join(name).join("SKILL.md")).unwrap();
+}
+
+async fn text_of(client: &mut Client, name: &str) -> Value {
+    let uri = json!({"uri": format!("skill://{name}/SKILL.md")});
+    let read = client.ok("resources/read", uri).await;
+    read["contents"][0]["text"].clone()
+}
+
+async fn names(client: &mut Client) -> Vec<String> {
+    let (skills, _) = client.list("skills/list", "skills").await;
+    let name = |skill: &Value| skill["frontmatter"]["name"].as_str().unwrap().to_owned();
+    skills.iter().map(name).collect()
 }
 
 #[tokio::test]
@@ -23,12 +56,7 @@ async fn digest_and_contents_change_together_and_clients_are_notified() {
     let uri = json!({"uri": "skill://notes/SKILL.md"});
     let filter =
         json!({"resourceSubscriptions": ["skill://notes/SKILL.md"], "resourcesListChanged": true});
-    client
-        .start("subscriptions/listen", json!({"notifications": filter}))
-        .await;
-    client
-        .notification("notifications/subscriptions/acknowledged")
-        .await;
+    client.listen("skills", filter).await;
     let before =
         client.ok("skills/get", uri.clone()).await["skill"]["resources"][0]["digest"].clone();
     // As editors do it: a reader sees the old file or the new one.
@@ -66,4 +94,117 @@ async fn digest_and_contents_change_together_and_clients_are_notified() {
     let list = client.ok("skills/list", json!({})).await;
     assert_eq!(list["skills"].as_array().map(Vec::len), Some(1), "{list}");
     assert_ne!(list["skills"][0]["uri"], Value::Null);
+}
+
+#[tokio::test]
+async fn changes_of_a_skill_are_announced_to_the_callers_that_see_it() {
+    let directory = Directory::new("skills-hidden", MODERN);
+    let root = directory.join("");
+    write(&root, "pdf-tools", "one");
+    write(&root, "notes", "one");
+    let hub = Hub::serve(server(Skills::dir(&root).visible_if(is_visible)));
+    let mut owner = client_of(&hub, "owner").await;
+    let mut other = client_of(&hub, "other").await;
+    let uris = json!(["skill://notes/SKILL.md", "skill://pdf-tools/SKILL.md"]);
+    for client in [&mut owner, &mut other] {
+        let filter = json!({"resourceSubscriptions": uris});
+        client.listen("skills", filter).await;
+    }
+    for round in 0..2 {
+        write(&root, "pdf-tools", &round.to_string());
+        let updated = owner.notification(UPDATED).await;
+        assert_eq!(updated["uri"], "skill://pdf-tools/SKILL.md");
+        write(&root, "notes", &round.to_string());
+        for client in [&mut owner, &mut other] {
+            let updated = client.notification(UPDATED).await;
+            assert_eq!(updated["uri"], "skill://notes/SKILL.md");
+        }
+    }
+    assert_eq!(other.drain().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_deleted_file_is_announced_and_its_skill_stays() {
+    let directory = Directory::new("skills-file", MODERN);
+    let root = directory.join("");
+    write(&root, "notes", "one");
+    fs::write(root.join("notes/more.md"), "more").unwrap();
+    let mut client = modern(Skills::dir(&root)).await;
+    let filter = json!({"resourceSubscriptions": ["skill://notes/more.md"]});
+    client.listen("skills", filter).await;
+    fs::remove_file(root.join("notes/more.md")).unwrap();
+    let updated = client.notification(UPDATED).await;
+    assert_eq!(updated["uri"], "skill://notes/more.md");
+    let uri = json!({"uri": "skill://notes/more.md"});
+    client.fails("resources/read", uri, -32602).await;
+    assert_eq!(names(&mut client).await, ["notes"]);
+}
+
+#[tokio::test]
+async fn a_deleted_skill_is_removed_while_an_invalid_one_stays_as_it_was() {
+    let directory = Directory::new("skills-deleted", MODERN);
+    let root = directory.join("");
+    write(&root, "notes", "one");
+    write(&root, "gone", "one");
+    let mut client = modern(Skills::dir(&root)).await;
+    client
+        .listen("skills", json!({"resourcesListChanged": true}))
+        .await;
+    fs::write(root.join("notes/SKILL.md"), "broken").unwrap();
+    fs::remove_dir_all(root.join("gone")).unwrap();
+    client.notification(LIST_CHANGED).await;
+    assert_eq!(names(&mut client).await, ["notes"]);
+    assert_eq!(text_of(&mut client, "notes").await, text("one"));
+}
+
+#[tokio::test]
+async fn a_new_skill_takes_no_path_that_another_one_has() {
+    let directory = Directory::new("skills-twice", MODERN);
+    let root = directory.join("");
+    let in_memory = skill("notes", "in memory");
+    let mut client = modern(Skills::dir(&root).skill(in_memory)).await;
+    let before = text_of(&mut client, "notes").await;
+    client
+        .listen("skills", json!({"resourcesListChanged": true}))
+        .await;
+    write(&root, "notes", "in the directory");
+    write(&root, "other", "one");
+    client.notification(LIST_CHANGED).await;
+    assert_eq!(names(&mut client).await, ["notes", "other"]);
+    assert_eq!(text_of(&mut client, "notes").await, before);
+}
+
+/// Reports when it is dropped.
+struct Token(mpsc::Sender<()>);
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_the_skills_of_a_server_that_has_stopped() {
+    for version in Version::ERAS {
+        let directory = Directory::new("skills-stopped", version);
+        let root = directory.join("");
+        write(&root, "notes", "one");
+        let (sender, dropped) = mpsc::channel();
+        let token = Token(sender);
+        let skills = Skills::dir(&root).visible_if(move |_, _| {
+            let _held = &token;
+            true
+        });
+        let (transport, stream) = memory();
+        let serving = tokio::spawn(server(skills).serve(transport));
+        let (reader, writer) = tokio::io::split(stream);
+        let mut client = Client::new(reader, writer, version).connect().await;
+        text_of(&mut client, "notes").await;
+        drop(client);
+        serving.await.unwrap().unwrap();
+        // The thread that reads the directories may be the last to let go.
+        let left =
+            tokio::task::spawn_blocking(move || dropped.recv_timeout(Duration::from_secs(30)));
+        assert_eq!(left.await.unwrap(), Ok(()), "{version:?}");
+    }
 }

@@ -7,11 +7,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_runtime::prelude::*;
 use mcp_runtime::skills::{Skill, Skills};
+use mcp_runtime::{Caller, Principal};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use tests::link::Hub;
 use tests::{Client, Version};
 
-use crate::support::{client, connect};
+use crate::support::connect;
 
 const MODERN: Version = Version::V2026_07_28;
 
@@ -168,7 +170,7 @@ async fn directories_have_their_direct_children() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_refused() {
+async fn requests_for_missing_skills_files_and_pages_are_refused() {
     let mut client = modern(skills()).await;
     for uri in [
         "skill://pdf-tools",
@@ -234,27 +236,44 @@ async fn long_lists_have_pages() {
         skill.file(format!("f/{index:03}"), "")
     });
     let mut client = modern(Skills::new().skill(files)).await;
-    let (mut cursor, mut count) = (Value::Null, 0);
-    loop {
-        let page = client
-            .ok(
-                "resources/directory/read",
-                json!({"uri": "skill://big/f", "cursor": cursor}),
-            )
-            .await;
-        count += page["resources"].as_array().unwrap().len();
-        match page.get("nextCursor") {
-            Some(next) => cursor = next.clone(),
-            None => break,
-        }
-    }
-    assert_eq!(count, 205);
+    let directory = json!({"uri": "skill://big/f"});
+    let (files, pages) = client
+        .list_of("resources/directory/read", directory, "resources")
+        .await;
+    assert_eq!((files.len(), pages), (205, 3));
+}
+
+/// Hides one skill from all callers but one.
+fn is_visible(caller: &Caller, path: &str) -> bool {
+    let is_owner = |who: &Principal| who.subject() == "owner";
+    path != "pdf-tools" || caller.principal().is_some_and(is_owner)
+}
+
+async fn client_of(hub: &Hub, subject: &str) -> Client {
+    let who = Principal::new(subject);
+    let client = hub.client_as(MODERN, |connection| connection.with_principal(who));
+    client.connect().await
+}
+
+#[tokio::test]
+async fn a_skill_whose_visibility_cannot_be_decided_is_hidden_and_the_others_are_not() {
+    let undecided = skills().visible_if(|_, path| path != "pdf-tools" || panic!("undecided"));
+    let mut client = modern(undecided).await;
+    let list = client.ok("skills/list", json!({})).await;
+    assert_eq!(uris(&list["skills"]), ["skill://group/second/SKILL.md"]);
+    let uri = json!({"uri": "skill://pdf-tools/references/more.md"});
+    client.fails("resources/read", uri, -32602).await;
 }
 
 #[tokio::test]
 async fn a_skill_hidden_from_a_caller_does_not_exist() {
-    let hidden = skills().visible_if(|_, path| path != "pdf-tools");
-    let mut client = modern(hidden).await;
+    let hub = Hub::serve(server(skills().visible_if(is_visible)));
+    let mut owner = client_of(&hub, "owner").await;
+    let list = owner.ok("skills/list", json!({})).await;
+    assert_eq!(list["skills"].as_array().map(Vec::len), Some(2));
+    let file = json!({"uri": "skill://pdf-tools/references/more.md"});
+    owner.ok("resources/read", file).await;
+    let mut client = client_of(&hub, "other").await;
     let list = client.ok("skills/list", json!({})).await;
     assert_eq!(list["cacheScope"], "private");
     assert_eq!(uris(&list["skills"]), ["skill://group/second/SKILL.md"]);
@@ -280,10 +299,6 @@ async fn a_skill_hidden_from_a_caller_does_not_exist() {
             -32602,
         )
         .await;
-    let mut other = client_without().await;
+    let mut other = crate::support::client(MODERN).await;
     other.fails("skills/list", json!({}), -32601).await;
-}
-
-async fn client_without() -> Client {
-    client(MODERN).await
 }

@@ -1,9 +1,12 @@
 //! Requests for the methods of extensions, as operators see them.
 
-use serde_json::json;
+use mcp_runtime::extension::{Extension, ExtensionMethod, FilterMember};
+use mcp_runtime::prelude::*;
+use serde_json::{Value, json};
 use tests::Version;
 
 use crate::extension::gardener;
+use crate::support::raw;
 use crate::telemetry::capture::Seen;
 
 #[tokio::test]
@@ -34,5 +37,71 @@ async fn a_request_for_a_method_is_one_span_with_its_name() {
                 Some("garden/water")
             );
         }
+    }
+}
+
+/// Sends each of three notifications in the right way, and in every wrong way.
+async fn send(_: Value, ctx: Context) {
+    const OF_CALL: &str = "notifications/garden/call";
+    const OF_FLAG: &str = "notifications/garden/flag";
+    const OF_KEYS: &str = "notifications/garden/keys";
+    let notify = ctx.server().notify();
+    for name in [OF_CALL, OF_FLAG, OF_KEYS, "notifications/garden/missing"] {
+        ctx.notify(name, json!({"by": "call"}));
+        notify.extension(name, json!({"by": "flag"}));
+        notify.extension_key(name, "a", json!({"by": "keys"}));
+    }
+}
+
+#[tokio::test]
+async fn a_notification_that_is_sent_the_wrong_way_reaches_no_client_and_is_an_error() {
+    let mail = || {
+        Extension::new("com.example/mail")
+            .method(ExtensionMethod::new("garden/send", send))
+            .call_notification("notifications/garden/call")
+            .notification("notifications/garden/flag", FilterMember::flag("mail"))
+            .notification("notifications/garden/keys", FilterMember::keys("mails"))
+    };
+    let (seen, _guard) = Seen::begin();
+    for version in Version::ERAS {
+        let server = new_server!().tags(["extension"]).extension(mail());
+        let mut client = raw(server, version);
+        client.capabilities = json!({"extensions": {"com.example/mail": {}}});
+        let mut client = client.connect().await;
+        let mut expected = vec!["call", "flag"];
+        if version.is_modern() {
+            client
+                .listen("mail", json!({"mail": true, "mails": ["a"]}))
+                .await;
+            expected.push("keys");
+        }
+        seen.clear();
+        client.ok("garden/send", json!({})).await;
+        let mut sent = client.drain().await;
+        sent.sort_by_key(|message| message["method"].to_string());
+        let ways: Vec<_> = sent
+            .iter()
+            .map(|message| &message["params"]["by"])
+            .collect();
+        assert_eq!(ways, expected, "{sent:?}");
+        let count = |message| seen.events(message).len();
+        assert_eq!(
+            [
+                count("no extension of this server has this notification"),
+                count(
+                    "no extension of this server has this notification with a member of the filter"
+                ),
+                count(
+                    "clients ask for this notification in `subscriptions/listen`, so a call cannot send it; use `Notifier`"
+                ),
+                count(
+                    "clients ask for this notification with a flag; send it with `Notifier::extension`"
+                ),
+                count(
+                    "clients ask for this notification with keys; send it with `Notifier::extension_key`"
+                ),
+            ],
+            [1, 4, 2, 1, 1]
+        );
     }
 }

@@ -85,7 +85,11 @@ async fn values_that_are_not_of_the_type_are_refused_with_a_message_for_the_mode
         ),
         ("duration", json!("-5s"), "; expected length of time"),
         ("duration", json!(90), "expected string, received 90"),
-        ("base64", json!("a b"), "invalid Base64"),
+        (
+            "base64",
+            json!("a b"),
+            ": ' ' at byte 1 is not a character of Base64; received",
+        ),
         ("base64", json!("A".repeat(136)), "more than 100 bytes"),
         ("base64", json!("A".repeat(137)), "at most 136"),
         (

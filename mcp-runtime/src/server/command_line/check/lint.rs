@@ -125,8 +125,8 @@ fn lint_tool(tool: &Value, found: &mut Findings) {
             found.push_advice(format!("argument `{name}` has no description"));
         }
     }
-    for breach in breaches(Some(name), schema) {
-        found.push(breach.rule.severity, breach.text, breach.rule.says);
+    for breach in breaches(Some(name), schema, Severity::ALL) {
+        found.push(breach.rule.severity, breach.text, breach.rule.text);
     }
 }
 

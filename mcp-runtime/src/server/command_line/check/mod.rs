@@ -1,7 +1,9 @@
 //! `check`: reports definitions that clients or models reject, and changes that break clients. Suitable for both
 //! interactive use and CI.
 
+mod apps;
 mod lint;
+mod page;
 mod similar;
 
 use std::fs;
@@ -53,7 +55,8 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     // With a search, clients list only a part of the tools.
     let listed = session.client.list(ListRequest::Tools).await?;
     let costs = lint::token_costs(&listed);
-    let findings = lint::lint(&surface, &costs);
+    let mut findings = lint::lint(&surface, &costs);
+    findings.extend(apps::lint(&session.client, &surface).await);
     let file = matches.get_one::<String>("surface").map(String::as_str);
     let saves = matches.get_flag("save");
     let differences = match file {

@@ -11,7 +11,7 @@ use crate::jsonrpc::RequestId;
 use crate::limits::Limits;
 use crate::transport::Connection;
 use crate::transport::duplex::in_flight::Job;
-use crate::transport::duplex::{Channel, EndOnDrop};
+use crate::transport::duplex::{Channel, CloseOnDrop};
 use crate::transport::watchdog::Watchdog;
 
 /// Creates a channel without a leader, and the values that keep it alive.
@@ -51,7 +51,7 @@ async fn a_call_that_is_refused_between_the_queue_and_its_start_is_not_answered_
 #[tokio::test]
 async fn nobody_takes_the_lead_of_a_channel_that_has_ended() {
     let (channel, _watchdog, _client) = channel();
-    drop(EndOnDrop(Arc::clone(&channel)));
+    drop(CloseOnDrop(Arc::clone(&channel)));
     channel.spawn_leader(1);
     assert!(channel.lock().leaders.is_empty());
 }

@@ -173,6 +173,10 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
             .status,
         202
     );
+    // Nothing runs whose answer the client does not accept.
+    let mut unwelcome = batch(&session, json!([call(7)]));
+    unwelcome = unwelcome.with("Accept", "text/html");
+    server.refused(&unwelcome, 406, -32600).await;
     // An element that is not a message gets an error of its own.
     let mut answered = server
         .send(&batch(&session, json!([1, ping(1), [ping(2)]])))

@@ -1,13 +1,23 @@
 //! The syntax of rates: `10/min`, `5/s burst 20`, `100/h per caller`.
 
-use std::time::Duration;
-
 use super::RuleVerdict;
-use crate::rate::Rate;
+
+/// The parts of a rate: at most `count` calls in `seconds`, and `burst` at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSyntax {
+    /// The number of calls, at least 1.
+    pub count: u32,
+    /// The unit of time.
+    pub seconds: u64,
+    /// The number of calls at once, at least 1. Defaults to `count`.
+    pub burst: u32,
+    /// `true` if each caller has a rate of its own.
+    pub per_caller: bool,
+}
 
 /// A mistake in a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RateError {
+pub enum RateError {
     /// The syntax is wrong.
     Form,
     /// The rate allows no calls.
@@ -42,12 +52,8 @@ pub const fn rate(text: &str) -> RuleVerdict {
 ///
 /// # Errors
 ///
-/// Returns a message that describes the mistake.
-pub(crate) fn read_rate(text: &str) -> Result<Rate, String> {
-    parse_rate(text).map_err(|_| rate(text).text().to_owned())
-}
-
-const fn parse_rate(text: &str) -> Result<Rate, RateError> {
+/// Returns the kind of mistake, which [`rate`] describes.
+pub const fn parse_rate(text: &str) -> Result<RateSyntax, RateError> {
     let bytes = text.as_bytes();
     let (Some(count), mut at) = number(bytes, 0) else {
         return Err(RateError::Form);
@@ -82,14 +88,22 @@ const fn parse_rate(text: &str) -> Result<Rate, RateError> {
             _ => return Err(RateError::Burst),
         };
     }
-    let rate = Rate::new(count, Duration::from_secs(seconds), burst);
+    let rate = RateSyntax {
+        count,
+        seconds,
+        burst,
+        per_caller: false,
+    };
     if at == bytes.len() {
         return Ok(rate);
     }
     if has_word(bytes, at, b"per") {
         at = after_spaces(bytes, at + 3);
         if has_word(bytes, at, b"caller") && after_spaces(bytes, at + 6) == bytes.len() {
-            return Ok(rate.per_caller());
+            return Ok(RateSyntax {
+                per_caller: true,
+                ..rate
+            });
         }
     }
     Err(RateError::Form)
@@ -138,13 +152,18 @@ mod tests {
 
     #[test]
     fn rates_are_read() {
-        let rate = |count, seconds, burst| Rate::new(count, Duration::from_secs(seconds), burst);
+        let rate = |count, seconds, burst, per_caller| RateSyntax {
+            count,
+            seconds,
+            burst,
+            per_caller,
+        };
         for (text, expected) in [
-            ("10/min", rate(10, 60, 10)),
-            ("5/s burst 20", rate(5, 1, 20)),
-            ("100/h per caller", rate(100, 3_600, 100).per_caller()),
-            ("1/s  burst 2  per  caller ", rate(1, 1, 2).per_caller()),
-            ("4294967295/s", rate(u32::MAX, 1, u32::MAX)),
+            ("10/min", rate(10, 60, 10, false)),
+            ("5/s burst 20", rate(5, 1, 20, false)),
+            ("100/h per caller", rate(100, 3_600, 100, true)),
+            ("1/s  burst 2  per  caller ", rate(1, 1, 2, true)),
+            ("4294967295/s", rate(u32::MAX, 1, u32::MAX, false)),
         ] {
             assert_eq!(parse_rate(text), Ok(expected), "{text}");
         }

@@ -1,6 +1,6 @@
 //! Tables of the strings that each rule accepts and rejects.
 
-use super::{RuleVerdict, header, icon, media_type, scope, timestamp, tool_name};
+use super::*;
 
 /// Checks each case, which consists of a string and part of the expected message. The message is empty if the string is
 /// valid.
@@ -134,4 +134,73 @@ fn times_are_iso_8601() {
             ("2026-07-28T12:00:00", "is not"),
         ],
     );
+}
+
+#[test]
+fn uris_have_a_scheme() {
+    check(
+        uri,
+        &[
+            ("config://app", ""),
+            ("urn:x", ""),
+            ("app", "has no scheme"),
+            ("/app", "has no scheme"),
+            ("1a:x", "has no scheme"),
+            ("notes:///{id}", "use `resource_template`"),
+            ("a:b c", "`%20`"),
+            ("a:b%20c", ""),
+            ("a:100%", "`%25`"),
+            ("a:%2", "`%25`"),
+            ("a:%zz", "`%25`"),
+            ("a:it's", ""),
+        ],
+    );
+}
+
+#[test]
+fn templates_follow_rfc_6570() {
+    check(
+        template_syntax,
+        &[
+            ("notes:///{id}", ""),
+            ("notes:///{+path}", ""),
+            ("x:{a,b}{/c*}{?d,e}{&f}{;g}{.h}{#i}", ""),
+            ("notes:///{a.b}", ""),
+            ("{scheme}:x", "has no scheme"),
+            ("notes:///id", "has no variable"),
+            ("notes:///{id", "without `}`"),
+            ("notes:///id}", "without `{`"),
+            ("notes:///{}", "without a variable name"),
+            ("notes:///{a,}", "without a variable name"),
+            ("notes:///{+}", "without a variable name"),
+            ("notes:///{id:3}", "truncates a variable"),
+            ("notes:///{=id}", "operator `=`"),
+            ("notes:///{a b}", "contains a space"),
+            ("notes:///{a-b}", "contains `-`"),
+            ("notes:///{ä}", "contains `ä`"),
+            ("notes:///{a*b}", "contains `*`"),
+            ("notes:///{a{b}", "contains `{`"),
+            ("notes:///{id}/{id}", "names a variable twice: `id`"),
+            ("notes:///{a..b}", "contains `.`"),
+            ("notes:///{a.}", "contains `.`"),
+            ("notes:///{..a}", "contains `.`"),
+            ("notes:///{a%20}", "contains `%`"),
+            ("notes:// /{id}", "a space"),
+            ("notes:///a'b/{id}", "`'`"),
+            ("notes:///%zz/{id}", "encodes nothing"),
+            ("notes:///%2e/{id}", ""),
+            ("notes:///ü/{id}", ""),
+        ],
+    );
+}
+
+#[test]
+fn variables_are_found_in_every_operator() {
+    let template = "x:{a,b*}{/c*}{?d,e}{.h}";
+    for name in ["a", "b", "c", "d", "e", "h"] {
+        assert!(template_has_variable(template, name), "{name}");
+    }
+    for name in ["x", "", "b*", ".h", "f"] {
+        assert!(!template_has_variable(template, name), "{name}");
+    }
 }

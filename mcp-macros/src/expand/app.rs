@@ -1,0 +1,141 @@
+//! Expands `#[app]`: implements `App` for the struct, and registers the page as a resource.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::expand::handler::location;
+use crate::expand::options::set_listed_options;
+use crate::expand::tokens::{option, runtime};
+use crate::expand::value::{Fields, flagged_variants};
+use crate::model::app::App;
+use crate::parse::app::{Csp, Permissions};
+use crate::parse::value::Expression;
+
+/// Returns the struct with its implementation and definition.
+pub(crate) fn app(app: &App) -> TokenStream {
+    let App { item, options, .. } = app;
+    let runtime = runtime(options.listed.common.runtime.as_ref());
+    let ident = &item.ident;
+    let cfgs = item.attrs.iter();
+    let cfgs = cfgs.filter(|attribute| attribute.path().is_ident("cfg"));
+    let uri = uri(app);
+    let page = page(app);
+    let name = &app.name.value;
+    let description = app
+        .description
+        .as_ref()
+        .map_or_else(|| quote!(""), |description| quote!(#description));
+    let location = location(ident);
+    let mut fields = Fields::default();
+    set_listed_options(&mut fields, &options.listed, None);
+    fields.set("uri", Some(&uri));
+    fields.set_some("mime_type", Some(quote!(__mcp::APP_MIME_TYPE)));
+    fields.set_some("ttl", options.ttl.as_ref());
+    fields.set_some("cache", options.cache);
+    fields.set_some("app", Some(quote!(<#ident as __mcp::App>::URI)));
+    let meta = options.listed.meta.as_ref();
+    let meta = option(meta.map(|Expression(meta)| quote!(#meta)));
+    fields.set_some(
+        "meta",
+        Some(quote!(|| __mcp::page_meta(<#ident as __mcp::App>::PAGE, #meta))),
+    );
+    let definition_options = fields.into_expression(&quote!(__mcp::Options));
+    quote!(
+        #item
+        #(#cfgs)*
+        const _: () = {
+            use #runtime::__private as __mcp;
+            impl __mcp::App for #ident {
+                const URI: &'static str = #uri;
+                const PAGE: &'static __mcp::AppPage = &#page;
+            }
+            static __MCP_DEFINITION: __mcp::Definition = __mcp::Definition {
+                kind: __mcp::Kind::Resource,
+                name: #name,
+                description: #description,
+                function: ::core::any::TypeId::of::<#ident>(),
+                receiver: ::core::option::Option::None,
+                location: #location,
+                parameters: &[],
+                options: &#definition_options,
+                output_schema: ::core::option::Option::None,
+                conforms: false,
+                run: __mcp::Run::Sync(|__mcp_call| {
+                    __mcp_call.decode(&mut [])?;
+                    ::core::result::Result::Ok(__mcp::page_contents(<#ident as __mcp::App>::PAGE))
+                }),
+            };
+            __mcp::inventory::submit! { __mcp::Submitted(&__MCP_DEFINITION) }
+        };
+    )
+}
+
+/// Returns the struct with an implementation for an empty page, so that a mistake in the attribute is not reported again for
+/// each tool that names the struct.
+pub(crate) fn app_without_page(app: &App) -> TokenStream {
+    let item = &app.item;
+    let ident = &item.ident;
+    let runtime = runtime(app.options.listed.common.runtime.as_ref());
+    let (before, ty, clause) = item.generics.split_for_impl();
+    quote!(
+        #item
+        impl #before #runtime::__private::App for #ident #ty #clause {
+            const URI: &'static str = "";
+            const PAGE: &'static #runtime::__private::AppPage = &#runtime::__private::AppPage::NONE;
+        }
+    )
+}
+
+/// Returns the URI: the author's, or one from the names of the package and the file.
+fn uri(app: &App) -> TokenStream {
+    if let Some(uri) = &app.options.uri {
+        return quote!(#uri);
+    }
+    let path = app.encoded_path();
+    quote!(::core::concat!("ui://", ::core::env!("CARGO_PKG_NAME"), "/", #path))
+}
+
+/// Returns an expression of type `AppPage`. Because it includes the file, the program is compiled again when that changes.
+fn page(app: &App) -> TokenStream {
+    let options = &app.options;
+    let mut fields = Fields::default();
+    let uri = uri(app);
+    fields.set("uri", Some(uri));
+    let path = app.path.as_ref();
+    fields.set(
+        "html",
+        path.map(|path| {
+            quote!(::core::include_str!(
+                ::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), "/", #path)
+            ))
+        }),
+    );
+    fields.set_some("csp", options.csp.as_ref().map(csp));
+    let permissions = options.permissions.as_ref();
+    fields.set_some("permissions", permissions.map(permissions_of));
+    fields.set_some("domain", options.domain.as_ref());
+    fields.set_some("prefers_border", options.prefers_border.as_ref());
+    fields.set("deprecated_key", options.deprecated_key.as_ref());
+    fields.into_expression(&quote!(__mcp::AppPage))
+}
+
+fn csp(csp: &Csp) -> TokenStream {
+    let mut fields = Fields::default();
+    for (name, origins) in csp.lists() {
+        let origins = (!origins.is_empty()).then(|| quote!(&[#(#origins),*]));
+        fields.set(name, origins);
+    }
+    fields.into_expression(&quote!(__mcp::AppCsp))
+}
+
+fn permissions_of(permissions: &Permissions) -> TokenStream {
+    flagged_variants(
+        &quote!(__mcp::AppPermission),
+        &[
+            (permissions.camera, "Camera"),
+            (permissions.microphone, "Microphone"),
+            (permissions.geolocation, "Geolocation"),
+            (permissions.clipboard_write, "ClipboardWrite"),
+        ],
+    )
+}

@@ -1,0 +1,34 @@
+//! Options whose value is one of a few words.
+
+use darling::{Error, Result};
+use mcp_schema::suggest::closest;
+
+/// Returns the value that the word stands for. For anything else, the error lists the words, and suggests the one that was
+/// probably meant.
+pub(crate) fn choice<T: Copy>(option: &str, value: &syn::Lit, words: &[(&str, T)]) -> Result<T> {
+    let written = match value {
+        syn::Lit::Str(text) => text.value(),
+        _ => String::new(),
+    };
+    if let Some((_, found)) = words.iter().find(|(word, _)| *word == written) {
+        return Ok(*found);
+    }
+    let list = listed(words);
+    let message = match closest(&written, words.iter().map(|(word, _)| *word)) {
+        Some(meant) => format!("`{option}` must be {list}; did you mean `\"{meant}\"`?"),
+        None => format!("`{option}` must be {list}"),
+    };
+    Err(Error::custom(message).with_span(value))
+}
+
+/// Returns the words as `"a"`, `"b"` or `"c"`.
+fn listed<T>(words: &[(&str, T)]) -> String {
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|(word, _)| format!("`\"{word}\"`"))
+        .collect();
+    match quoted.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => quoted.concat(),
+    }
+}

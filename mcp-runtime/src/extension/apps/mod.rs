@@ -1,0 +1,75 @@
+//! The extension `io.modelcontextprotocol/ui`, MCP Apps: pages that hosts show next to the results of tools.
+//!
+//! A page is an ordinary resource, and a tool names it in `_meta`, so everything here is what an author could write with
+//! `meta = …` and [`Extension`]; the attribute `app` and the option `app` of tools only check it. `page` has what a page
+//! consists of on the wire, and `bridge.js` the script through which a page talks to its host. The messages between the
+//! two never reach the server.
+//!
+//! Specification: the repository `modelcontextprotocol/ext-apps`, version 2026-01-26.
+
+mod page;
+
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::extension::Extension;
+
+pub use page::{
+    AppCsp, AppPage, AppPermission, ToolVisibility, page_contents, page_meta, tool_meta,
+};
+
+/// The identifier of the extension.
+const ID: &str = "io.modelcontextprotocol/ui";
+
+/// The media type of pages.
+pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
+
+/// Types of the bridge for editors. They refer to types of the server's tools.
+#[cfg(feature = "cli")]
+pub(crate) const BRIDGE_TYPES: &str = include_str!("bridge.d.ts");
+
+/// A page that hosts show, named by a struct with the attribute [`#[app]`](macro@crate::app). Only the attribute implements
+/// this trait.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an app",
+    label = "not an app",
+    note = "name a struct with the attribute `app`: `#[app(\"ui/chart.html\")] struct Chart;`"
+)]
+pub trait App: 'static {
+    /// The URI of the page, such as `ui://garden/ui/chart.html`.
+    const URI: &'static str;
+    #[doc(hidden)]
+    const PAGE: &'static AppPage;
+}
+
+/// Creates the extension. Its methods are those of the host, so only its declaration is left to the server.
+pub(crate) fn extension() -> Extension {
+    Extension::new(ID)
+}
+
+impl Context {
+    /// Returns `true` if the client shows the pages of [apps](macro@crate::app). It is `false` if the server has no apps.
+    ///
+    /// The result of a tool is the same either way: `content` for the model, `structuredContent` for the page. A tool can
+    /// use this to leave out content that the page shows anyway.
+    ///
+    /// Source: the extension `io.modelcontextprotocol/ui`, "Client<>Server Capability Negotiation".
+    #[must_use]
+    pub fn shows_apps(&self) -> bool {
+        let settings = self.extension(ID);
+        let types = settings.and_then(|settings| settings.get("mimeTypes")?.as_array());
+        types.is_some_and(|types| types.iter().any(|one| one.as_str() == Some(MIME_TYPE)))
+    }
+}
+
+/// Puts members into the object `ui`, over those that the author has set there.
+fn insert_ui(meta: &mut Value, members: serde_json::Map<String, Value>) {
+    if let Value::Object(meta) = meta {
+        let ui = meta
+            .entry("ui")
+            .or_insert_with(|| Value::Object(members.clone()));
+        if let Value::Object(ui) = ui {
+            ui.extend(members);
+        }
+    }
+}

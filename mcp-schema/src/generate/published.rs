@@ -1,0 +1,94 @@
+//! Writes what clients get of a schema where it differs from what is enforced.
+
+use serde_json::Value;
+
+use crate::format::add_to_description;
+
+/// Returns the schema for clients, or `None` if that is the schema itself.
+///
+/// Several model APIs reject `uniqueItems`, so the description mentions it instead. Duplicates are refused all the same if
+/// the value is checked against the original.
+#[must_use]
+pub fn published(schema: &Value) -> Option<Value> {
+    let mut published = schema.clone();
+    describe_unique_items(&mut published).then_some(published)
+}
+
+/// Returns `true` if the schema, or one inside it, had the keyword.
+fn describe_unique_items(schema: &mut Value) -> bool {
+    let Some(object) = schema.as_object_mut() else {
+        return false;
+    };
+    let unique = object.shift_remove("uniqueItems");
+    if unique == Some(Value::Bool(true)) {
+        add_to_description(object, "without duplicates");
+    }
+    object
+        .iter_mut()
+        .flat_map(|(keyword, value)| subschemas(keyword, value))
+        .fold(unique.is_some(), |changed, inner| {
+            describe_unique_items(inner) | changed
+        })
+}
+
+/// Returns the schemas in the value of a keyword.
+fn subschemas<'v>(keyword: &str, value: &'v mut Value) -> Vec<&'v mut Value> {
+    match (keyword, value) {
+        (
+            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions",
+            Value::Object(named),
+        ) => named.iter_mut().map(|(_, schema)| schema).collect(),
+        ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
+            schemas.iter_mut().collect()
+        }
+        (
+            "items"
+            | "contains"
+            | "additionalProperties"
+            | "propertyNames"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "unevaluatedItems"
+            | "unevaluatedProperties",
+            schema,
+        ) => vec![schema],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn unique_items_are_described_wherever_a_schema_can_be() {
+        let unique = json!({"type": "array", "uniqueItems": true});
+        let described = json!({"type": "array", "description": "without duplicates"});
+        for place in ["properties", "$defs", "patternProperties"] {
+            assert_eq!(
+                published(&json!({place: {"uniqueItems": unique}})),
+                Some(json!({place: {"uniqueItems": described}})),
+            );
+        }
+        for place in ["anyOf", "allOf", "prefixItems"] {
+            assert_eq!(
+                published(&json!({place: [{}, unique]})),
+                Some(json!({place: [{}, described]})),
+            );
+        }
+        for place in ["items", "additionalProperties", "not"] {
+            assert_eq!(
+                published(&json!({"uniqueItems": false, place: unique})),
+                Some(json!({place: described})),
+            );
+        }
+        // Values are not schemas.
+        for place in ["default", "examples", "enum"] {
+            assert_eq!(published(&json!({place: [{"uniqueItems": true}]})), None);
+        }
+    }
+}

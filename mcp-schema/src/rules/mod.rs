@@ -1,0 +1,22 @@
+//! Rules for the strings that authors write: names, URIs, media types, headers, scopes, rates and times.
+//!
+//! Each rule is a `const fn`. The macros apply them to attributes, and the server to definitions that are made while it runs,
+//! so that both give the same messages. This module needs no other crate, because the macros are built before most of
+//! them.
+//!
+//! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
+
+mod app;
+mod icon;
+mod names;
+mod rate;
+#[cfg(test)]
+mod tests;
+mod uri;
+
+pub use crate::verdict::RuleVerdict;
+pub use app::{app_uri, csp_origin};
+pub use icon::icon;
+pub use names::{header, media_type, scope, timestamp, tool_name};
+pub use rate::{RateSyntax, parse_rate, rate};
+pub use uri::{TemplateVariables, VariableSpan, template_has_variable, template_syntax, uri};

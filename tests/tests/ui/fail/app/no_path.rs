@@ -1,0 +1,9 @@
+use mcp_runtime::prelude::*;
+
+#[app(uri = "ui://garden/chart")]
+struct Chart;
+
+#[app]
+struct Other;
+
+fn main() {}

@@ -1,0 +1,9 @@
+use mcp_runtime::prelude::*;
+
+#[app("ui/binary.html")]
+struct Binary;
+
+#[app("ui")]
+struct Folder;
+
+fn main() {}

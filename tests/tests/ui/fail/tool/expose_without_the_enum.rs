@@ -1,0 +1,10 @@
+use mcp_runtime::prelude::*;
+
+#[derive(Debug)]
+enum Problem {
+    #[expose]
+    NotFound,
+    Database,
+}
+
+fn main() {}
