@@ -38,7 +38,7 @@ fn merge_pull_request(
 #[tool(tags("admin"), destructive, scopes("admin"))]
 fn delete_repository(
     /// The name of the repository
-    name: String,
+    name: &str,
 ) -> String {
     format!("{name} is gone")
 }

@@ -135,7 +135,7 @@ fn subscribe_or_unsubscribe(
     let snapshot = dispatcher.registry.snapshot();
     // If the visibility of resources depends on the caller, a hidden resource must be indistinguishable from a
     // nonexistent one.
-    let view = dispatcher.view(&snapshot, request);
+    let view = request.view(&snapshot);
     if view.is_filtered(Capability::Resources) {
         view.resource_at(&uri, request.version)?;
     }

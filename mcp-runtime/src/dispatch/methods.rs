@@ -41,7 +41,7 @@ impl Dispatcher {
         if !self.offers(method, &snapshot) {
             return Err(errors::method_not_found(method.as_str()));
         }
-        let view = self.view(&snapshot, &request);
+        let view = request.view(&snapshot);
         let (target, arguments) = match method {
             Method::ToolsCall | Method::PromptsGet => {
                 let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;

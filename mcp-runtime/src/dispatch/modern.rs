@@ -119,7 +119,7 @@ fn listen<'m>(
         )));
     }
     // If the visibility of resources depends on the caller, a caller can subscribe only to resources that it may read.
-    let view = dispatcher.view(&snapshot, request);
+    let view = request.view(&snapshot);
     if view.is_filtered(Capability::Resources) {
         uris.retain(|uri| view.resource_at(uri, request.version).is_ok());
     }

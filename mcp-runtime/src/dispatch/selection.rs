@@ -1,22 +1,21 @@
 //! The definitions that a request selects by their tags, in addition to what the server itself selects.
 
+#[cfg(feature = "http")]
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::request::Request;
 use crate::handler::tags::TagSelection;
 use crate::registry::{CallerView, Snapshot};
 
-impl Dispatcher {
-    /// Returns the view that a request gets: the definitions that its caller may see and that are selected.
-    pub(super) fn view<'a>(
-        &self,
-        snapshot: &'a Snapshot,
-        request: &'a Request<'_>,
-    ) -> CallerView<'a> {
-        let view = snapshot.seen_by(&request.caller);
-        view.narrowed_to(request.selection.as_ref())
+impl Request<'_> {
+    /// Returns the view that this request gets: the definitions that its caller may see and that are selected.
+    pub(super) fn view<'a>(&'a self, snapshot: &'a Snapshot) -> CallerView<'a> {
+        let view = snapshot.seen_by(&self.caller);
+        view.narrowed_to(self.selection.as_ref())
     }
+}
 
+impl Dispatcher {
     /// Parses the lists of tags that a request is sent with. Definitions have to be selected by each of them.
     ///
     /// # Errors

@@ -56,7 +56,12 @@ impl SearchTools {
             return None;
         }
         let pinned = &self.options.pinned;
-        let is_pinned = |tool: &Callable| pinned.iter().any(|name| **name == *tool.name);
+        // Hosts read in the list which page belongs to a tool, and which tools are not for models.
+        let is_pinned = |tool: &Callable| {
+            pinned.iter().any(|name| **name == *tool.name)
+                || tool.page_uri().is_some()
+                || tool.is_for_pages_only()
+        };
         Some(view.short_tool_page(self.callables(), is_pinned, version))
     }
 
@@ -89,9 +94,9 @@ impl SearchTools {
             return Ok((Arc::clone(&self.call), arguments.into()));
         };
         match view.tool(&name) {
-            Ok(tool) => Ok((Arc::clone(tool), inner)),
+            Ok(tool) if !tool.is_for_pages_only() => Ok((Arc::clone(tool), inner)),
             Err(error) if errors::scopes_needed(&error).is_some() => Err(error),
-            Err(_) => Ok((Arc::clone(&self.call), arguments.into())),
+            _ => Ok((Arc::clone(&self.call), arguments.into())),
         }
     }
 }
@@ -165,7 +170,8 @@ fn search_tool(options: &ToolSearch, registry: &Arc<Registry>) -> DynamicTool {
             let (caller, selection) = context.viewer();
             let view = snapshot.seen_by(caller).narrowed_to(selection);
             let found = view.search_tools(&query);
-            let found = found.iter().take(limit).filter_map(|tool| describe(tool));
+            let found = found.iter().filter(|tool| !tool.is_for_pages_only());
+            let found = found.take(limit).filter_map(|tool| describe(tool));
             Ok::<_, HandlerError>(Json(json!({"tools": found.collect::<Vec<_>>()})))
         }
     };
@@ -220,6 +226,9 @@ fn call_tool(registry: &Arc<Registry>) -> DynamicTool {
             let (caller, selection) = context.viewer();
             let problem = match snapshot.seen_by(caller).narrowed_to(selection).tool(&name) {
                 Err(unknown) => unknown.message,
+                Ok(tool) if tool.is_for_pages_only() => {
+                    format!("the tool `{name}` is for pages, not for models")
+                }
                 // It was inserted a moment ago.
                 Ok(_) => "try again".to_owned(),
             };

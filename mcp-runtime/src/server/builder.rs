@@ -19,7 +19,7 @@ use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{MethodReceiver, Registry, ServerRules, Sources, serves_apps};
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
-use crate::server::tags::TagSettings;
+use crate::server::tag_settings::TagSettings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 

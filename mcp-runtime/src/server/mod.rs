@@ -17,6 +17,7 @@ mod sealing;
 mod service_manager;
 mod state;
 mod stderr;
+mod tag_settings;
 mod tags;
 mod tool_search;
 #[cfg(feature = "client-logs")]

@@ -1,18 +1,7 @@
 //! Settings about tags: their descriptions, and the definitions that are selected by them.
 
-use crate::context::Caller;
-use crate::error::{Error, ErrorKind};
 use crate::handler::tags::TagSelection;
-use crate::registry::Registry;
 use crate::server::Server;
-
-/// The settings of a server that has not been started yet about tags.
-#[derive(Debug, Default)]
-pub(super) struct TagSettings {
-    pub(super) selection: Option<TagSelection>,
-    pub(super) descriptions: Vec<(String, String)>,
-    pub(super) in_instructions: bool,
-}
 
 impl Server {
     /// Serves only the definitions that these tags select, as the option `--tags` does. Tags are separated by commas:
@@ -59,17 +48,5 @@ impl Server {
     pub fn tags_in_instructions(mut self, show: bool) -> Self {
         self.tag_settings.in_instructions = show;
         self
-    }
-}
-
-impl TagSettings {
-    /// Fails if a selected tag is unknown.
-    pub(super) fn check(
-        selection: Option<&TagSelection>,
-        registry: &Registry,
-    ) -> Result<(), Error> {
-        let check = |selection| registry.check_tags(selection, &Caller::trusted());
-        let checked = selection.map_or(Ok(()), check);
-        checked.map_err(|unknown| Error::new(ErrorKind::Configuration, unknown.to_string()))
     }
 }

@@ -73,8 +73,21 @@ impl<'a> CallerView<'a> {
     }
 
     fn is_selected(&self, callable: &Callable) -> bool {
-        self.selection
-            .is_none_or(|selection| selection.selects(&callable.tags))
+        self.selection.is_none_or(|selection| {
+            selection.selects(&callable.tags) || self.is_page_of_selected_tool(selection, callable)
+        })
+    }
+
+    /// Returns `true` for the page of an app that a selected tool names, whatever the tags of the page.
+    fn is_page_of_selected_tool(&self, selection: &TagSelection, page: &Callable) -> bool {
+        let Details::Resource(page) = &page.details else {
+            return false;
+        };
+        let tools = self.snapshot.tools.visible().map(|slot| &slot.callable);
+        page.uri.starts_with("ui://")
+            && tools
+                .filter(|tool| tool.page_uri() == Some(&*page.uri))
+                .any(|tool| selection.selects(&tool.tags) && tool.access.is_visible_to(self.caller))
     }
 
     /// Returns the tool with this name.

@@ -59,10 +59,10 @@ fn echo_extensions(ctx: &Context) -> String {
 #[tokio::test]
 async fn extensions_are_declared_in_legacy_handshakes_both_ways() {
     let extension = Extension::new(ECHO).settings(json!({"loud": true}));
-    let server = Server::new("upcoming", "1")
+    let echoing = Server::new("upcoming", "1")
         .tags(["upcoming"])
         .extension(extension);
-    let served = serve_server(server).await;
+    let served = serve_server(echoing).await;
     let version = Version::V2025_11_25;
     let declared = json!({ECHO: {"quiet": true}, "com.example/other": {}});
     let params = json!({
@@ -140,7 +140,9 @@ mod scope_challenge {
     }
 
     async fn served() -> Served {
-        let options = HttpOptions::new().authenticate(ProtectedResource::new(RESOURCE, Tokens));
+        let protected = ProtectedResource::new(RESOURCE, Tokens)
+            .authorization_server("https://login.example.com");
+        let options = HttpOptions::new().authenticate(protected);
         let server = Server::new("challenge", "1").tags(["challenge"]);
         serve_server(server.http(options)).await
     }

@@ -1,6 +1,8 @@
 //! Servers with many tools: selections of definitions by tags, instructions by tag, and search.
 
 mod search;
+mod search_calls;
+mod search_pages;
 mod tags;
 
 use mcp_runtime::prelude::*;
@@ -152,11 +154,8 @@ impl<'s> HttpHost<'s> {
             .unwrap_or_else(|| panic!("{answer}"));
         let items = result.values().find_map(Value::as_array).unwrap();
         let key = |item: &Value| {
-            let keys = ["uri", "uriTemplate", "name"].iter();
-            keys.filter_map(|key| item[key].as_str())
-                .next()
-                .unwrap()
-                .to_owned()
+            let mut keys = ["uri", "uriTemplate", "name"].iter();
+            keys.find_map(|key| item[key].as_str()).unwrap().to_owned()
         };
         items.iter().map(key).collect()
     }

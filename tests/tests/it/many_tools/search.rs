@@ -58,7 +58,7 @@ fn is_inspector(caller: &mcp_runtime::Caller) -> bool {
 }
 
 /// Counts parcels, rarely.
-#[tool(tags("search"), rate = "1/h", max_output = "200B")]
+#[tool(tags("search"), rate = "1/h", max_output = "600B")]
 fn count_parcels(long: Option<bool>) -> String {
     if long == Some(true) {
         "x".repeat(1_000)
@@ -77,11 +77,11 @@ fn server() -> Server {
     Server::new("search", "1").tags(["search"])
 }
 
-fn searching() -> Server {
+pub(super) fn searching() -> Server {
     server().tool_search(ToolSearch::above(3).pin(["open_hours"]))
 }
 
-async fn names(client: &mut Client) -> Vec<String> {
+pub(super) async fn names(client: &mut Client) -> Vec<String> {
     let (tools, _) = client.list("tools/list", "tools").await;
     tools
         .iter()
@@ -90,7 +90,7 @@ async fn names(client: &mut Client) -> Vec<String> {
 }
 
 /// Returns the names of the tools that a query finds.
-async fn found(client: &mut Client, query: &str) -> Vec<String> {
+pub(super) async fn found(client: &mut Client, query: &str) -> Vec<String> {
     let params = json!({"name": "search_tools", "arguments": {"query": query}});
     let found = client.ok("tools/call", params).await;
     let text = found["content"][0]["text"].as_str().unwrap();
@@ -101,11 +101,11 @@ async fn found(client: &mut Client, query: &str) -> Vec<String> {
         .collect()
 }
 
-fn through(name: &str, arguments: Value) -> Value {
+pub(super) fn through(name: &str, arguments: Value) -> Value {
     json!({"name": "call_tool", "arguments": {"name": name, "arguments": arguments}})
 }
 
-async fn anonymous(hub: &Hub, version: Version) -> Client {
+pub(super) async fn anonymous(hub: &Hub, version: Version) -> Client {
     hub.client(version).connect().await
 }
 
@@ -142,7 +142,8 @@ async fn a_search_finds_by_names_descriptions_and_arguments_and_returns_schemas(
     let hub = Hub::serve(searching());
     for version in Version::ALL {
         let mut client = anonymous(&hub, version).await;
-        assert_eq!(found(&mut client, "weigh").await, ["weigh"]);
+        // The other tool has an argument `weight`.
+        assert_eq!(found(&mut client, "weigh").await, ["weigh", "send_parcel"]);
         assert_eq!(found(&mut client, "warehouse").await, ["weigh"]);
         assert_eq!(found(&mut client, "grams").await, ["weigh"]);
         assert_eq!(found(&mut client, "send parcels").await[0], "send_parcel");
@@ -249,7 +250,7 @@ async fn a_call_through_the_search_is_a_call_of_the_tool() {
             )
             .await;
         assert_eq!(called, direct);
-        assert_eq!(seen.load(Ordering::SeqCst), 2 * (number + 1));
+        assert_eq!(seen.load(Ordering::SeqCst), 3 * number + 2);
         let notifications = client.drain().await;
         let progress = notifications
             .iter()
@@ -258,56 +259,8 @@ async fn a_call_through_the_search_is_a_call_of_the_tool() {
         // Some models write objects as strings.
         let written = json!({"name": "call_tool", "arguments": {"name": "weigh", "arguments": "{\"parcel\": {\"weight\": 6}}"}});
         assert_eq!(client.ok("tools/call", written).await, direct);
+        assert_eq!(seen.load(Ordering::SeqCst), 3 * number + 3);
     }
-}
-
-#[tokio::test]
-async fn questions_are_asked_through_the_search() {
-    let hub = Hub::serve(searching());
-    for version in [
-        Version::V2025_06_18,
-        Version::V2025_11_25,
-        Version::V2026_07_28,
-    ] {
-        let mut client = hub.client(version);
-        client.capabilities = crate::asking::able();
-        let mut client = client.connect().await;
-        client.answer(|_| tests::Answer::accept(json!({"city": "Bern"})));
-        let sent = client
-            .ask("tools/call", through("send_parcel", json!({"weight": 5})))
-            .await
-            .unwrap();
-        assert_eq!(sent["content"][0]["text"], "5 g to Bern");
-    }
-    let mut unable = anonymous(&hub, Version::V2026_07_28).await;
-    unable
-        .fails(
-            "tools/call",
-            through("send_parcel", json!({"weight": 5})),
-            -32021,
-        )
-        .await;
-}
-
-#[tokio::test]
-async fn limits_apply_through_the_search() {
-    let hub = Hub::serve(searching());
-    let mut client = anonymous(&hub, Version::V2026_07_28).await;
-    let long = client
-        .request(
-            "tools/call",
-            through("count_parcels", json!({"long": true})),
-        )
-        .await;
-    assert!(!format!("{long:?}").contains("xxx"), "{long:?}");
-    // The one call of this hour has been made.
-    let refused = client
-        .request("tools/call", through("count_parcels", json!({})))
-        .await;
-    assert!(
-        format!("{refused:?}").contains("retry") || format!("{refused:?}").contains("again"),
-        "{refused:?}"
-    );
 }
 
 #[tokio::test]
@@ -316,7 +269,7 @@ async fn mistakes_are_explained_to_the_model() {
     for version in Version::ALL {
         let mut client = anonymous(&hub, version).await;
         for (arguments, expected) in [
-            (json!({}), "missing argument `name`"),
+            (json!({}), "missing property `name`"),
             (json!({"name": 1}), "name: expected string"),
             (
                 json!({"name": "weigh", "arguments": []}),
@@ -381,7 +334,7 @@ async fn tools_made_at_run_time_are_found_and_gone_ones_are_not() {
         .tools()
         .insert(paint.description("Paints the van."))
         .unwrap();
-    assert_eq!(found(&mut client, "colour of a van").await, ["paint"]);
+    assert_eq!(found(&mut client, "colour van").await, ["paint"]);
     let painted = client
         .ok("tools/call", through("paint", json!({"colour": "red"})))
         .await;
