@@ -77,6 +77,14 @@ pub fn elicit(item: TokenStream) -> TokenStream {
     stages::elicit(item.into()).into()
 }
 
+/// Includes the skills of a folder in the program.
+#[cfg(feature = "skills")]
+#[proc_macro]
+pub fn skills(input: TokenStream) -> TokenStream {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(Into::into);
+    stages::skills(input.into(), package).into()
+}
+
 /// Marks an error type whose message the model may read.
 #[proc_macro_attribute]
 pub fn expose(options: TokenStream, item: TokenStream) -> TokenStream {

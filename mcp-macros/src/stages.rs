@@ -12,6 +12,8 @@ use crate::model::elicit::Elicited;
 use crate::model::expose::Exposed;
 use crate::model::handler::Handler;
 use crate::model::server::Server;
+#[cfg(feature = "skills")]
+use crate::model::skills::IncludedSkills;
 use crate::parse::annotations::parse_function;
 use crate::parse::app::parse_app;
 use crate::parse::elicit::parse_elicit;
@@ -19,6 +21,8 @@ use crate::parse::function::Function;
 use crate::parse::kind::Kind;
 use crate::parse::options::{CrateOption, parse_attribute};
 use crate::parse::server::parse_server;
+#[cfg(feature = "skills")]
+use crate::parse::skills::parse_skills;
 
 /// Runs the stages of one macro and collects the mistakes that they find.
 ///
@@ -99,6 +103,22 @@ pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
         |(function, options)| expand::main(function, &options),
         |(function, _)| expand::without_async(function),
     )
+}
+
+/// Expands `skills!` in a package in this directory. If there are mistakes, the output is an expression of the same type, so
+/// that they do not cause further errors.
+#[cfg(feature = "skills")]
+pub(crate) fn skills(input: TokenStream, package: Option<std::path::PathBuf>) -> TokenStream {
+    let folder = match parse_skills(input) {
+        Ok(folder) => folder,
+        Err(error) => return error.to_compile_error(),
+    };
+    let mut errors = Errors::default();
+    let included = IncludedSkills::new(folder, package, &mut errors);
+    match errors.into_error() {
+        None => expand::skills(&included),
+        Some(error) => expand::failed_skills(&included, &error),
+    }
 }
 
 /// Expands `#[derive(Elicit)]`. The output never includes the item, because the compiler adds a derive macro's output

@@ -7,6 +7,10 @@ pub use crate::extension::apps::{
     App, AppCsp, AppPage, AppPermission, MIME_TYPE as APP_MIME_TYPE, ToolVisibility, page_contents,
     page_meta, tool_meta,
 };
+#[cfg(feature = "skills")]
+pub use crate::extension::skills::{
+    CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents,
+};
 pub use crate::handler::access::visible_if;
 pub use crate::handler::call::{
     Blocking, HandlerCall, Output, Run, Running, blocking, boxed, completer, prompt, resource,

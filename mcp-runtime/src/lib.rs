@@ -47,7 +47,7 @@
 //! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | authorization with access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
-//! | `skills` | | skills: folders with instructions for models |
+//! | `skills` | | skills: folders with instructions for models, part of the program by [`skills!`](macro@skills) or read at run time |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |
 //! | `chrono`, `decimal`, `jiff`, `url`, `uuid` | | the types of these crates (`rust_decimal` for `decimal`) as arguments and results |
@@ -119,6 +119,8 @@ pub use jsonrpc::ErrorObject;
 pub use limits::Limits;
 #[cfg(feature = "main")]
 pub use macros::main;
+#[cfg(feature = "skills")]
+pub use macros::skills;
 pub use macros::{
     Elicit, app, completer, data, expose, prompt, resource, resource_template, server, tool,
 };

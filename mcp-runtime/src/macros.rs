@@ -507,6 +507,38 @@ pub use mcp_macros::data;
 #[doc(inline)]
 pub use mcp_macros::expose;
 
+/// Includes the skills of a folder in the program, for [`Server::skills`](crate::Server::skills). The path is relative to the
+/// directory of the package's `Cargo.toml`.
+///
+/// ```no_run
+/// # macro_rules! skills { ($folder:literal) => { mcp_runtime::skills!("../examples/skills/") } }
+/// use mcp_runtime::prelude::*;
+///
+/// let server = new_server!().skills(skills!("skills/"));
+/// ```
+///
+/// The skills are read and checked when the program is compiled: every mistake is a compile error that names the file, and
+/// the program contains the bytes of the files with their digests. Nothing is read when the program runs.
+///
+/// The program is compiled again when a file changes or disappears, but not when one is added, unless the package has a build
+/// script with this line:
+///
+/// ```
+/// println!("cargo::rerun-if-changed=skills");
+/// ```
+///
+/// The result is of type [`Skills`](crate::skills::Skills), so other skills can be added, and visibility can depend on the
+/// caller.
+///
+/// | Option | Meaning |
+/// |---|---|
+/// | `crate = path` | the path of the runtime crate; default `::mcp_runtime` |
+///
+/// Limits: 512 files and 16 MiB for each skill. Hidden files are left out.
+#[doc(inline)]
+#[cfg(feature = "skills")]
+pub use mcp_macros::skills;
+
 /// Embeds a page that hosts show next to the results of tools, by the extension `io.modelcontextprotocol/ui` (MCP Apps).
 ///
 /// ```ignore

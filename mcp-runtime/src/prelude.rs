@@ -6,6 +6,8 @@
 pub use serde_json::json;
 
 pub use crate::listing::{ListCursor, Page};
+#[cfg(feature = "skills")]
+pub use crate::macros::skills;
 pub use crate::macros::{
     app, completer, data, expose, prompt, resource, resource_template, server, tool,
 };

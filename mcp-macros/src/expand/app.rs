@@ -43,6 +43,7 @@ pub(crate) fn app(app: &App) -> TokenStream {
     quote!(
         #item
         #(#cfgs)*
+        #[allow(clippy::needless_update, reason = "an author may set every option")]
         const _: () = {
             use #runtime::__private as __mcp;
             impl __mcp::App for #ident {

@@ -17,6 +17,8 @@ mod parameter;
 mod reference;
 mod resource;
 mod run;
+#[cfg(feature = "skills")]
+mod skills;
 mod tokens;
 mod tool;
 mod value;
@@ -36,6 +38,8 @@ pub(crate) use data::data;
 pub(crate) use elicit::elicit;
 pub(crate) use expose::expose;
 pub(crate) use main::{main, without_async};
+#[cfg(feature = "skills")]
+pub(crate) use skills::{failed_skills, skills};
 
 /// Returns a function and its definition.
 pub(crate) fn function(function: &Function, handler: &Handler) -> TokenStream {

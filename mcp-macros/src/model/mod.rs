@@ -18,5 +18,7 @@ pub(crate) mod resource;
 pub(crate) mod scopes;
 pub(crate) mod server;
 pub(crate) mod signature;
+#[cfg(feature = "skills")]
+pub(crate) mod skills;
 pub(crate) mod text;
 pub(crate) mod tool;

@@ -21,6 +21,8 @@ pub(crate) mod range;
 pub(crate) mod resource;
 pub(crate) mod reword;
 pub(crate) mod server;
+#[cfg(feature = "skills")]
+pub(crate) mod skills;
 pub(crate) mod tool;
 pub(crate) mod types;
 pub(crate) mod value;

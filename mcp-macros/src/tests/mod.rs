@@ -5,6 +5,8 @@ mod completer;
 mod prompt;
 mod resource;
 mod server;
+#[cfg(feature = "skills")]
+mod skills;
 mod tool;
 
 use expect_test::Expect;

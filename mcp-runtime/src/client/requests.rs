@@ -67,14 +67,23 @@ impl InProcessClient {
 
     /// Returns all items in a list. Returns no items if the server does not offer the list.
     pub(crate) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
-        let mut items = Vec::new();
         if !self.offers(list) {
-            return Ok(items);
+            return Ok(Vec::new());
         }
+        self.all_pages(list.method(), list.member()).await
+    }
+
+    /// Returns the items on all pages of a method's result.
+    pub(crate) async fn all_pages(
+        &self,
+        method: &str,
+        member: &str,
+    ) -> Result<Vec<Value>, Failure> {
+        let mut items = Vec::new();
         let mut params = json!({});
         for _ in 0..MOST_STEPS {
-            let mut page = self.request(list.method(), params).await?;
-            if let Value::Array(more) = page[list.member()].take() {
+            let mut page = self.request(method, params).await?;
+            if let Value::Array(more) = page[member].take() {
                 items.extend(more);
             }
             match page["nextCursor"].take() {

@@ -171,19 +171,19 @@ impl Server {
             Ok(started) => started,
             Err(error) => return (Err(error), false),
         };
-        // Standard error may be closed; the server runs regardless.
-        let _ = writeln!(io::stderr(), "{url}");
         let stop_announced = service.clone();
         let mut serving = pin!(http::serve_process(listener, service));
-        // Polled after `serving`, which handles signals from its first poll on.
-        let manager_told = async {
+        // Polled after `serving`, which handles signals from its first poll on. A program that reads the URL may send one.
+        let started = async {
+            // Standard error may be closed; the server runs regardless.
+            let _ = writeln!(io::stderr(), "{url}");
             service_manager::notify(ProcessState::Ready);
             stop_announced.stop_announced().await;
         };
         let served = tokio::select! {
             biased;
             served = &mut serving => Some(served),
-            () = manager_told => None,
+            () = started => None,
         };
         service_manager::notify(ProcessState::Stopping);
         match served {

@@ -10,7 +10,13 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-const CRATES: [&str; 4] = ["mcp-protocol", "mcp-schema", "mcp-runtime", "mcp-macros"];
+const CRATES: [&str; 5] = [
+    "mcp-protocol",
+    "mcp-schema",
+    "mcp-skills",
+    "mcp-runtime",
+    "mcp-macros",
+];
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

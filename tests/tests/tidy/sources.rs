@@ -64,6 +64,7 @@ pub(crate) fn product() -> Vec<Source> {
             "mcp-protocol/src",
             "mcp-runtime/src",
             "mcp-schema/src",
+            "mcp-skills/src",
         ],
         "rs",
     )

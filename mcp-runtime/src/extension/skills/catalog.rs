@@ -4,57 +4,40 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::extension::skills::skill::{CheckedSkill, SkillFile};
+use crate::extension::ExtensionResult;
+use crate::extension::skills::rendered::RenderedPages;
+use crate::extension::skills::skill::{ServedFile, ServedSkill};
+use crate::handler::handler_error::Result;
+
+/// Maximum number of entries on a page.
+pub(super) const PAGE: usize = 100;
 
 /// The skills by path, which is also the order of the list.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    skills: BTreeMap<String, Arc<CheckedSkill>>,
+    skills: BTreeMap<String, Arc<ServedSkill>>,
     /// The files by path, each with its skill.
-    files: BTreeMap<String, (Arc<CheckedSkill>, Arc<SkillFile>)>,
+    files: BTreeMap<String, (Arc<ServedSkill>, Arc<ServedFile>)>,
+    pages: RenderedPages,
 }
 
-/// Decides which skills a caller sees.
-pub(super) type IsVisible<'a> = &'a dyn Fn(&CheckedSkill) -> bool;
-
-/// A page of a list.
-pub(super) struct CatalogPage {
-    pub(super) items: Vec<Value>,
-    pub(super) next_cursor: Option<String>,
-}
+/// Decides which skills a caller sees: all of them, or those for which the function returns `true`.
+pub(super) type Sight<'a> = Option<&'a dyn Fn(&ServedSkill) -> bool>;
 
 impl Catalog {
     /// Creates the catalog.
     ///
     /// # Errors
     ///
-    /// Returns a message for each path that two skills have, and for each skill inside of another one.
+    /// Returns a message for each skill that cannot be in the same catalog as those before it.
     pub(super) fn new(
-        skills: impl IntoIterator<Item = Arc<CheckedSkill>>,
-    ) -> Result<Self, Vec<String>> {
+        skills: impl IntoIterator<Item = Arc<ServedSkill>>,
+    ) -> std::result::Result<Self, Vec<String>> {
         let mut catalog = Self::default();
-        let mut problems = Vec::new();
-        for skill in skills {
-            for file in &skill.files {
-                let entry = (Arc::clone(&skill), Arc::clone(file));
-                catalog.files.insert(file.path.clone(), entry);
-            }
-            let path = skill.path.clone();
-            if catalog.skills.insert(path.clone(), skill).is_some() {
-                problems.push(format!("skill `{path}` exists twice"));
-            }
-        }
-        for path in catalog.skills.keys() {
-            let mut above = path.as_str();
-            while let Some((directory, _)) = above.rsplit_once('/') {
-                if catalog.skills.contains_key(directory) {
-                    problems.push(format!("skill `{path}` is inside of skill `{directory}`"));
-                }
-                above = directory;
-            }
-        }
+        let refused = skills.into_iter().map(|skill| catalog.insert(skill));
+        let problems: Vec<_> = refused.filter_map(std::result::Result::err).collect();
         if problems.is_empty() {
             Ok(catalog)
         } else {
@@ -62,45 +45,99 @@ impl Catalog {
         }
     }
 
-    pub(super) fn skills(&self) -> impl Iterator<Item = &Arc<CheckedSkill>> {
+    /// Returns a catalog with the same skills, to which others can be added.
+    pub(super) fn copy(&self) -> Self {
+        Self {
+            skills: self.skills.clone(),
+            files: self.files.clone(),
+            pages: RenderedPages::default(),
+        }
+    }
+
+    /// Adds a skill. It must be added before any page of the list is rendered.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is a skill with the same path already, inside of this one or around it.
+    pub(super) fn insert(&mut self, skill: Arc<ServedSkill>) -> std::result::Result<(), String> {
+        let path = &*skill.path;
+        if self.skills.contains_key(path) {
+            return Err(format!("skill `{path}` exists twice"));
+        }
+        let is_inside = |(inner, outer)| format!("skill `{inner}` is inside of skill `{outer}`");
+        let mut above = path;
+        while let Some((directory, _)) = above.rsplit_once('/') {
+            if self.skills.contains_key(directory) {
+                return Err(is_inside((path, directory)));
+            }
+            above = directory;
+        }
+        let below = format!("{path}/");
+        let mut next = self
+            .skills
+            .range::<str, _>((Bound::Included(&*below), Bound::Unbounded));
+        let inner = next.next().filter(|(inner, _)| inner.starts_with(&below));
+        if let Some((inner, _)) = inner {
+            return Err(is_inside((inner, path)));
+        }
+        for file in &skill.files {
+            let entry = (Arc::clone(&skill), Arc::clone(file));
+            self.files.insert(file.path.clone(), entry);
+        }
+        self.skills.insert(skill.path.clone(), skill);
+        Ok(())
+    }
+
+    pub(super) fn skills(&self) -> impl Iterator<Item = &Arc<ServedSkill>> {
         self.skills.values()
     }
 
-    pub(super) fn skill(&self, path: &str) -> Option<&Arc<CheckedSkill>> {
+    pub(super) fn skill(&self, path: &str) -> Option<&Arc<ServedSkill>> {
         self.skills.get(path)
     }
 
     /// Returns the entry of the skill whose `SKILL.md` has this URI.
-    pub(super) fn entry(&self, uri: &str, is_visible: IsVisible<'_>) -> Option<&Value> {
+    pub(super) fn entry(&self, uri: &str, sight: Sight<'_>) -> Option<&Value> {
         let mut skills = self.skills.values();
-        let skill = skills.find(|skill| skill.uri == uri && is_visible(skill))?;
+        let skill = skills.find(|skill| skill.uri == uri && shows(sight, skill))?;
         Some(&skill.entry)
     }
 
     /// Returns the file at this path.
-    pub(super) fn file(&self, path: &str, is_visible: IsVisible<'_>) -> Option<&Arc<SkillFile>> {
+    pub(super) fn file(&self, path: &str, sight: Sight<'_>) -> Option<&Arc<ServedFile>> {
         let (skill, file) = self.files.get(path)?;
-        is_visible(skill).then_some(file)
+        shows(sight, skill).then_some(file)
     }
 
-    /// Returns a page of entries that begins after the skill with this path, whether or not it still exists.
-    pub(super) fn page(
-        &self,
-        after: Option<&str>,
-        size: usize,
-        is_visible: IsVisible<'_>,
-    ) -> CatalogPage {
-        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let skills = self.skills.range::<str, _>((start, Bound::Unbounded));
-        let mut skills = skills.filter(|(_, skill)| is_visible(skill));
-        let page: Vec<_> = skills.by_ref().take(size).collect();
-        let last = page.last().map(|(path, _)| (*path).clone());
-        CatalogPage {
-            items: page
-                .into_iter()
-                .map(|(_, skill)| skill.entry.clone())
-                .collect(),
-            next_cursor: last.filter(|_| skills.next().is_some()),
+    /// Returns a page of entries that begins after the skill with this path, even if it does not exist any more.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the page cannot be written as JSON.
+    pub(super) fn list(&self, after: Option<&str>, sight: Sight<'_>) -> Result<ExtensionResult> {
+        let start = after.map_or(0, |after| {
+            let before = (Bound::Unbounded, Bound::Included(after));
+            self.skills.range::<str, _>(before).count()
+        });
+        let visible: Option<Box<[bool]>> =
+            sight.map(|sees| self.skills.values().map(|skill| sees(skill)).collect());
+        let is_visible = |index: usize| {
+            visible
+                .as_ref()
+                .is_none_or(|visible| visible.get(index) == Some(&true))
+        };
+        let render = || {
+            let rest = self.skills.values().enumerate().skip(start);
+            let rest = rest.filter(|(index, _)| is_visible(*index));
+            let rest = rest.map(|(_, skill)| (skill.path.clone(), skill.entry.clone()));
+            page("skills", "skills", rest)
+        };
+        // Clients can begin anywhere, but only the pages that the cursors of other pages lead to are kept.
+        let before = (0..start).filter(|index| is_visible(*index)).count();
+        if before.is_multiple_of(PAGE) {
+            self.pages.get((visible.clone(), start), render)
+        } else {
+            render()
         }
     }
 
@@ -108,15 +145,15 @@ impl Catalog {
     pub(super) fn children(
         &self,
         uri: &str,
-        (after, size): (Option<&str>, usize),
-        is_visible: IsVisible<'_>,
-    ) -> Option<CatalogPage> {
+        after: Option<&str>,
+        sight: Sight<'_>,
+    ) -> Option<Result<ExtensionResult>> {
         let directory = uri
             .strip_prefix("skill://")
             .filter(|path| !path.is_empty())?;
         let depth = directory.split('/').count();
         let mut children = BTreeMap::new();
-        let skills = self.skills.values().filter(|skill| is_visible(skill));
+        let skills = self.skills.values().filter(|skill| shows(sight, skill));
         for file in skills.flat_map(|skill| &skill.files) {
             let below = file.uri.strip_prefix(uri);
             let Some(below) = below.and_then(|below| below.strip_prefix('/')) else {
@@ -136,23 +173,40 @@ impl Catalog {
         if children.is_empty() {
             return None;
         }
-        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut rest = children.range::<str, _>((start, Bound::Unbounded));
-        let page: Vec<_> = rest.by_ref().take(size).collect();
-        let last = page.last().map(|(uri, _)| (*uri).clone());
-        Some(CatalogPage {
-            items: page.into_iter().map(|(_, child)| child.clone()).collect(),
-            next_cursor: last.filter(|_| rest.next().is_some()),
-        })
+        let rest = children
+            .into_iter()
+            .skip_while(|(uri, _)| after.is_some_and(|after| &**uri <= after));
+        Some(page("resources", "directory", rest))
     }
 }
 
+fn shows(sight: Sight<'_>, skill: &ServedSkill) -> bool {
+    sight.is_none_or(|sees| sees(skill))
+}
+
 /// Returns a file as a resource.
-fn describe_file(file: &SkillFile) -> Value {
+fn describe_file(file: &ServedFile) -> Value {
     json!({
         "uri": file.uri,
         "name": file.name,
         "mimeType": file.mime_type,
         "size": file.size(),
     })
+}
+
+/// Creates a result with the first items, which have keys, and the cursor for the next page.
+fn page(
+    member: &str,
+    cursor_prefix: &str,
+    items: impl Iterator<Item = (String, Value)>,
+) -> Result<ExtensionResult> {
+    let mut items = items.peekable();
+    let (keys, values): (Vec<String>, Vec<Value>) = items.by_ref().take(PAGE).unzip();
+    let mut members = Map::new();
+    members.insert(member.to_owned(), values.into());
+    if let (Some(_), Some(last)) = (items.peek(), keys.last()) {
+        let cursor = format!("{cursor_prefix}:{last}");
+        members.insert("nextCursor".to_owned(), cursor.into());
+    }
+    ExtensionResult::new(members)
 }

@@ -1,103 +1,30 @@
-//! The skills of a running server, which change when their directories do.
+//! Starts to serve skills, and replaces those whose directories change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 
-use notify::RecommendedWatcher;
-use serde_json::json;
+use mcp_skills::folder;
+use mcp_skills::skill::SKILL_FILE;
 
-use crate::context::{Caller, Notifier, ServerHandle};
+use crate::context::{Context, Notifier, ServerHandle};
 use crate::error::{Error, ErrorKind};
-use crate::extension::ExtensionResult;
+use crate::extension::skills::answers::LiveSkills;
 use crate::extension::skills::catalog::Catalog;
-use crate::extension::skills::skill::{CheckedSkill, SKILL_FILE, Skill, SkillFile};
-use crate::extension::skills::{MAX_TEXT, UriParams, after, folder, invalid, page, watch};
-use crate::extension::visibility::KeyVisibility;
+use crate::extension::skills::skill::ServedSkill;
+use crate::extension::skills::watch;
 use crate::handler::dynamic::{Arguments, DynamicResource, DynamicTemplate};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::types::ResourceContents;
 
-/// The skills of a running server.
-pub(super) struct LiveSkills {
-    catalog: RwLock<Arc<Catalog>>,
-    visible_if: KeyVisibility,
-    /// Watches the directories. Dropping it ends the thread that follows their changes.
-    watcher: OnceLock<RecommendedWatcher>,
-}
-
 impl LiveSkills {
-    pub(super) fn new(visible_if: KeyVisibility) -> Arc<Self> {
-        Arc::new(Self {
-            catalog: RwLock::default(),
-            visible_if,
-            watcher: OnceLock::new(),
-        })
-    }
-
-    /// Returns a page of `skills/list`.
-    pub(super) fn list(
-        &self,
-        caller: &Caller,
-        cursor: Option<&str>,
-        size: usize,
-    ) -> Result<ExtensionResult> {
-        let catalog = self.catalog();
-        let found = catalog.page(after("skills", cursor)?, size, &|skill| {
-            self.shows(skill, caller)
-        });
-        page("skills", "skills", found)
-    }
-
-    /// Returns the result of `skills/get`.
-    pub(super) fn entry(&self, caller: &Caller, uri: &str) -> Result<ExtensionResult> {
-        let catalog = self.catalog();
-        let entry = catalog.entry(uri, &|skill| self.shows(skill, caller));
-        let entry = entry.ok_or_else(|| invalid("there is no skill with this URI"))?;
-        ExtensionResult::new(json!({ "skill": entry }))
-    }
-
-    /// Returns a page of `resources/directory/read`.
-    pub(super) fn children(
-        &self,
-        caller: &Caller,
-        params: &UriParams,
-        size: usize,
-    ) -> Result<ExtensionResult> {
-        let uri = params.uri.as_str();
-        let after = after("directory", params.cursor.as_deref())?;
-        let catalog = self.catalog();
-        let found = (uri.len() <= MAX_TEXT)
-            .then(|| catalog.children(uri, (after, size), &|skill| self.shows(skill, caller)));
-        let found = found
-            .flatten()
-            .ok_or_else(|| invalid("there is no directory with this URI"))?;
-        page("resources", "directory", found)
-    }
-
-    /// Returns the contents of the file at a path.
-    fn read(&self, caller: &Caller, path: &str) -> Result<ResourceContents> {
-        let catalog = self.catalog();
-        let file = catalog.file(path, &|skill| self.shows(skill, caller));
-        file.map(|file| contents(file))
-            .ok_or_else(HandlerError::resource_not_found)
-    }
-
-    fn shows(&self, skill: &CheckedSkill, caller: &Caller) -> bool {
-        self.visible_if.is_visible_to(caller, &skill.path)
-    }
-
-    fn catalog(&self) -> Arc<Catalog> {
-        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&catalog)
-    }
-
-    /// Reads all skills, serves their files as resources, and watches the directories.
+    /// Reads all skills, serves their files as resources, and watches the directories. `fixed` are the skills that do not
+    /// change, and a message for each that is invalid.
     pub(super) fn start(
         self: &Arc<Self>,
-        skills: Vec<Skill>,
+        (fixed, mut problems): (Vec<Arc<ServedSkill>>, Vec<String>),
         directories: Vec<PathBuf>,
         server: &ServerHandle,
     ) -> std::result::Result<(), Error> {
@@ -105,32 +32,30 @@ impl LiveSkills {
             |problems: Vec<String>| Error::new(ErrorKind::Configuration, problems.join("\n"));
         // The directories are watched before they are read, so that no change in between is missed.
         let watching = watch::watch(&directories);
-        let (in_memory, mut problems) = check(skills);
-        let (found, invalid) = read_directories(&directories);
-        problems.extend(invalid);
+        let (skills, unreadable) = read_all(&fixed, &directories);
+        problems.extend(unreadable);
         if !problems.is_empty() {
             return Err(fail(problems));
         }
-        let all = in_memory.iter().cloned().chain(found);
-        let catalog = Arc::new(Catalog::new(all).map_err(fail)?);
+        let catalog = Arc::new(Catalog::new(skills).map_err(fail)?);
         for skill in catalog.skills() {
             server.resources().insert(self.resource(skill))?;
         }
         server.resource_templates().insert(self.template())?;
-        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+        self.replace_catalog(catalog);
         if directories.is_empty() {
             return Ok(());
         }
         let cannot_watch = "the directories of skills cannot be watched";
         let (watcher, changes) =
             watching.map_err(|error| Error::new(ErrorKind::Io, cannot_watch).with_source(error))?;
-        let _ = self.watcher.set(watcher);
+        self.keep_watcher(watcher);
         // The server owns the skills, so the thread must not own the server.
         let (live, server) = (Arc::downgrade(self), Arc::downgrade(&server.0));
         let work = move || {
             watch::follow(&changes, || {
                 if let (Some(live), Some(server)) = (live.upgrade(), server.upgrade()) {
-                    reload(&live, &in_memory, &directories, &ServerHandle(server));
+                    reload(&live, &fixed, &directories, &ServerHandle(server));
                 }
             });
         };
@@ -141,13 +66,12 @@ impl LiveSkills {
     }
 
     /// Returns the resource for a skill's `SKILL.md`.
-    fn resource(self: &Arc<Self>, skill: &CheckedSkill) -> DynamicResource {
+    fn resource(self: &Arc<Self>, skill: &ServedSkill) -> DynamicResource {
         let path = skill.path.clone();
-        let file = format!("{path}/SKILL.md");
+        let file: Arc<str> = format!("{path}/SKILL.md").into();
         let live = Arc::downgrade(self);
         let resource = DynamicResource::new(&skill.uri, &skill.name, move |ctx| {
-            let found = read_if_live(&live, ctx.caller(), &file);
-            async move { found }
+            read_if_live(live.clone(), ctx, Arc::clone(&file))
         });
         let resource = resource
             .description(&skill.description)
@@ -162,25 +86,22 @@ impl LiveSkills {
     /// Returns the resource template for all other files.
     fn template(self: &Arc<Self>) -> DynamicTemplate {
         let live = Arc::downgrade(self);
-        let read = move |arguments: Arguments, ctx: crate::context::Context| {
-            let path = arguments.text("path").unwrap_or_default();
-            let found = read_if_live(&live, ctx.caller(), path);
-            async move { found }
+        let read = move |arguments: Arguments, ctx: Context| {
+            let path = arguments.text("path").unwrap_or_default().into();
+            read_if_live(live.clone(), ctx, path)
         };
         DynamicTemplate::new("skill://{+path}", "skill-file", read)
             .description("A file of a skill, named in the skill's entry")
     }
-
     /// Replaces the resources that are different, and notifies the clients that see a skill of each file that has changed.
     fn notify_clients(self: &Arc<Self>, before: &Catalog, after: &Catalog, server: &ServerHandle) {
-        let is_gone = |skill: &&Arc<CheckedSkill>| after.skill(&skill.path).is_none();
+        let is_gone = |skill: &&Arc<ServedSkill>| after.skill(&skill.path).is_none();
         let edited = server.resources().edit(|resources| {
             for skill in before.skills().filter(is_gone) {
                 resources.remove(&skill.uri);
             }
             for skill in after.skills() {
-                let is_listed_alike =
-                    |old: &Arc<CheckedSkill>| old.description == skill.description;
+                let is_listed_alike = |old: &Arc<ServedSkill>| old.description == skill.description;
                 if !before.skill(&skill.path).is_some_and(is_listed_alike) {
                     resources.replace(self.resource(skill));
                 }
@@ -212,55 +133,45 @@ impl LiveSkills {
 }
 
 /// Reads a file, unless the server has stopped.
-fn read_if_live(live: &Weak<LiveSkills>, caller: &Caller, path: &str) -> Result<ResourceContents> {
+async fn read_if_live(
+    live: Weak<LiveSkills>,
+    ctx: Context,
+    path: Arc<str>,
+) -> Result<ResourceContents> {
     let live = live
         .upgrade()
         .ok_or_else(HandlerError::resource_not_found)?;
-    live.read(caller, path)
+    live.read(&ctx, &path).await
 }
 
-fn contents(file: &SkillFile) -> ResourceContents {
-    let contents = match std::str::from_utf8(&file.contents) {
-        Ok(text) => ResourceContents::text(file.uri.clone(), text),
-        Err(_) => ResourceContents::blob(file.uri.clone(), &file.contents),
-    };
-    contents.with_mime_type(file.mime_type)
-}
-
-/// Checks skills. Returns those that follow the rules, and a message for each of the others.
-fn check(skills: Vec<Skill>) -> (Vec<Arc<CheckedSkill>>, Vec<String>) {
-    let (mut checked, mut problems) = (Vec::with_capacity(skills.len()), Vec::new());
-    for skill in skills {
-        let path = skill.path.clone();
-        match CheckedSkill::new(skill) {
-            Ok(skill) => checked.push(Arc::new(skill)),
-            Err(problem) => problems.push(format!("skill `{path}`: {problem}")),
+/// Reads and checks the skills in all directories. Returns them and the fixed ones, and a message for each of the others.
+fn read_all(
+    fixed: &[Arc<ServedSkill>],
+    directories: &[PathBuf],
+) -> (Vec<Arc<ServedSkill>>, Vec<String>) {
+    let (mut all, mut problems) = (fixed.to_vec(), Vec::new());
+    for directory in directories {
+        let found = folder::read(directory, &directory.display().to_string());
+        problems.extend(found.problems);
+        for skill in found.skills {
+            match skill.check() {
+                Ok(skill) => all.push(Arc::new(ServedSkill::new(skill))),
+                Err(found) => problems.extend(found),
+            }
         }
     }
-    (checked, problems)
-}
-
-/// Reads and checks the skills in directories. Returns those that follow the rules, and a message for each of the others.
-fn read_directories(directories: &[PathBuf]) -> (Vec<Arc<CheckedSkill>>, Vec<String>) {
-    let (mut found, mut problems) = (Vec::new(), Vec::new());
-    for directory in directories {
-        let (skills, unreadable) = folder::read(directory);
-        found.extend(skills);
-        problems.extend(unreadable);
-    }
-    let (checked, invalid) = check(found);
-    problems.extend(invalid);
-    (checked, problems)
+    let problems = problems.iter().map(ToString::to_string);
+    (all, problems.collect())
 }
 
 /// Returns the skills to serve after a change: those that were found, and those that were served before and still exist
 /// but cannot be used. Adds a message for each path that two skills have; neither of them is new.
 fn succeed(
     before: &Catalog,
-    found: impl IntoIterator<Item = Arc<CheckedSkill>>,
+    found: impl IntoIterator<Item = Arc<ServedSkill>>,
     directories: &[PathBuf],
     problems: &mut Vec<String>,
-) -> BTreeMap<String, Arc<CheckedSkill>> {
+) -> BTreeMap<String, Arc<ServedSkill>> {
     let (mut next, mut twice) = (BTreeMap::new(), BTreeSet::new());
     for skill in found {
         if let Some(other) = next.insert(skill.path.clone(), skill) {
@@ -292,33 +203,32 @@ fn is_deleted(directories: &[PathBuf], path: &str) -> bool {
 /// Reads all directories again, and replaces the skills that have changed.
 fn reload(
     live: &Arc<LiveSkills>,
-    in_memory: &[Arc<CheckedSkill>],
+    fixed: &[Arc<ServedSkill>],
     directories: &[PathBuf],
     server: &ServerHandle,
 ) {
     let before = live.catalog();
-    let (found, mut problems) = read_directories(directories);
-    let found = in_memory.iter().cloned().chain(found);
+    let (found, mut problems) = read_all(fixed, directories);
     let next = succeed(&before, found, directories, &mut problems);
     let catalog = Catalog::new(next.into_values()).map(Arc::new);
     let catalog = catalog.map_err(|found| problems.extend(found));
     for problem in problems {
         tracing::error!(
             problem,
-            "a changed skill cannot be served; what was served at its path stays as it was"
+            "the directories of skills have a mistake; a skill that has become invalid stays as it was"
         );
     }
     let Ok(catalog) = catalog else { return };
-    *live.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&catalog);
+    live.replace_catalog(Arc::clone(&catalog));
     live.notify_clients(&before, &catalog, server);
 }
 
 /// Returns the URIs of the files that differ between two versions of a skill.
 fn changed_files<'s>(
-    old: Option<&'s Arc<CheckedSkill>>,
-    new: Option<&'s Arc<CheckedSkill>>,
+    old: Option<&'s Arc<ServedSkill>>,
+    new: Option<&'s Arc<ServedSkill>>,
 ) -> BTreeSet<&'s str> {
-    let files = |skill: Option<&'s Arc<CheckedSkill>>| skill.map_or(&[][..], |skill| &skill.files);
+    let files = |skill: Option<&'s Arc<ServedSkill>>| skill.map_or(&[][..], |skill| &skill.files);
     let (old, new) = (files(old), files(new));
     let removed = old.iter().filter(|file| !new.contains(file));
     let added = new.iter().filter(|file| !old.contains(file));

@@ -1,41 +1,41 @@
 //! The extension `io.modelcontextprotocol/skills`: instructions for models, with the files that they refer to.
 //!
-//! It is described with [`Extension`], as an author's own extension would be. `skill` has the rules for one skill,
-//! `catalog` the answers about all of them, `folder` reads them from a directory, `watch` reports when it changes, and
-//! `live` then replaces them.
+//! It is described with [`Extension`], as an author's own extension would be. The rules for a skill are in
+//! [`mcp_skills`], which `skills!` applies at compile time too. `skill` has one as clients see it, `catalog` all of them,
+//! `answers` those that one request is about. `watch` reports when a directory changes, and `live` then replaces them.
 //!
 //! Specification: the repository `modelcontextprotocol/ext-skills`, version 2026-09-04.
 
+mod answers;
 mod catalog;
-mod folder;
-mod front_matter;
+mod compiled;
 mod live;
+mod rendered;
 mod skill;
 mod watch;
 
+use std::future::Future;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::context::{Caller, Capability, Context};
+use crate::context::{Caller, Capability, Context, ServerHandle};
 use crate::extension::visibility::KeyVisibility;
-use crate::extension::{Extension, ExtensionMethod, ExtensionResult};
-use crate::handler::handler_error::{HandlerError, Result};
-use crate::jsonrpc::ErrorObject;
+use crate::extension::{Extension, ExtensionMethod};
+use crate::handler::handler_error::{IntoHandlerError, Result};
 use crate::protocol::ProtocolVersion;
 use crate::types::CacheScope;
-use live::LiveSkills;
+use answers::LiveSkills;
+pub use compiled::{CompiledSkill, CompiledSkillFile, compiled_skills, skill_contents};
+use skill::ServedSkill;
 pub use skill::Skill;
 
 /// The identifier of the extension.
-const ID: &str = "io.modelcontextprotocol/skills";
-/// Maximum number of entries on a page.
-const PAGE: usize = 100;
-/// Maximum length of a cursor or URI in a request, in bytes.
-const MAX_TEXT: usize = 8 << 10;
+pub(crate) const ID: &str = "io.modelcontextprotocol/skills";
 
 /// Skills to serve, for [`Server::skills`](crate::Server::skills).
 ///
@@ -51,15 +51,28 @@ const MAX_TEXT: usize = 8 << 10;
 /// begin with `skill://`. Every entry has the digest and size of each file, and the bytes that a client reads always match
 /// the entry. Only clients that use 2026-07-28 see the extension; the resources are served in every version.
 ///
+/// | Skills are | use |
+/// |---|---|
+/// | part of the program, and checked when it is compiled | [`skills!`](crate::skills!) |
+/// | read when the server starts, and again when they change | [`dir`](Self::dir) |
+/// | made by the program | [`skill`](Self::skill) |
+/// | found for each request | [`dynamic`](Self::dynamic) |
+///
 /// Source: the extension `io.modelcontextprotocol/skills`.
 #[derive(Default)]
 #[must_use = "skills do nothing unless they are given to a server"]
 pub struct Skills {
     in_memory: Vec<Skill>,
+    compiled: Vec<Arc<ServedSkill>>,
     directories: Vec<PathBuf>,
+    functions: Vec<Box<FindSkills>>,
     visible_if: KeyVisibility,
     ttl: Duration,
 }
+
+/// A function that returns the skills for a request.
+type FindSkills =
+    dyn Fn(Context) -> Pin<Box<dyn Future<Output = Result<Vec<Skill>>> + Send>> + Send + Sync;
 
 impl Skills {
     /// Creates an empty collection.
@@ -72,7 +85,8 @@ impl Skills {
         Self::new().directory(path)
     }
 
-    /// Adds the skills below a directory. Start-up fails if one of them is invalid.
+    /// Adds the skills below a directory. Start-up fails if one of them is invalid, or if there are files in directories
+    /// that neither are skills nor contain any.
     ///
     /// The directory is watched. When a file changes, its skill is read and checked as a whole, so digests and contents
     /// change together, and clients are notified. A skill that has become invalid stays as it was, and so does one whose
@@ -86,6 +100,38 @@ impl Skills {
     /// Adds a skill that is held in memory.
     pub fn skill(mut self, skill: Skill) -> Self {
         self.in_memory.push(skill);
+        self
+    }
+
+    /// Adds the skills that a function returns for the caller of each request: in the list, for `skills/get`, for
+    /// directories, and for files that no other skill has. They are not in `resources/list`.
+    ///
+    /// ```
+    /// use mcp_runtime::Context;
+    /// use mcp_runtime::skills::{Skill, Skills};
+    ///
+    /// async fn of_team(ctx: Context) -> mcp_runtime::Result<Vec<Skill>> {
+    ///     let team = ctx.principal().map_or("everybody", |principal| principal.subject());
+    ///     let text = format!("---\nname: on-call\ndescription: Duties of {team}\n---\n");
+    ///     Ok(vec![Skill::new("on-call", text)])
+    /// }
+    ///
+    /// let skills = Skills::new().dynamic(of_team);
+    /// ```
+    ///
+    /// A skill is checked and hashed again unless the function returns a clone of one that it keeps. One that is invalid,
+    /// or whose path another skill of this collection has, is left out, and an error is logged. If the function fails, so
+    /// does the request.
+    pub fn dynamic<F, A, E>(mut self, find: F) -> Self
+    where
+        F: Fn(Context) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Vec<Skill>, E>> + Send + 'static,
+        E: IntoHandlerError,
+    {
+        self.functions.push(Box::new(move |ctx| {
+            let found = find(ctx);
+            Box::pin(async move { found.await.map_err(IntoHandlerError::into_handler_error) })
+        }));
         self
     }
 
@@ -111,48 +157,76 @@ impl Skills {
     /// Converts the collection into an extension.
     pub(crate) fn into_extension(self) -> Extension {
         let ttl = self.ttl;
-        let scope = if self.visible_if.is_restricted() {
+        let scope = if self.visible_if.is_restricted() || !self.functions.is_empty() {
             CacheScope::Private
         } else {
             CacheScope::Public
         };
-        let live = LiveSkills::new(self.visible_if);
+        let live = LiveSkills::new(self.functions, self.visible_if);
         let (list, get, read) = (Arc::clone(&live), Arc::clone(&live), Arc::clone(&live));
-        let (skills, directories) = (self.in_memory, self.directories);
+        let (in_memory, compiled, directories) = (self.in_memory, self.compiled, self.directories);
+        let start = move |server: &ServerHandle| {
+            live.start(checked(&in_memory, compiled), directories, server)
+        };
         Extension::new(ID)
             .settings(json!({"directoryRead": true}))
             .since(ProtocolVersion::OLDEST_MODERN)
             .needs_declaration(false)
             .capability(Capability::Resources)
-            .setup(move |server| live.start(skills, directories, server))
+            .setup(start)
             .method(ExtensionMethod::new(
                 "skills/list",
                 move |params: ListParams, ctx: Context| {
-                    let page = list.list(ctx.caller(), params.cursor.as_deref(), PAGE);
-                    async move { Ok::<_, HandlerError>(page?.cached(ttl, scope)) }
+                    let live = Arc::clone(&list);
+                    async move {
+                        let page = live.list(&ctx, params.cursor.as_deref()).await;
+                        page.map(|page| page.cached(ttl, scope))
+                    }
                 },
             ))
             .method(ExtensionMethod::new(
                 "skills/get",
                 move |params: UriParams, ctx: Context| {
-                    let entry = get.entry(ctx.caller(), &params.uri);
-                    async move { Ok::<_, HandlerError>(entry?.cached(ttl, scope)) }
+                    let live = Arc::clone(&get);
+                    async move {
+                        let entry = live.get(&ctx, &params.uri).await;
+                        entry.map(|entry| entry.cached(ttl, scope))
+                    }
                 },
             ))
             .method(ExtensionMethod::new(
                 "resources/directory/read",
                 move |params: UriParams, ctx: Context| {
-                    let page = read.children(ctx.caller(), &params, PAGE);
-                    async move { page }
+                    let live = Arc::clone(&read);
+                    async move {
+                        let cursor = params.cursor.as_deref();
+                        live.children(&ctx, (&params.uri, cursor)).await
+                    }
                 },
             ))
     }
 }
 
+/// Checks the skills in memory. Returns them and those that were checked at compile time, and a message for each mistake.
+fn checked(
+    in_memory: &[Skill],
+    mut compiled: Vec<Arc<ServedSkill>>,
+) -> (Vec<Arc<ServedSkill>>, Vec<String>) {
+    let mut problems = Vec::new();
+    for skill in in_memory {
+        match skill.served() {
+            Ok(skill) => compiled.push(skill),
+            Err(found) => problems.extend(found.iter().map(ToString::to_string)),
+        }
+    }
+    (compiled, problems)
+}
+
 impl std::fmt::Debug for Skills {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Skills")
-            .field("in_memory", &self.in_memory.len())
+            .field("in_memory", &self.in_memory)
+            .field("compiled", &self.compiled.len())
             .field("directories", &self.directories)
             .finish_non_exhaustive()
     }
@@ -167,33 +241,4 @@ struct ListParams {
 struct UriParams {
     uri: String,
     cursor: Option<String>,
-}
-
-/// Returns the path or URI after which a page begins. Cursors have a prefix, so that those of other lists are refused.
-fn after<'c>(list: &str, cursor: Option<&'c str>) -> Result<Option<&'c str>> {
-    let Some(cursor) = cursor else {
-        return Ok(None);
-    };
-    let after = cursor
-        .strip_prefix(list)
-        .filter(|_| cursor.len() <= MAX_TEXT);
-    let after = after.and_then(|rest| rest.strip_prefix(':'));
-    after
-        .map(Some)
-        .ok_or_else(|| invalid("the cursor does not belong to this list; start again without one"))
-}
-
-/// Creates error -32602.
-fn invalid(message: &str) -> HandlerError {
-    HandlerError::protocol(ErrorObject::invalid_params(message))
-}
-
-/// Creates a result with a list and the cursor for the next page.
-fn page(name: &str, list: &str, page: catalog::CatalogPage) -> Result<ExtensionResult> {
-    let mut members = serde_json::Map::new();
-    members.insert(name.to_owned(), page.items.into());
-    if let Some(next) = page.next_cursor {
-        members.insert("nextCursor".to_owned(), format!("{list}:{next}").into());
-    }
-    ExtensionResult::new(members)
 }

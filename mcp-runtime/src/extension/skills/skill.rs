@@ -1,23 +1,17 @@
-//! A skill: its files, its entry in `skills/list`, and the rules for both.
+//! A skill as authors make it, and as clients see it: URIs, its entry in `skills/list`, and media types.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
-use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
-
-use crate::extension::skills::front_matter;
+use bytes::Bytes;
 use mcp_schema::template::percent_encode;
+use mcp_skills::name::join;
+use mcp_skills::problem::SkillProblem;
+use mcp_skills::skill::{CheckedFile, CheckedSkill, SKILL_FILE, SkillFiles};
+use serde_json::{Value, json};
 
-/// The file that describes a skill.
-pub(super) const SKILL_FILE: &str = "SKILL.md";
-/// Maximum number of files in a skill.
-pub(super) const MAX_FILES: usize = 512;
-/// Maximum size of all files of a skill together, in bytes.
-pub(super) const MAX_BYTES: u64 = 16 << 20;
-
-/// A skill held in memory: instructions in `SKILL.md`, and the files that they refer to.
+/// A skill held in memory: instructions in `SKILL.md`, and the files that they refer to. It is cheap to clone, and its
+/// files are checked and hashed once, however often it is served.
 ///
 /// ```
 /// use mcp_runtime::skills::Skill;
@@ -29,33 +23,54 @@ pub(super) const MAX_BYTES: u64 = 16 << 20;
 /// Limits: 512 files and 16 MiB. Start-up fails if the skill exceeds them or breaks another rule of the extension.
 ///
 /// Source: the extension `io.modelcontextprotocol/skills`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Skill {
-    pub(super) path: String,
-    pub(super) files: BTreeMap<String, Vec<u8>>,
+    files: Arc<SkillFiles>,
+    served: Arc<OnceLock<Result<Arc<ServedSkill>, Vec<SkillProblem>>>>,
 }
 
 impl Skill {
     /// Creates a skill at this path, which consists of directories and the name in the front matter, such as
     /// `documents/pdf-tools`, with the contents of its `SKILL.md`.
     pub fn new(path: impl Into<String>, skill_file: impl Into<Vec<u8>>) -> Self {
-        Self {
-            path: path.into(),
-            files: BTreeMap::from([(SKILL_FILE.to_owned(), skill_file.into())]),
-        }
+        let skill = Self {
+            files: Arc::new(SkillFiles::new(path)),
+            served: Arc::default(),
+        };
+        skill.file(SKILL_FILE, skill_file)
     }
 
     /// Adds a file at a path relative to the skill, such as `references/forms.md`. A file at the same path is replaced.
     #[must_use]
     pub fn file(mut self, path: impl Into<String>, contents: impl Into<Vec<u8>>) -> Self {
-        self.files.insert(path.into(), contents.into());
+        let files = &mut Arc::make_mut(&mut self.files).files;
+        files.insert(path.into(), Bytes::from(contents.into()));
+        self.served = Arc::default();
         self
+    }
+
+    /// Checks the skill, unless it has been checked already.
+    pub(super) fn served(&self) -> Result<Arc<ServedSkill>, Vec<SkillProblem>> {
+        let served = self.served.get_or_init(|| {
+            let checked = SkillFiles::clone(&self.files).check()?;
+            Ok(Arc::new(ServedSkill::new(checked)))
+        });
+        served.clone()
     }
 }
 
-/// A skill that follows all rules.
+impl fmt::Debug for Skill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Skill")
+            .field("path", &self.files.path)
+            .field("files", &self.files.files.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A skill that follows all rules, as clients see it.
 #[derive(Debug, PartialEq)]
-pub(super) struct CheckedSkill {
+pub(super) struct ServedSkill {
     pub(super) path: String,
     pub(super) name: String,
     pub(super) description: String,
@@ -63,99 +78,63 @@ pub(super) struct CheckedSkill {
     pub(super) uri: String,
     /// The entry in `skills/list`.
     pub(super) entry: Value,
-    pub(super) files: Vec<Arc<SkillFile>>,
+    pub(super) files: Vec<Arc<ServedFile>>,
 }
 
 /// A file of a skill.
 #[derive(Debug, PartialEq)]
-pub(super) struct SkillFile {
+pub(super) struct ServedFile {
     pub(super) uri: String,
     /// The last part of the path.
     pub(super) name: String,
     /// The parts of the path, beginning with those of the skill.
     pub(super) path: String,
     pub(super) mime_type: &'static str,
-    pub(super) contents: Arc<[u8]>,
+    pub(super) contents: Bytes,
     digest: String,
 }
 
-impl CheckedSkill {
-    /// Checks a skill and computes the digests of its files.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first mistake, without the name of the skill.
-    pub(super) fn new(skill: Skill) -> Result<Self, String> {
-        let Skill { path, files } = skill;
-        check_path(&path)?;
-        if files.len() > MAX_FILES {
-            return Err(format!(
-                "it has {} files; the maximum is {MAX_FILES}",
-                files.len()
-            ));
-        }
-        let size: u64 = files.values().map(|file| file.len() as u64).sum();
-        if size > MAX_BYTES {
-            return Err(format!(
-                "its files have {size} bytes; the maximum is {MAX_BYTES}"
-            ));
-        }
-        let text = files.get(SKILL_FILE).map(|file| std::str::from_utf8(file));
-        let text = text.ok_or(format!("it has no `{SKILL_FILE}`"))?;
-        let text = text.map_err(|_| format!("`{SKILL_FILE}` is not UTF-8"))?;
-        let front_matter =
-            front_matter::read(text).map_err(|problem| format!("`{SKILL_FILE}`: {problem}"))?;
-        let member = |name| {
-            front_matter
-                .get(name)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let (name, description) = (member("name").to_owned(), member("description").to_owned());
-        let directory = path.rsplit('/').next().unwrap_or_default();
-        if directory != name {
-            return Err(format!(
-                "the name in its front matter is `{name}`, but its directory is `{directory}`"
-            ));
-        }
-        let mut checked = Vec::with_capacity(files.len());
-        for (relative, contents) in files {
-            check_path(&relative).map_err(|problem| format!("file `{relative}`: {problem}"))?;
-            let nested = relative.strip_suffix(SKILL_FILE);
-            if nested.is_some_and(|above| above.ends_with('/')) {
-                return Err(format!(
-                    "file `{relative}`: a skill cannot contain another one"
-                ));
-            }
-            checked.push(Arc::new(SkillFile::new(
-                format!("{path}/{relative}"),
-                contents,
-            )));
-        }
-        Ok(Self {
-            uri: uri_of(&format!("{path}/{SKILL_FILE}")),
-            entry: entry(&path, &front_matter, &checked),
+impl ServedSkill {
+    pub(super) fn new(skill: CheckedSkill) -> Self {
+        let (name, description) = (skill.name().to_owned(), skill.description().to_owned());
+        let CheckedSkill {
+            path,
+            front_matter,
+            files,
+        } = skill;
+        let files = files.into_iter();
+        let files: Vec<_> = files
+            .map(|file| Arc::new(ServedFile::new(&path, file)))
+            .collect();
+        let resources = files
+            .iter()
+            .map(|file| json!({"uri": file.uri, "digest": file.digest, "size": file.size()}));
+        let uri = uri_of(&join(&path, SKILL_FILE));
+        Self {
+            entry: json!({
+                "uri": uri,
+                "frontmatter": front_matter,
+                "resources": resources.collect::<Vec<_>>(),
+            }),
             path,
             name,
             description,
-            files: checked,
-        })
+            uri,
+            files,
+        }
     }
 }
 
-impl SkillFile {
-    fn new(path: String, contents: Vec<u8>) -> Self {
-        let mut digest = String::from("sha256:");
-        for byte in Sha256::digest(&contents) {
-            let _ = write!(digest, "{byte:02x}");
-        }
+impl ServedFile {
+    fn new(skill: &str, file: CheckedFile) -> Self {
+        let path = join(skill, &file.path);
         Self {
             uri: uri_of(&path),
             name: path.rsplit('/').next().unwrap_or_default().to_owned(),
-            mime_type: mime_type(&path, &contents),
+            mime_type: mime_type(&path, &file.contents),
             path,
-            contents: contents.into(),
-            digest,
+            contents: file.contents,
+            digest: file.digest,
         }
     }
 
@@ -164,30 +143,10 @@ impl SkillFile {
     }
 }
 
-fn entry(path: &str, front_matter: &Map<String, Value>, files: &[Arc<SkillFile>]) -> Value {
-    let resources = files
-        .iter()
-        .map(|file| json!({"uri": file.uri, "digest": file.digest, "size": file.size()}));
-    json!({
-        "uri": uri_of(&format!("{path}/{SKILL_FILE}")),
-        "frontmatter": front_matter,
-        "resources": resources.collect::<Vec<_>>(),
-    })
-}
-
 /// Returns the URI of a file or directory.
-pub(super) fn uri_of(path: &str) -> String {
+fn uri_of(path: &str) -> String {
     let parts: Vec<String> = path.split('/').map(percent_encode).collect();
     format!("skill://{}", parts.join("/"))
-}
-
-/// Checks that a path consists of plain parts.
-fn check_path(path: &str) -> Result<(), String> {
-    let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']);
-    if path.split('/').all(is_plain) {
-        return Ok(());
-    }
-    Err("a path consists of names separated by `/`, without `.`, `..` and `\\`".to_owned())
 }
 
 /// Returns the media type for the end of a file's name. Files of other kinds are text if they are UTF-8.

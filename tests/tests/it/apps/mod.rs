@@ -54,6 +54,7 @@ struct Bench;
 impl Bench {
     #[tool(app = Bare, tags("apps"))]
     fn saw(&self) -> &'static str {
+        let Self = self;
         "dust"
     }
 }

@@ -38,6 +38,19 @@ fn check_finds_every_fault() {
             "argument `name` has no description",
         ),
         ("advice: resource `faulty://nothing`", "has no description"),
+        ("advice: skill `paint`", "an unknown member `version`"),
+        (
+            "advice: skill `paint`",
+            "`SKILL.md` links to `references/colors.md`, which is not in the skill; did you mean `references/colours.md`?",
+        ),
+        (
+            "refused: skill `paint`",
+            "`skill://paint/references/colours.md` does not match its digest",
+        ),
+        (
+            "advice: skill `paint`",
+            "has the same name as skill `old/paint`",
+        ),
         (
             "refused: page `ui://fixtures/ui/faulty.html`",
             "write `csp(resource_domains(\"https://cdn.example.com\"))`",
@@ -66,6 +79,10 @@ fn check_finds_every_fault() {
     assert_eq!(run("chart", &["check", "--strict"]).code, Some(0));
     assert_eq!(run("notes", &["check"]).code, Some(0));
     assert_eq!(run("notes", &["check", "--strict"]).code, Some(1));
+    assert_eq!(run("skills", &["check", "--strict"]).code, Some(0));
+    // In older protocol versions there are no skills to check.
+    let older = run("faulty", &["check", "--protocol-version", "2025-11-25"]);
+    assert!(!older.out.contains("skill `"), "{}", older.out);
     let json = run("faulty", &["check", "--json"]);
     let report: Value = serde_json::from_str(&json.out).unwrap();
     let mut findings = report["findings"].as_array().unwrap().iter();

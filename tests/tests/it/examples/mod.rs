@@ -8,6 +8,7 @@ mod many_tools;
 mod mounted;
 mod notes;
 mod observed;
+mod skills;
 mod tls;
 mod weather;
 

@@ -158,6 +158,22 @@ async fn a_deleted_skill_is_removed_while_an_invalid_one_stays_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_skill_is_removed_with_its_skill_file_even_if_other_files_are_left() {
+    let directory = Directory::new("skills-bare", MODERN);
+    let root = directory.join("");
+    write(&root, "notes", "one");
+    write(&root, "bare", "one");
+    fs::write(root.join("bare/more.md"), "more").unwrap();
+    let mut client = modern(Skills::dir(&root)).await;
+    client
+        .listen("skills", json!({"resourcesListChanged": true}))
+        .await;
+    fs::remove_file(root.join("bare/SKILL.md")).unwrap();
+    client.notification(LIST_CHANGED).await;
+    assert_eq!(names(&mut client).await, ["notes"]);
+}
+
+#[tokio::test]
 async fn a_new_skill_takes_no_path_that_another_one_has() {
     let directory = Directory::new("skills-twice", MODERN);
     let root = directory.join("");

@@ -1,6 +1,8 @@
 //! The extension for skills.
 
+mod compiled;
 mod directory;
+mod dynamic;
 mod start_up;
 
 use base64::Engine as _;

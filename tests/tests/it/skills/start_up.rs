@@ -25,25 +25,28 @@ async fn a_server_does_not_start_with_an_invalid_skill() {
     for (skill, expected) in [
         (
             Skill::new("a", "no front matter"),
-            "skill `a`: `SKILL.md`: it does not start with front matter",
+            "`a/SKILL.md`: it does not start with front matter",
         ),
         (
             Skill::new("other", good_text()),
-            "the name in its front matter is `good`, but its directory is `other`",
+            "`other/SKILL.md`: the name in the front matter is `good`, but the directory is `other`",
         ),
-        (Skill::new("good", [0xff]), "is not UTF-8"),
+        (
+            Skill::new("good", [0xff]),
+            "`good/SKILL.md`: it is not UTF-8",
+        ),
         (Skill::new("a/../good", good_text()), "without `.`, `..`"),
-        (good().file("../x", ""), "file `../x`"),
-        (good().file("/x", ""), "file `/x`"),
+        (good().file("../x", ""), "`good/../x`: a path"),
+        (good().file("/x", ""), "`good//x`: a path"),
         (
             good().file("inner/SKILL.md", ""),
             "a skill cannot contain another one",
         ),
         (
             good().file("big", vec![0; 16 << 20]),
-            "the maximum is 16777216",
+            "`good/big`: with this file, the skill has more than 16777216 bytes",
         ),
-        (many, "it has 513 files; the maximum is 512"),
+        (many, "with this file, the skill has more than 512 files"),
     ] {
         let problem = problem(Skills::new().skill(skill)).await;
         assert!(problem.contains(expected), "{expected}\n{problem}");
@@ -77,7 +80,7 @@ async fn a_directory_with_links_or_strange_names_is_refused() {
     assert!(
         problem(Skills::dir(root))
             .await
-            .contains("`link` is a link")
+            .contains("good/link`: it is a link")
     );
     fs::remove_file(&link).unwrap();
     fs::write(good.join(std::ffi::OsStr::from_bytes(b"\xff")), "").unwrap();

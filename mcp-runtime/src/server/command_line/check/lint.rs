@@ -163,13 +163,13 @@ fn is_described(item: &Value) -> bool {
 
 /// The findings so far, and the definition being checked.
 #[derive(Default)]
-struct Findings {
-    all: Vec<Lint>,
+pub(super) struct Findings {
+    pub(super) all: Vec<Lint>,
     at: String,
 }
 
 impl Findings {
-    fn set_subject(&mut self, word: &str, name: Option<&str>) {
+    pub(super) fn set_subject(&mut self, word: &str, name: Option<&str>) {
         self.at = format!("{word} `{}`", name.unwrap_or_default());
     }
 
@@ -191,7 +191,7 @@ impl Findings {
         self.push(Severity::Advice, text.into(), "");
     }
 
-    fn push(&mut self, severity: Severity, text: String, source: &'static str) {
+    pub(super) fn push(&mut self, severity: Severity, text: String, source: &'static str) {
         let at = self.at.clone();
         self.all.push(Lint {
             severity,

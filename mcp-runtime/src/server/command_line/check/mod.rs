@@ -5,6 +5,8 @@ mod apps;
 mod lint;
 mod page;
 mod similar;
+#[cfg(feature = "skills")]
+mod skills;
 
 use std::fs;
 
@@ -57,6 +59,8 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let costs = lint::token_costs(&listed);
     let mut findings = lint::lint(&surface, &costs);
     findings.extend(apps::lint(&session.client, &surface).await);
+    #[cfg(feature = "skills")]
+    findings.extend(skills::lint(&session.client).await?);
     let file = matches.get_one::<String>("surface").map(String::as_str);
     let saves = matches.get_flag("save");
     let differences = match file {

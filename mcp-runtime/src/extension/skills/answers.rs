@@ -1,0 +1,173 @@
+//! Answers requests of the extension, and reads files, as one caller sees them.
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use notify::RecommendedWatcher;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::extension::ExtensionResult;
+use crate::extension::skills::FindSkills;
+use crate::extension::skills::catalog::{Catalog, Sight};
+use crate::extension::skills::skill::{ServedFile, ServedSkill};
+use crate::extension::visibility::KeyVisibility;
+use crate::handler::handler_error::{HandlerError, Result};
+use crate::jsonrpc::ErrorObject;
+use crate::types::ResourceContents;
+
+/// Maximum length of a cursor or URI in a request, in bytes.
+const MAX_TEXT: usize = 8 << 10;
+
+/// The skills of a running server.
+pub(super) struct LiveSkills {
+    /// The skills that are the same for all requests, until a directory changes.
+    catalog: RwLock<Arc<Catalog>>,
+    /// Functions that return further skills for each request.
+    functions: Vec<Box<FindSkills>>,
+    pub(super) visible_if: KeyVisibility,
+    /// Watches the directories. Dropping it ends the thread that follows their changes.
+    watcher: OnceLock<RecommendedWatcher>,
+}
+
+impl LiveSkills {
+    pub(super) fn new(functions: Vec<Box<FindSkills>>, visible_if: KeyVisibility) -> Arc<Self> {
+        Arc::new(Self {
+            catalog: RwLock::default(),
+            functions,
+            visible_if,
+            watcher: OnceLock::new(),
+        })
+    }
+
+    /// Returns the skills that are the same for all requests.
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
+        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&catalog)
+    }
+
+    pub(super) fn replace_catalog(&self, catalog: Arc<Catalog>) {
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+    }
+
+    /// Watches directories for as long as these skills are served.
+    pub(super) fn keep_watcher(&self, watcher: RecommendedWatcher) {
+        let _ = self.watcher.set(watcher);
+    }
+
+    /// Returns a page of `skills/list`.
+    pub(super) async fn list(
+        &self,
+        ctx: &Context,
+        cursor: Option<&str>,
+    ) -> Result<ExtensionResult> {
+        let after = after("skills", cursor)?;
+        let catalog = self.all(ctx).await?;
+        self.see(ctx, |sight| catalog.list(after, sight))
+    }
+
+    /// Returns the result of `skills/get`.
+    pub(super) async fn get(&self, ctx: &Context, uri: &str) -> Result<ExtensionResult> {
+        let entry = self.find(ctx, |catalog, sight| catalog.entry(uri, sight).cloned());
+        let entry = entry.await?;
+        let entry = entry.ok_or_else(|| invalid("there is no skill with this URI"))?;
+        ExtensionResult::new(json!({ "skill": entry }))
+    }
+
+    /// Returns a page of `resources/directory/read`.
+    pub(super) async fn children(
+        &self,
+        ctx: &Context,
+        (uri, cursor): (&str, Option<&str>),
+    ) -> Result<ExtensionResult> {
+        let after = after("directory", cursor)?;
+        let catalog = self.all(ctx).await?;
+        let page = self.see(ctx, |sight| {
+            let uri = Some(uri).filter(|uri| uri.len() <= MAX_TEXT);
+            uri.and_then(|uri| catalog.children(uri, after, sight))
+        });
+        page.unwrap_or_else(|| Err(invalid("there is no directory with this URI")))
+    }
+
+    /// Returns the contents of the file at a path.
+    pub(super) async fn read(&self, ctx: &Context, path: &str) -> Result<ResourceContents> {
+        let file = self.find(ctx, |catalog, sight| catalog.file(path, sight).cloned());
+        let file = file.await?.ok_or_else(HandlerError::resource_not_found)?;
+        Ok(contents(&file))
+    }
+
+    /// Looks something up in the skills that are the same for all requests and, only if it is not there, in those that
+    /// functions return.
+    async fn find<T>(
+        &self,
+        ctx: &Context,
+        look_up: impl Fn(&Catalog, Sight<'_>) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let catalog = self.catalog();
+        let found = self.see(ctx, |sight| look_up(&catalog, sight));
+        if found.is_some() || self.functions.is_empty() {
+            return Ok(found);
+        }
+        let catalog = self.all(ctx).await?;
+        Ok(self.see(ctx, |sight| look_up(&catalog, sight)))
+    }
+
+    /// Returns the skills for this request, including those that functions return.
+    ///
+    /// Of these, invalid ones are left out, and those with the path of a skill that is there already.
+    async fn all(&self, ctx: &Context) -> Result<Arc<Catalog>> {
+        let fixed = self.catalog();
+        if self.functions.is_empty() {
+            return Ok(fixed);
+        }
+        let mut all = fixed.copy();
+        for function in &self.functions {
+            for skill in function(ctx.clone()).await? {
+                let added = skill.served().map_err(|problems| {
+                    let problems = problems.iter().map(ToString::to_string);
+                    problems.collect::<Vec<_>>().join("; ")
+                });
+                if let Err(problem) = added.and_then(|skill| all.insert(skill)) {
+                    tracing::error!(problem, "a skill that a function returned was left out");
+                }
+            }
+        }
+        Ok(Arc::new(all))
+    }
+
+    /// Calls a function with the sight of the caller.
+    fn see<T>(&self, ctx: &Context, look: impl FnOnce(Sight<'_>) -> T) -> T {
+        if !self.visible_if.is_restricted() {
+            return look(None);
+        }
+        let is_visible =
+            |skill: &ServedSkill| self.visible_if.is_visible_to(ctx.caller(), &skill.path);
+        look(Some(&is_visible))
+    }
+}
+
+fn contents(file: &ServedFile) -> ResourceContents {
+    let contents = match std::str::from_utf8(&file.contents) {
+        Ok(text) => ResourceContents::text(file.uri.clone(), text),
+        Err(_) => ResourceContents::blob(file.uri.clone(), &file.contents),
+    };
+    contents.with_mime_type(file.mime_type)
+}
+
+/// Returns the path or URI after which a page begins. Cursors have a prefix, so that those of other lists are refused.
+fn after<'c>(list: &str, cursor: Option<&'c str>) -> Result<Option<&'c str>> {
+    let Some(cursor) = cursor else {
+        return Ok(None);
+    };
+    let after = cursor
+        .strip_prefix(list)
+        .filter(|_| cursor.len() <= MAX_TEXT);
+    let after = after.and_then(|rest| rest.strip_prefix(':'));
+    after
+        .map(Some)
+        .ok_or_else(|| invalid("the cursor does not belong to this list; start again without one"))
+}
+
+/// Creates error -32602.
+fn invalid(message: &str) -> HandlerError {
+    HandlerError::protocol(ErrorObject::invalid_params(message))
+}

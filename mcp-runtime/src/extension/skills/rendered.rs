@@ -1,0 +1,44 @@
+//! Pages of `skills/list` that have been rendered already.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use crate::extension::ExtensionResult;
+use crate::handler::handler_error::Result;
+use crate::lock::lock;
+
+/// Maximum number of pages that are kept.
+const MAX_PAGES: usize = 64;
+
+/// The page that begins after a number of skills, for callers who see the same skills: `None` for all of them, or else
+/// `true` for each visible one.
+pub(super) type PageKey = (Option<Box<[bool]>>, usize);
+
+/// Pages that have been rendered. Callers who see the same skills share them.
+#[derive(Debug, Default)]
+pub(super) struct RenderedPages(Mutex<HashMap<PageKey, ExtensionResult>>);
+
+impl RenderedPages {
+    /// Returns a page, and renders it if necessary.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the error of `render`.
+    pub(super) fn get(
+        &self,
+        key: PageKey,
+        render: impl FnOnce() -> Result<ExtensionResult>,
+    ) -> Result<ExtensionResult> {
+        let known = lock(&self.0).get(&key).cloned();
+        if let Some(page) = known {
+            return Ok(page);
+        }
+        let page = render()?;
+        let mut known = lock(&self.0);
+        if known.len() >= MAX_PAGES {
+            known.clear();
+        }
+        known.insert(key, page.clone());
+        Ok(page)
+    }
+}

@@ -1,0 +1,343 @@
+//! Reads skills from a folder.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::name::join;
+use crate::problem::SkillProblem;
+use crate::skill::{MAX_BYTES, MAX_FILES, SKILL_FILE, SkillFiles};
+
+/// Maximum depth of directories above and inside of a skill.
+const MAX_DEPTH: usize = 16;
+
+/// The skills in a folder.
+#[derive(Debug, Default)]
+pub struct FoundSkills {
+    /// The skills that could be read, sorted by path. They have not been checked.
+    pub skills: Vec<SkillFiles>,
+    /// The files and directories that could not be read, or that belong to no skill.
+    pub problems: Vec<SkillProblem>,
+}
+
+/// Reads all skills below a folder, which are the directories with a `SKILL.md`. Other directories group skills. Hidden
+/// files and directories are left out.
+///
+/// `shown` is the folder as authors see it in problems.
+#[must_use]
+pub fn read(folder: &Path, shown: &str) -> FoundSkills {
+    let mut found = FoundSkills::default();
+    let root = Directory {
+        on_disk: folder.to_owned(),
+        shown: shown.to_owned(),
+        relative: String::new(),
+        depth: 0,
+    };
+    match root.entries() {
+        Ok(entries) if entries.iter().any(Entry::is_skill_file) => {
+            found.problems.push(SkillProblem::new(
+                join(shown, SKILL_FILE),
+                "a skill is a directory in the folder, not the folder itself; use the folder above it",
+            ));
+        }
+        Ok(entries) => found.search_below(&root, &entries),
+        Err(problem) => found.problems.push(problem),
+    }
+    found
+}
+
+impl FoundSkills {
+    /// Searches a directory, which is a skill or groups skills.
+    fn search(&mut self, directory: &Directory) {
+        let entries = match directory.entries() {
+            Ok(entries) => entries,
+            Err(problem) => return self.problems.push(problem),
+        };
+        if entries.iter().any(Entry::is_skill_file) {
+            return match read_skill(directory, &entries) {
+                Ok(skill) => self.skills.push(skill),
+                Err(problem) => self.problems.push(problem),
+            };
+        }
+        let mut files = entries.iter().filter(|entry| !entry.is_directory);
+        if let Some(misspelt) = files.clone().find(|file| file.is_nearly_skill_file()) {
+            let at = join(&directory.shown, &misspelt.name);
+            let text = format!("this file must be named `{SKILL_FILE}`");
+            return self.problems.push(SkillProblem::new(at, text));
+        }
+        let before = self.skills.len() + self.problems.len();
+        self.search_below(directory, &entries);
+        let is_barren = before == self.skills.len() + self.problems.len();
+        if is_barren && files.next().is_some() {
+            let text = format!("this directory has no `{SKILL_FILE}`");
+            self.problems
+                .push(SkillProblem::new(&directory.shown, text));
+        }
+    }
+
+    /// Searches the directories among the entries of a directory.
+    fn search_below(&mut self, directory: &Directory, entries: &[Entry]) {
+        for entry in entries.iter().filter(|entry| entry.is_directory) {
+            self.search(&directory.below(&entry.name));
+        }
+    }
+}
+
+/// A directory that is being read.
+struct Directory {
+    on_disk: PathBuf,
+    /// The path as authors see it.
+    shown: String,
+    /// The path below the folder of skills or below the skill.
+    relative: String,
+    /// The number of directories above it in the folder.
+    depth: usize,
+}
+
+impl Directory {
+    fn below(&self, name: &str) -> Self {
+        Self {
+            on_disk: self.on_disk.join(name),
+            shown: join(&self.shown, name),
+            relative: join(&self.relative, name),
+            depth: self.depth + 1,
+        }
+    }
+
+    /// Returns the entries by name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory is too deep or cannot be read, or has an entry whose name is not UTF-8 or that is a link.
+    fn entries(&self) -> Result<Vec<Entry>, SkillProblem> {
+        let fail = |text: String| SkillProblem::new(&self.shown, text);
+        if self.depth > MAX_DEPTH {
+            return Err(fail(format!("directories are more than {MAX_DEPTH} deep")));
+        }
+        let unreadable = |error: std::io::Error| fail(error.to_string());
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&self.on_disk).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name();
+            let at = |name| join(&self.shown, name);
+            let Some(name) = name.to_str() else {
+                let at = at(&name.display().to_string());
+                return Err(SkillProblem::new(at, "the name is not UTF-8"));
+            };
+            if name.starts_with('.') {
+                continue;
+            }
+            let kind = entry.file_type().map_err(unreadable)?;
+            if kind.is_symlink() || !(kind.is_dir() || kind.is_file()) {
+                let text = "it is a link or a special file, which could lead out of the folder";
+                return Err(SkillProblem::new(at(name), text));
+            }
+            entries.push(Entry {
+                name: name.to_owned(),
+                is_directory: kind.is_dir(),
+            });
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+}
+
+/// An entry of a directory.
+struct Entry {
+    name: String,
+    is_directory: bool,
+}
+
+impl Entry {
+    /// Returns `true` for the file that makes its directory a skill. Names are compared exactly on every file system.
+    fn is_skill_file(&self) -> bool {
+        self.name == SKILL_FILE && !self.is_directory
+    }
+
+    fn is_nearly_skill_file(&self) -> bool {
+        self.name.eq_ignore_ascii_case(SKILL_FILE)
+    }
+}
+
+/// Reads the files of a skill.
+fn read_skill(directory: &Directory, entries: &[Entry]) -> Result<SkillFiles, SkillProblem> {
+    let mut skill = SkillFiles::new(&directory.relative);
+    skill.shown.clone_from(&directory.shown);
+    let inside = Directory {
+        on_disk: directory.on_disk.clone(),
+        shown: directory.shown.clone(),
+        relative: String::new(),
+        depth: directory.depth,
+    };
+    read_files(
+        &mut skill,
+        &inside,
+        entries,
+        &mut MAX_BYTES.saturating_add(1),
+    )?;
+    Ok(skill)
+}
+
+/// Reads the files below a directory of a skill. Stops after the first file beyond a limit, which is reported when the
+/// skill is checked.
+fn read_files(
+    skill: &mut SkillFiles,
+    directory: &Directory,
+    entries: &[Entry],
+    room: &mut u64,
+) -> Result<(), SkillProblem> {
+    for entry in entries {
+        let below = directory.below(&entry.name);
+        if entry.is_directory {
+            let entries = below.entries()?;
+            read_files(skill, &below, &entries, room)?;
+        } else if *room > 0 && skill.files.len() <= MAX_FILES {
+            let contents = read_file(&below.on_disk, *room)
+                .map_err(|error| SkillProblem::new(&below.shown, error.to_string()))?;
+            *room = room.saturating_sub(contents.len() as u64);
+            skill.files.insert(below.relative, contents.into());
+        }
+    }
+    Ok(())
+}
+
+/// Reads at most `room` bytes of a file, even if it grows meanwhile.
+fn read_file(path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    File::open(path)?.take(room).read_to_end(&mut contents)?;
+    Ok(contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    /// A directory for one test, which is removed afterwards.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("mcp-skills-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn write(&self, path: &str, contents: &str) {
+            let path = self.0.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, contents).unwrap();
+        }
+
+        /// Returns the paths of the skills, and the problems.
+        fn read(&self) -> (Vec<String>, Vec<String>) {
+            let found = read(&self.0, "s");
+            let problems = found.problems.iter().map(SkillProblem::to_string);
+            let skills = found.skills.into_iter().map(|skill| skill.path);
+            (skills.collect(), problems.collect())
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn directories_with_a_skill_file_are_skills_and_others_group_them() {
+        let scratch = Scratch::new("groups");
+        for path in [
+            "README.md",
+            "group/README.md",
+            "group/b/SKILL.md",
+            "a/SKILL.md",
+            "a/.hidden",
+            "a/deep/file",
+        ] {
+            scratch.write(path, path);
+        }
+        fs::create_dir(scratch.0.join("empty")).unwrap();
+        assert_eq!(
+            scratch.read(),
+            (vec!["a".to_owned(), "group/b".to_owned()], vec![])
+        );
+        let found = read(&scratch.0, "s");
+        let files: Vec<_> = found.skills[0].files.keys().collect();
+        assert_eq!(files, ["SKILL.md", "deep/file"]);
+        assert_eq!(found.skills[1].shown, "s/group/b");
+    }
+
+    #[test]
+    fn files_outside_of_skills_are_reported() {
+        let scratch = Scratch::new("outside");
+        scratch.write("a/notes.md", "");
+        scratch.write("b/c/notes.md", "");
+        scratch.write("d/skill.md", "");
+        scratch.write(&format!("{}/f", vec!["x"; 18].join("/")), "");
+        let deep = vec!["x"; 17].join("/");
+        let expected = vec![
+            "`s/a`: this directory has no `SKILL.md`".to_owned(),
+            "`s/b/c`: this directory has no `SKILL.md`".to_owned(),
+            "`s/d/skill.md`: this file must be named `SKILL.md`".to_owned(),
+            format!("`s/{deep}`: directories are more than 16 deep"),
+        ];
+        assert_eq!(scratch.read(), (vec![], expected));
+        scratch.write("SKILL.md", "");
+        assert_eq!(
+            scratch.read().1,
+            [
+                "`s/SKILL.md`: a skill is a directory in the folder, not the folder itself; use the folder above it"
+            ]
+        );
+        assert!(!read(&scratch.0.join("none"), "none").problems.is_empty());
+    }
+
+    #[test]
+    fn no_more_is_read_than_the_limits_allow() {
+        let scratch = Scratch::new("limits");
+        for index in 0..MAX_FILES + 5 {
+            scratch.write(&format!("many/f{index}"), "");
+        }
+        scratch.write("many/SKILL.md", "");
+        let big = File::create(scratch.0.join("big")).unwrap();
+        big.set_len(MAX_BYTES * 4).unwrap();
+        fs::create_dir(scratch.0.join("large")).unwrap();
+        fs::rename(scratch.0.join("big"), scratch.0.join("large/big")).unwrap();
+        scratch.write("large/SKILL.md", "x");
+        let found = read(&scratch.0, "s");
+        let sizes = found.skills.iter().map(|skill| {
+            let bytes: usize = skill.files.values().map(Bytes::len).sum();
+            (skill.files.len(), bytes as u64)
+        });
+        assert_eq!(
+            sizes.collect::<Vec<_>>(),
+            [(2, MAX_BYTES + 1), (MAX_FILES + 1, 0)]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_names_that_are_not_utf_8_are_refused() {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let scratch = Scratch::new("links");
+        scratch.write("a/SKILL.md", "");
+        let link = scratch.0.join("a/link");
+        std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
+        let (skills, problems) = scratch.read();
+        assert!(skills.is_empty() && problems[0].starts_with("`s/a/link`: it is a link"));
+        fs::remove_file(link).unwrap();
+        scratch.write("a/b/c", "");
+        let strange = scratch
+            .0
+            .join("a/b")
+            .join(std::ffi::OsStr::from_bytes(b"\xff"));
+        fs::write(strange, "").unwrap();
+        let (skills, problems) = scratch.read();
+        assert!(skills.is_empty() && problems[0].ends_with("the name is not UTF-8"));
+    }
+}

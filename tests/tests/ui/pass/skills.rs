@@ -1,0 +1,12 @@
+#![deny(warnings)]
+
+mod renamed {
+    pub(crate) use mcp_runtime as framework;
+}
+
+fn main() {
+    let folder = mcp_runtime::skills!("skills/fine");
+    let same = ::mcp_runtime::skills!("skills/fine", crate = renamed::framework);
+    let _ = mcp_runtime::new_server!().skills(folder.ttl(std::time::Duration::from_secs(1)));
+    let _ = mcp_runtime::new_server!().skills(same);
+}
