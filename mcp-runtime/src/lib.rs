@@ -223,6 +223,11 @@ pub mod text {
     pub use mcp_schema::template::percent_encode;
 }
 
+/// Search on demand for servers with many tools: see [`Server::tool_search`].
+pub mod tool_search {
+    pub use crate::handler::tool_search::ToolSearch;
+}
+
 /// Integration with `tracing`: log events for clients and the trace context of requests.
 #[cfg(any(feature = "client-logs", feature = "telemetry"))]
 pub mod trace {
@@ -271,6 +276,8 @@ mod guide {
     mod http {}
     #[doc = include_str!("../../docs/limits.md")]
     mod limits {}
+    #[doc = include_str!("../../docs/many-tools.md")]
+    mod many_tools {}
     #[doc = include_str!("../../docs/notifications.md")]
     mod notifications {}
     #[cfg(feature = "telemetry")]

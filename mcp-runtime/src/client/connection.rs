@@ -113,6 +113,14 @@ impl InProcessClient {
             .map_err(|_| Failure::Broken("the server renders resources that are not JSON"))
     }
 
+    /// Returns all tools that the client can call, even if the server lists only a search for them. No request returns
+    /// them all, so the dispatcher is called directly.
+    pub(crate) fn all_tools(&self) -> Result<Vec<Value>, Failure> {
+        let items = self.dispatcher.all_tools(&self.caller, self.version);
+        serde_json::from_str(&format!("[{items}]"))
+            .map_err(|_| Failure::Broken("the server renders tools that are not JSON"))
+    }
+
     /// Returns the extensions of the server by identifier, each with its settings and the names of its methods. No
     /// request returns the names, so the dispatcher is called directly.
     pub(crate) fn extensions(&self) -> Map<String, Value> {

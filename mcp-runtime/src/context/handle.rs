@@ -255,6 +255,17 @@ pub(crate) struct Edit {
     pub(crate) steps: Vec<EditStep>,
 }
 
+impl Edit {
+    /// Returns the tags of the definitions that the edit inserts.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = &str> {
+        let items = self.steps.iter().filter_map(|step| match step {
+            EditStep::Insert(item) | EditStep::Replace(item) => Some(item),
+            EditStep::Remove(_) | EditStep::Enable(_) | EditStep::Disable(_) => None,
+        });
+        items.flat_map(Item::tags)
+    }
+}
+
 /// One change to a list.
 #[derive(Debug)]
 pub(crate) enum EditStep {

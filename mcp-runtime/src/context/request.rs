@@ -12,6 +12,7 @@ use crate::context::extension::notification_params;
 use crate::context::{
     Caller, Principal, Progress, QuestionTransport, RequestInfo, ServerHandle, States,
 };
+use crate::handler::tags::TagSelection;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::negotiation::client_info;
 #[cfg(feature = "telemetry")]
@@ -50,6 +51,8 @@ pub(crate) struct RequestContext {
     #[cfg(feature = "telemetry")]
     pub(crate) trace: Option<TraceContext>,
     pub(crate) caller: Caller,
+    /// The definitions that the request selects; `None` for all.
+    pub(crate) selection: Option<TagSelection>,
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     /// The raw JSON of the object `params._meta`.
@@ -76,6 +79,7 @@ impl RequestContext {
             #[cfg(feature = "telemetry")]
             trace: self.trace.clone(),
             caller: self.caller.clone(),
+            selection: self.selection.clone(),
             version: self.version,
             capabilities: Arc::clone(&self.capabilities),
             meta: self.meta.clone(),
@@ -144,6 +148,12 @@ impl Context {
 
     pub(crate) fn request_context(&self) -> &RequestContext {
         self.0.request()
+    }
+
+    /// Returns what decides which definitions the request may use.
+    pub(crate) fn viewer(&self) -> (&Caller, Option<&TagSelection>) {
+        let request = self.0.request();
+        (&request.caller, request.selection.as_ref())
     }
 
     pub(crate) fn states(&self) -> &States {

@@ -67,6 +67,7 @@ impl CallContext {
                 client: request.sender.client(),
                 info: RequestInfo::new(version, dispatcher.request_source(request, source)),
                 caller: request.caller.clone(),
+                selection: request.selection.clone(),
                 version,
                 capabilities,
                 meta: request.params.get(Member::Meta).map(Into::into),

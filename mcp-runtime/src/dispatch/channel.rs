@@ -15,6 +15,8 @@ use crate::dispatch::origin::ChannelId;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::pending::PendingQuestions;
 use crate::dispatch::stream::LogBudget;
+#[cfg(feature = "http")]
+use crate::handler::tags::TagSelection;
 use crate::jsonrpc::RequestId;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, ListenFilter};
@@ -73,7 +75,7 @@ impl ChannelMemory {
             is_lasting: true,
             is_legacy: false,
             listens: Vec::new(),
-            origin: RequestOrigin::of_connection(caller, logs),
+            origin: RequestOrigin::of_connection(caller, dispatcher.narrowed(None), logs),
         }
     }
 
@@ -84,6 +86,12 @@ impl ChannelMemory {
         for mailbox in session.chain(self.listens.iter().map(|listen| &listen.mailbox)) {
             mailbox.set_caller(&self.origin.caller);
         }
+    }
+
+    /// Sets the definitions that subsequent messages select.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_selection(&mut self, requested: Option<TagSelection>) {
+        self.origin.selection = self.dispatcher.narrowed(requested);
     }
 
     /// Sets the channel used to apply rate limits.

@@ -203,6 +203,7 @@ impl Dispatcher {
             version: modern.version,
             sender: RequestSender::Modern(modern),
             caller: origin.caller.clone(),
+            selection: origin.selection.clone(),
         };
         match method {
             Some(method) => modern::answer(self, method, request, (origin, listens), out),
@@ -259,6 +260,7 @@ impl Dispatcher {
             version: client.version,
             sender: RequestSender::Legacy(client),
             caller: channel.origin.caller.clone(),
+            selection: channel.origin.selection.clone(),
         };
         match method {
             Some(method) => legacy::answer(self, method, request, channel, out),

@@ -20,6 +20,7 @@ use crate::dispatch::owned_work::OwnedWork;
 use crate::dispatch::rates::RateLimits;
 use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
+use crate::dispatch::tool_search::SearchTools;
 use crate::error::Error;
 use crate::extension::Extensions;
 #[cfg(feature = "auth")]
@@ -27,6 +28,7 @@ use crate::handler::access::Access;
 use crate::handler::middleware::Next;
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::sanitize::Sanitizer;
+use crate::handler::tags::TagSelection;
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
@@ -34,7 +36,7 @@ use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
 #[cfg(feature = "http")]
 use crate::registry::Callable;
-use crate::registry::{CallPermits, Registry, Snapshot};
+use crate::registry::{CallPermits, Registry, ServerRules, Snapshot};
 use crate::telemetry::Hooks;
 use crate::types::{
     ClientCapabilities, ListChangedCapability, ResourcesCapability, ServerCapabilities,
@@ -88,6 +90,14 @@ pub(crate) struct Settings {
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
     pub(crate) extensions: Arc<Extensions>,
+    /// The definitions that the server selects by their tags; `None` for all.
+    pub(crate) selection: Option<TagSelection>,
+    /// The rules for all definitions.
+    pub(crate) rules: Arc<ServerRules>,
+    /// `true` if the instructions have a line for each tag.
+    pub(crate) tags_in_instructions: bool,
+    /// The tools that search for tools, if the server has them.
+    pub(crate) search: Option<SearchTools>,
 }
 
 /// Cache hints for results other than resource contents.
@@ -142,15 +152,23 @@ impl Dispatcher {
 
     /// Returns the origin of a request that belongs to no session or connection.
     #[cfg(feature = "http")]
-    pub(crate) fn stateless_origin(&self, caller: impl Into<Caller>) -> RequestOrigin {
-        RequestOrigin::stateless(self.settings.admission.admit(caller.into()))
+    pub(crate) fn stateless_origin(
+        &self,
+        caller: impl Into<Caller>,
+        requested: Option<TagSelection>,
+    ) -> RequestOrigin {
+        let caller = self.settings.admission.admit(caller.into());
+        RequestOrigin::stateless(caller, self.narrowed(requested))
     }
 
-    /// Returns the tool with this name if the caller may use it. Used to compare headers with the arguments.
+    /// Returns the tool with this name if a request of this origin may use it. Used to compare headers with the
+    /// arguments.
     #[cfg(feature = "http")]
-    pub(crate) fn usable_tool(&self, name: &str, caller: &Caller) -> Option<Arc<Callable>> {
+    pub(crate) fn usable_tool(&self, name: &str, origin: &RequestOrigin) -> Option<Arc<Callable>> {
         let snapshot = self.registry.snapshot();
-        snapshot.seen_by(caller).usable_tool(name).cloned()
+        let view = snapshot.seen_by(&origin.caller);
+        let view = view.narrowed_to(origin.selection.as_ref());
+        view.usable_tool(name).cloned()
     }
 
     /// Returns the source of the data that a request's message does not contain. The environment stands in for headers
@@ -189,6 +207,18 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
+    /// Returns the tools that this caller may use, listed or not, as comma-separated JSON objects.
+    #[cfg(any(feature = "cli", feature = "testing"))]
+    pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
+        let caller = self.settings.admission.admit(caller.clone());
+        let snapshot = self.registry.snapshot();
+        let view = snapshot.seen_by(&caller);
+        let view = view.narrowed_to(self.settings.selection.as_ref());
+        let search = self.settings.search.as_ref();
+        let search = search.into_iter().flat_map(SearchTools::callables);
+        view.tool_items(search, |_| true, version)
+    }
+
     /// Returns the defined resources that this caller may use, as comma-separated JSON objects.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn resources_without_listers(
@@ -197,10 +227,10 @@ impl Dispatcher {
         version: ProtocolVersion,
     ) -> String {
         let caller = self.settings.admission.admit(caller.clone());
-        self.registry
-            .snapshot()
-            .seen_by(&caller)
-            .resources_without_listers(version)
+        let snapshot = self.registry.snapshot();
+        let view = snapshot.seen_by(&caller);
+        let view = view.narrowed_to(self.settings.selection.as_ref());
+        view.resources_without_listers(version)
     }
 
     /// Returns all scopes that the current definitions require, sorted.

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::context::{Caller, Capability};
+use crate::context::Capability;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::channel::ChannelMemory;
 use crate::dispatch::decide::RequestOutcome;
+use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::request::Request;
 use crate::jsonrpc::{ErrorObject, Member, Params, RequestId};
 use crate::protocol::encode::{self, ListenFilter, ResponseContext};
@@ -26,8 +27,7 @@ pub(super) fn initialize<'m>(
     if channel.legacy.is_some() {
         return Err(errors::already_initialized());
     }
-    let caller = &channel.origin.caller;
-    let (params, offered) = dispatcher.shake_hands(id, params, (caller, true), out)?;
+    let (params, offered) = dispatcher.shake_hands(id, params, (&channel.origin, true), out)?;
     channel.store_handshake(params, offered);
     Ok(RequestOutcome::Written)
 }
@@ -42,7 +42,7 @@ impl Dispatcher {
         &self,
         id: &RequestId,
         params: &Params<'_>,
-        (caller, lasting): (&Caller, bool),
+        (origin, lasting): (&RequestOrigin, bool),
         out: &mut Vec<u8>,
     ) -> Result<(InitializeParams, ListenFilter), ErrorObject> {
         let params = InitializeParams::read(params)?;
@@ -52,14 +52,14 @@ impl Dispatcher {
         }
         let extensions = &self.settings.extensions;
         offered.extensions = extensions.declared(params.version);
-        offered.tasks = extensions.core_tasks(params.version, caller);
+        offered.tasks = extensions.core_tasks(params.version, &origin.caller);
         let reply = ResponseContext {
             id,
             version: params.version,
             identity: self.identity(),
         };
-        let instructions = self.settings.instructions.as_deref();
-        encode::initialize(out, reply, &offered, instructions);
+        let instructions = self.instructions(origin);
+        encode::initialize(out, reply, &offered, instructions.as_deref());
         let lists = ListenFilter {
             tools: offered.tools.is_some_and(|list| list.list_changed),
             prompts: offered.prompts.is_some_and(|list| list.list_changed),
@@ -137,8 +137,8 @@ fn subscribe_or_unsubscribe(
     let snapshot = dispatcher.registry.snapshot();
     // If the visibility of resources depends on the caller, a hidden resource must be indistinguishable from a
     // nonexistent one.
-    if snapshot.is_filtered(Capability::Resources) {
-        let view = snapshot.seen_by(&request.caller);
+    let view = request.view(&snapshot);
+    if view.is_filtered(Capability::Resources) {
         view.resource_at(&uri, request.version)?;
     }
     if !legacy

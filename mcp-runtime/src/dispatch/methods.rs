@@ -41,19 +41,25 @@ impl Dispatcher {
         if !self.offers(method, &snapshot) {
             return Err(errors::method_not_found(method.as_str()));
         }
-        let view = snapshot.seen_by(&request.caller);
+        let view = request.view(&snapshot);
         let (target, arguments) = match method {
             Method::ToolsCall | Method::PromptsGet => {
                 let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
-                let callable = match method {
-                    Method::ToolsCall => view.tool(&name)?,
-                    _ => view.prompt(&name)?,
+                let found = match method {
+                    Method::ToolsCall => view.tool(&name),
+                    _ => view.prompt(&name),
                 };
-                let arguments = request.arguments()?;
+                let (callable, arguments) = match (found, &self.settings.search) {
+                    (Ok(callable), _) => (Arc::clone(callable), request.arguments()?.into()),
+                    (Err(unknown), Some(search)) if method == Method::ToolsCall => {
+                        search.resolve(&name, request.arguments()?, view, unknown)?
+                    }
+                    (Err(unknown), _) => return Err(unknown),
+                };
                 if let Some(refusal) = missing_capabilities(&request, &callable.requires) {
                     return refusal.answer(self, &request, out);
                 }
-                (CallTarget::Named(Arc::clone(callable)), arguments.into())
+                (CallTarget::Named(callable), arguments)
             }
             Method::ResourcesRead => {
                 let uri = request.string(Member::Uri, self.limits().message.max_uri_bytes)?;
@@ -69,7 +75,7 @@ impl Dispatcher {
                 let (list, mut cache) = self
                     .list_of_method(method)
                     .ok_or_else(|| errors::method_not_found(method.as_str()))?;
-                if snapshot.is_filtered(list) {
+                if view.is_filtered(list) {
                     cache.scope = CacheScope::Private;
                 }
                 match self.list_page(&request, list, view)? {
@@ -132,6 +138,15 @@ impl Dispatcher {
             .params
             .string(Member::Cursor)
             .map_err(|_| errors::invalid_cursor())?;
+        if let (Capability::Tools, Some(search)) = (list, &self.settings.search)
+            && let Some(page) = search.page(view, request.version)
+        {
+            // The list has one page, so a cursor belongs to another list.
+            return match cursor {
+                None => Ok(ListPage::Ready(page)),
+                Some(_) => Err(errors::invalid_cursor()),
+            };
+        }
         if cursor
             .as_ref()
             .is_some_and(|cursor| cursor.len() > self.limits().message.max_cursor_bytes)

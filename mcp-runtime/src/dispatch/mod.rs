@@ -20,6 +20,7 @@ mod engine;
 mod extension;
 mod failure;
 mod finish;
+mod instructions;
 mod journal;
 mod legacy;
 mod listen;
@@ -38,8 +39,10 @@ mod resumed;
 mod rounds;
 mod runs;
 pub(crate) mod seal;
+mod selection;
 mod stream;
 mod target;
+mod tool_search;
 mod wrapped;
 
 pub(crate) use admission::Admission;
@@ -66,3 +69,4 @@ pub(crate) use prepared::PreparedCall;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{HandshakeOutcome, SessionMemory};
 pub(crate) use stream::Sink;
+pub(crate) use tool_search::SearchTools;

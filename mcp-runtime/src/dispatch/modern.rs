@@ -28,13 +28,13 @@ pub(super) fn answer<'m>(
         Method::Discover => {
             let mut offered = dispatcher.capabilities(&dispatcher.registry.snapshot());
             offered.extensions = dispatcher.settings.extensions.declared(request.version);
-            let instructions = dispatcher.settings.instructions.as_deref();
-            let cache = dispatcher.settings.cache.discover;
+            let instructions = dispatcher.instructions(origin);
+            let cache = dispatcher.discover_cache();
             encode::discover(
                 out,
                 dispatcher.response_context(&request),
                 &offered,
-                instructions,
+                instructions.as_deref(),
                 cache,
             );
             Ok(RequestOutcome::Written)
@@ -119,8 +119,8 @@ fn listen<'m>(
         )));
     }
     // If the visibility of resources depends on the caller, a caller can subscribe only to resources that it may read.
-    if snapshot.is_filtered(Capability::Resources) {
-        let view = snapshot.seen_by(&request.caller);
+    let view = request.view(&snapshot);
+    if view.is_filtered(Capability::Resources) {
         uris.retain(|uri| view.resource_at(uri, request.version).is_ok());
     }
     extensions.hide_keys(&mut of_extensions, &request.caller);

@@ -10,11 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::context::Caller;
 use crate::dispatch::stream::LogBudget;
+use crate::handler::tags::TagSelection;
 
 /// A request's origin.
 pub(crate) struct RequestOrigin {
     /// The caller and its scopes.
     pub(super) caller: Caller,
+    /// The definitions that are selected by their tags; `None` for all.
+    pub(super) selection: Option<TagSelection>,
     pub(super) channel: ChannelId,
     /// The log budget shared by all requests on a channel. `None` for a request without a channel.
     pub(super) logs: Option<Arc<LogBudget>>,
@@ -23,18 +26,24 @@ pub(crate) struct RequestOrigin {
 impl RequestOrigin {
     /// Creates the origin of a request that belongs to no session or connection.
     #[cfg(feature = "http")]
-    pub(super) const fn stateless(caller: Caller) -> Self {
+    pub(super) const fn stateless(caller: Caller, selection: Option<TagSelection>) -> Self {
         Self {
             caller,
+            selection,
             channel: ChannelId::SHARED,
             logs: None,
         }
     }
 
     /// Creates the origin of all requests on a new connection.
-    pub(super) fn of_connection(caller: Caller, logs: LogBudget) -> Self {
+    pub(super) fn of_connection(
+        caller: Caller,
+        selection: Option<TagSelection>,
+        logs: LogBudget,
+    ) -> Self {
         Self {
             caller,
+            selection,
             channel: ChannelId::next(),
             logs: Some(Arc::new(logs)),
         }
@@ -46,7 +55,7 @@ impl RequestOrigin {
         &self.caller
     }
 
-    /// Returns the caller.
+    /// Returns the caller, without the rest.
     #[cfg(feature = "http")]
     pub(crate) fn into_caller(self) -> Caller {
         self.caller

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use crate::context::{Caller, ClientIdentity};
 use crate::dispatch::channel::LegacyClient;
 use crate::dispatch::stream::LogLevel;
+use crate::handler::tags::TagSelection;
 use crate::jsonrpc::{ErrorObject, Member, MetaMember, Params, RequestId};
 use crate::protocol::negotiation::ModernMeta;
 use crate::protocol::{Method, ProtocolVersion};
@@ -21,6 +22,8 @@ pub(super) struct Request<'m> {
     pub(super) sender: RequestSender<'m>,
     /// The caller and its scopes.
     pub(super) caller: Caller,
+    /// The definitions that are selected by their tags; `None` for all.
+    pub(super) selection: Option<TagSelection>,
 }
 
 /// A request's sender.

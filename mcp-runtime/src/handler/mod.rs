@@ -30,7 +30,9 @@ pub(crate) mod resource;
 pub mod rules;
 pub(crate) mod safe_path;
 pub(crate) mod sanitize;
+pub(crate) mod tags;
 pub(crate) mod task_options;
+pub(crate) mod tool_search;
 #[cfg(feature = "tower")]
 pub(crate) mod tower;
 pub(crate) mod values;

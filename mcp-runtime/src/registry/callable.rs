@@ -41,6 +41,7 @@ pub(crate) struct Callable {
     /// The option `task`, if calls can be tasks.
     pub(crate) task: Option<TaskOptions>,
     pub(crate) access: Access,
+    pub(crate) tags: Box<[Box<str>]>,
     /// The client capabilities that calls require.
     pub(crate) requires: Box<[ClientFeature]>,
     /// The completers for the arguments.
@@ -185,6 +186,30 @@ impl Callable {
             Details::Template { .. } => Kind::ResourceTemplate,
             Details::Completer => Kind::Completer,
             Details::Method => Kind::ExtensionMethod,
+        }
+    }
+
+    /// Returns what the definition of a tool says about apps, which is in `_meta.ui`.
+    fn ui(&self) -> Option<&Value> {
+        self.as_tool()?.meta.as_ref()?.get("ui")
+    }
+
+    /// Returns the URI of the page that hosts show for a tool.
+    pub(crate) fn page_uri(&self) -> Option<&str> {
+        self.ui()?.get("resourceUri")?.as_str()
+    }
+
+    /// Returns `true` for a tool that only pages call. Hosts hide it from models.
+    pub(crate) fn is_for_pages_only(&self) -> bool {
+        let users = self.ui().and_then(|ui| ui.get("visibility")?.as_array());
+        users.is_some_and(|users| !users.iter().any(|user| user == "model"))
+    }
+
+    /// Returns the definition of a tool.
+    pub(crate) fn as_tool(&self) -> Option<&Tool> {
+        match &self.details {
+            Details::Tool { tool, .. } => Some(tool),
+            _ => None,
         }
     }
 

@@ -15,14 +15,15 @@ use crate::context::{AwaitedValues, LazyState};
 use crate::handler::access::Access;
 use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
-use crate::handler::rules;
 use crate::handler::task_options::TaskOptions;
+use crate::handler::{rules, tags};
 use crate::registry::callable::{Callable, Details, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::Handler;
 use crate::registry::meta;
 use crate::registry::outputs::OutputChecker;
+use crate::registry::server_rules::ServerRules;
 use crate::types::{
     Annotations, Icon, Meta, Prompt, PromptArgument, Resource, ResourceTemplate, TaskSupport, Tool,
     ToolAnnotations, ToolExecution,
@@ -32,10 +33,7 @@ use crate::types::{
 pub(super) struct ServerAdditions {
     /// The value that a method is called on. `None` for functions.
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
-    /// The scopes required in addition to the definition's own scopes.
-    pub(super) scopes: Vec<String>,
-    /// The reserved keys that may be used in `_meta`.
-    pub(super) meta_keys: Vec<String>,
+    pub(super) rules: Arc<ServerRules>,
     /// The states that the definition's parameters need and that are made later.
     pub(super) states: Vec<Arc<LazyState>>,
     /// The same for the function that lists the resources of a template.
@@ -57,10 +55,15 @@ pub(super) fn callable(
 ) -> Result<Callable, Vec<String>> {
     let options = definition.options;
     let mut problems = Vec::new();
-    let meta = meta(definition, &given.meta_keys, &mut problems);
+    let meta = meta(definition, &given.rules.meta_keys, &mut problems);
+    let tags: Box<[Box<str>]> = options.tags.iter().map(|tag| (*tag).into()).collect();
+    problems.extend(tags.iter().filter_map(|tag| tags::problem(tag)));
     let guards = HandlerLimits::new(&options.guards, &mut problems);
     let raw_schema = raw_schema(definition, &mut problems);
     let is_generated = raw_schema.is_none();
+    if definition.kind == Kind::Tool {
+        problems.extend(given.rules.check_tool_name(definition.name).err());
+    }
     if definition.kind == Kind::Resource {
         problems.extend(rules::uri(options.uri).into_result().err());
     }
@@ -112,7 +115,7 @@ pub(super) fn callable(
         return Err(problems);
     };
     let mut access = Access::declared(options.scopes, options.visible_if);
-    access.require(given.scopes);
+    access.require(given.rules.scopes(&tags));
     Ok(Callable {
         name: definition.lookup_key().into(),
         details,
@@ -124,6 +127,7 @@ pub(super) fn callable(
         guards,
         task: options.task.clone(),
         requires: options.requires.into(),
+        tags,
         completions,
         cache: cache_hint(options.ttl, options.cache, &access),
         access,

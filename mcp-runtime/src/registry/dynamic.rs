@@ -11,8 +11,8 @@ use crate::handler::decode::find_headers;
 use crate::handler::dynamic::{
     DynamicHandler, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Item,
 };
-use crate::handler::rules;
 use crate::handler::task_options::TaskOptions;
+use crate::handler::{rules, tags};
 use crate::registry::callable::{Callable, Details, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::declared::{execution, raw};
@@ -20,28 +20,51 @@ use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::{ArgumentRules, Handler};
 use crate::registry::meta;
 use crate::registry::outputs::OutputChecker;
+use crate::registry::server_rules::ServerRules;
 use crate::types::{Icon, Meta};
 
-/// Converts a definition of any kind. The reserved keys in `meta_keys` may be used in its `_meta`.
+/// Converts a definition of any kind.
 ///
 /// # Errors
 ///
 /// Returns all problems with the definition, on one line.
-pub(super) fn callable(item: Item, meta_keys: &[String]) -> Result<Callable, String> {
+pub(super) fn callable(item: Item, rules: &ServerRules) -> Result<Callable, String> {
     let (noun, name) = (item.list().noun(), item.name().to_owned());
     let made = match item {
-        Item::Tool(definition) => tool(&name, definition, meta_keys),
-        Item::Prompt(definition) => prompt(&name, definition, meta_keys),
-        Item::Resource(definition) => resource(&name, definition, meta_keys),
-        Item::Template(definition) => template(&name, definition, meta_keys),
+        Item::Tool(definition) => inserted_tool(&name, definition, rules),
+        Item::Prompt(definition) => prompt(&name, definition, rules),
+        Item::Resource(definition) => resource(&name, definition, rules),
+        Item::Template(definition) => template(&name, definition, rules),
     };
     made.map_err(|problems| format!("{noun} `{name}`: {}", problems.join("; ")))
 }
 
-fn tool(
+/// Converts a tool that the framework itself has.
+///
+/// # Errors
+///
+/// Returns all problems with the definition, on one line.
+pub(crate) fn tool(definition: DynamicTool) -> Result<Callable, String> {
+    let name = definition.tool.name.clone();
+    let made = convert_tool(&name, definition, &ServerRules::default());
+    made.map_err(|problems| format!("tool `{name}`: {}", problems.join("; ")))
+}
+
+fn inserted_tool(
     name: &str,
     definition: DynamicTool,
-    meta_keys: &[String],
+    rules: &ServerRules,
+) -> Result<Callable, Vec<String>> {
+    rules
+        .check_tool_name(name)
+        .map_err(|problem| vec![problem])?;
+    convert_tool(name, definition, rules)
+}
+
+fn convert_tool(
+    name: &str,
+    definition: DynamicTool,
+    rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
     let DynamicTool {
         mut tool,
@@ -51,7 +74,7 @@ fn tool(
         handler,
     } = definition;
     tool.execution = task.as_ref().map(execution);
-    let mut draft = Draft::new(handler, (tool.meta.as_ref(), meta_keys), &tool.icons);
+    let mut draft = Draft::new(handler, rules, tool.meta.as_ref(), &tool.icons);
     draft.task = task;
     let problems = &mut draft.problems;
     problems.extend(rules::tool_name(name).into_result().err());
@@ -80,10 +103,10 @@ fn tool(
 fn prompt(
     name: &str,
     definition: DynamicPrompt,
-    meta_keys: &[String],
+    rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
     let DynamicPrompt { prompt, handler } = definition;
-    let mut draft = Draft::new(handler, (prompt.meta.as_ref(), meta_keys), &prompt.icons);
+    let mut draft = Draft::new(handler, rules, prompt.meta.as_ref(), &prompt.icons);
     if name.is_empty() {
         draft.problems.push("the name is empty".into());
     }
@@ -105,14 +128,10 @@ fn prompt(
 fn resource(
     name: &str,
     definition: DynamicResource,
-    meta_keys: &[String],
+    rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
     let DynamicResource { resource, handler } = definition;
-    let mut draft = Draft::new(
-        handler,
-        (resource.meta.as_ref(), meta_keys),
-        &resource.icons,
-    );
+    let mut draft = Draft::new(handler, rules, resource.meta.as_ref(), &resource.icons);
     draft.problems.extend(rules::uri(name).into_result().err());
     draft.finish(name, Some(Details::Resource(resource)))
 }
@@ -123,13 +142,13 @@ fn resource(
 ///
 /// Returns all problems with its limits and access rules.
 pub(crate) fn method(name: &str, handler: DynamicHandler) -> Result<Callable, Vec<String>> {
-    Draft::new(handler, (None, &[]), &[]).finish(name, Some(Details::Method))
+    Draft::new(handler, &ServerRules::default(), None, &[]).finish(name, Some(Details::Method))
 }
 
 fn template(
     name: &str,
     definition: DynamicTemplate,
-    meta_keys: &[String],
+    rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
     let DynamicTemplate {
         template,
@@ -137,11 +156,7 @@ fn template(
         lister,
         handler,
     } = definition;
-    let mut draft = Draft::new(
-        handler,
-        (template.meta.as_ref(), meta_keys),
-        &template.icons,
-    );
+    let mut draft = Draft::new(handler, rules, template.meta.as_ref(), &template.icons);
     let mut pattern = match UriTemplate::parse(name) {
         Ok(pattern) => pattern,
         Err(problem) => {
@@ -181,11 +196,14 @@ struct Draft {
 impl Draft {
     /// Checks the parts that are common to all kinds.
     fn new(
-        handler: DynamicHandler,
-        (meta, meta_keys): (Option<&Meta>, &[String]),
+        mut handler: DynamicHandler,
+        server: &ServerRules,
+        meta: Option<&Meta>,
         icons: &[Icon],
     ) -> Self {
-        let mut problems = meta::problems(meta, meta_keys);
+        let mut problems = meta::problems(meta, &server.meta_keys);
+        problems.extend(handler.tags.iter().filter_map(|tag| tags::problem(tag)));
+        handler.access.require(server.scopes(&handler.tags));
         problems.extend(rules::icon_problems(icons));
         let guards = HandlerLimits::new(&handler.guards, &mut problems);
         problems.extend(handler.access.problems());
@@ -226,6 +244,7 @@ impl Draft {
             guards: self.guards,
             task: self.task,
             requires: Box::default(),
+            tags: handler.tags.into(),
             completions: self.completions,
             cache: cache_hint(handler.ttl, handler.cache, &handler.access),
             access: handler.access,

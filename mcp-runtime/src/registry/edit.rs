@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::registry::callable::Callable;
 use crate::registry::dynamic;
+use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
 
@@ -99,9 +100,8 @@ impl PreparedEdit {
     }
 }
 
-/// Checks all definitions in an edit. Returns either the prepared edit or all problems. The reserved keys in `meta_keys`
-/// may be used in `_meta`.
-pub(super) fn prepare(edit: Edit, meta_keys: &[String]) -> Result<PreparedEdit, Vec<String>> {
+/// Checks all definitions in an edit. Returns either the prepared edit or all problems.
+pub(super) fn prepare(edit: Edit, rules: &ServerRules) -> Result<PreparedEdit, Vec<String>> {
     let mut problems = Vec::new();
     let mut steps = Vec::new();
     for step in edit.steps {
@@ -121,7 +121,7 @@ pub(super) fn prepare(edit: Edit, meta_keys: &[String]) -> Result<PreparedEdit, 
                 continue;
             }
         };
-        match dynamic::callable(item, meta_keys) {
+        match dynamic::callable(item, rules) {
             Ok(callable) => steps.push(PreparedStep::Put {
                 callable: Arc::new(callable),
                 replace,

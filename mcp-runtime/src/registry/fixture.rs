@@ -107,6 +107,7 @@ pub(crate) fn context() -> Context {
         caller: Caller::trusted(),
         #[cfg(feature = "telemetry")]
         trace: None,
+        selection: None,
         capabilities: Arc::new(ClientCapabilities::default()),
         meta: None,
         cancelled: OnceLock::new(),

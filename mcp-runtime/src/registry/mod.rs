@@ -24,15 +24,18 @@ mod meta;
 mod outputs;
 mod pace;
 mod page;
+mod server_rules;
 mod snapshot;
 mod table;
+mod tool_index;
+mod words;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub(crate) use build::{MethodReceiver, Sources, serves_apps, serves_tasks};
 pub(crate) use callable::{Callable, Details};
 pub(crate) use complete::RequestedCompleter;
-pub(crate) use dynamic::method;
+pub(crate) use dynamic::{method, tool};
 pub(crate) use edit::EditOutcome;
 pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
 pub(crate) use handler::HandlerProgress;
@@ -40,10 +43,15 @@ pub(crate) use meta::key_problem as meta_key_problem;
 pub(crate) use outputs::OutputChecker;
 pub(crate) use pace::FirstPollPace;
 pub(crate) use page::{ListPage, PartialPage};
-pub(crate) use snapshot::{CallerView, Snapshot};
+pub(crate) use server_rules::ServerRules;
+pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup};
 
-use crate::context::Edit;
+#[cfg(feature = "cli")]
+pub(crate) use words::words;
+
+use crate::context::{Caller, Edit};
 use crate::error::{Error, ErrorKind};
+use crate::handler::tags::{TagSelection, UnknownTag};
 use crate::lock::lock;
 
 /// The current definitions.
@@ -51,8 +59,8 @@ pub(crate) struct Registry {
     current: RwLock<Arc<Snapshot>>,
     /// Held during an edit so that concurrent edits are not lost. Readers do not lock it.
     editing: Mutex<()>,
-    /// Reserved keys of `_meta` that the server's extensions define.
-    meta_keys: Vec<String>,
+    /// The rules for definitions that are inserted later.
+    rules: Arc<ServerRules>,
 }
 
 impl Registry {
@@ -62,13 +70,13 @@ impl Registry {
     ///
     /// Returns all problems, one per line, each with its source location.
     pub(crate) fn build(sources: Sources) -> Result<Self, Error> {
-        let meta_keys = sources.meta_keys.clone();
-        build::snapshot(sources).map(|snapshot| Self::new(snapshot, meta_keys))
+        let rules = Arc::clone(&sources.rules);
+        build::snapshot(sources).map(|snapshot| Self::new(snapshot, rules))
     }
 
-    fn new(snapshot: Snapshot, meta_keys: Vec<String>) -> Self {
+    fn new(snapshot: Snapshot, rules: Arc<ServerRules>) -> Self {
         Self {
-            meta_keys,
+            rules,
             current: RwLock::new(Arc::new(snapshot)),
             editing: Mutex::new(()),
         }
@@ -80,6 +88,19 @@ impl Registry {
         Arc::clone(&current)
     }
 
+    /// Returns an error if a tag of the selection is unknown: no definition has it, and the server does not describe it.
+    /// The error names only tags that the caller can see.
+    pub(crate) fn check_tags(
+        &self,
+        selection: &TagSelection,
+        caller: &Caller,
+    ) -> Result<(), UnknownTag> {
+        let snapshot = self.snapshot();
+        let described: Vec<&str> = self.rules.described_tags().collect();
+        let view = snapshot.seen_by(caller).narrowed_to(Some(selection));
+        view.check_tags(&described)
+    }
+
     /// Applies either all changes in `edit` or none. If the list changes for any caller, `edit.list.kind()` is the
     /// notification to send.
     ///
@@ -88,7 +109,7 @@ impl Registry {
     /// Returns an error if a definition cannot be inserted because its name is in use or it is invalid. The error
     /// describes the first such definition.
     pub(crate) fn edit(&self, edit: Edit) -> Result<EditOutcome, Error> {
-        let prepared = edit::prepare(edit, &self.meta_keys)
+        let prepared = edit::prepare(edit, &self.rules)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
         let _editing = lock(&self.editing);
         let (next, edited) = edit::apply(&self.snapshot(), prepared)?;

@@ -1,6 +1,7 @@
 //! The callables in one list. They can be looked up by name and are kept in a stable order. List pages are rendered
 //! only once.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
 use crate::registry::items::push;
+use crate::registry::tool_index::ToolIndex;
 
 /// The position of a callable in its list. It is the same in every instance of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,13 +46,17 @@ pub(crate) struct CallableTable {
     /// `true` if the list is declared. A list is declared if it contains, has contained or may later contain callables,
     /// even disabled ones.
     offered: bool,
+    /// The tags of all callables, enabled or not.
+    tags: BTreeSet<Box<str>>,
     /// `true` if an argument of any callable has or has had completions.
     completed: bool,
-    /// The enabled items, rendered for each protocol version, for callers who can see only some of them.
+    /// The enabled items, rendered for each protocol version, for requests that get only some of them.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
     /// The pages, rendered for each protocol version and page number. Only pages that start at a multiple of the page
     /// size are kept.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
+    /// The enabled tools, for searches.
+    index: OnceLock<ToolIndex>,
 }
 
 type Pages = Box<[OnceLock<Bytes>]>;
@@ -75,9 +81,11 @@ impl CallableTable {
             .iter()
             .any(|slot| slot.callable.access.is_restricted());
         let mut callables = slots.iter().map(|slot| &slot.callable);
+        let tags = callables.clone().flat_map(|callable| &callable.tags);
         Self {
             list,
             offered: offered || !slots.is_empty(),
+            tags: tags.cloned().collect(),
             completed: callables.any(|callable| callable.completions.any()),
             slots,
             names,
@@ -85,6 +93,7 @@ impl CallableTable {
             restricted,
             items: Default::default(),
             pages: Default::default(),
+            index: OnceLock::new(),
         }
     }
 
@@ -117,9 +126,22 @@ impl CallableTable {
             .filter_map(|index| self.slots.get(*index))
     }
 
+    /// Returns the index of the enabled callables, which must be tools. It is made for the first search.
+    pub(crate) fn index(&self) -> &ToolIndex {
+        self.index.get_or_init(|| {
+            let tools = self.visible().filter_map(|slot| slot.callable.as_tool());
+            ToolIndex::new(tools)
+        })
+    }
+
     /// Returns `true` if any callable has access rules.
     pub(crate) fn is_restricted(&self) -> bool {
         self.restricted
+    }
+
+    /// Returns `true` if any callable, enabled or not, has this tag.
+    pub(crate) fn has_tag(&self, tag: &str) -> bool {
+        self.tags.contains(tag)
     }
 
     /// Returns `true` if the list is declared.
@@ -162,7 +184,7 @@ impl CallableTable {
         version: ProtocolVersion,
         cursor: impl Fn(&TableSlot) -> String,
     ) -> Bytes {
-        let render = || self.members(&self.select(start, size, |_| true), version, cursor);
+        let render = || self.members(&self.select(start, size, None), version, cursor);
         let Some(number) = start
             .checked_div(size)
             .filter(|number| number.saturating_mul(size) == start)
@@ -192,21 +214,22 @@ impl CallableTable {
         }
     }
 
-    /// Returns up to `size` enabled callables for which `shows` returns `true`, starting at `start`.
+    /// Returns up to `size` enabled callables, starting at `start`, or only those for which `shows` returns `true`.
     pub(crate) fn select(
         &self,
         start: usize,
         size: usize,
-        shows: impl Fn(&Callable) -> bool,
+        shows: Option<&dyn Fn(&Callable) -> bool>,
     ) -> SelectedCallables {
         let positions = start..self.visible.len();
         let mut positions = positions.filter(|position| {
             let slot = self.enabled_slot(*position);
-            slot.is_some_and(|slot| shows(&slot.callable))
+            slot.is_some_and(|slot| shows.is_none_or(|shows| shows(&slot.callable)))
         });
         SelectedCallables {
             positions: positions.by_ref().take(size).collect(),
             more: positions.next().is_some(),
+            is_filtered: shows.is_some(),
         }
     }
 
@@ -236,7 +259,10 @@ impl CallableTable {
     /// Returns the items of a part in the form that `version` defines, separated by commas.
     pub(crate) fn items(&self, part: &SelectedCallables, version: ProtocolVersion) -> String {
         let mut text = String::new();
-        let rendered = self.items.get(version as usize).filter(|_| self.restricted);
+        let rendered = self
+            .items
+            .get(version as usize)
+            .filter(|_| part.is_filtered);
         let rendered = rendered.map(|items| items.get_or_init(|| self.render(version)));
         for position in &part.positions {
             match rendered.and_then(|items| items.get(*position)) {
@@ -279,6 +305,8 @@ pub(crate) struct SelectedCallables {
     positions: Vec<usize>,
     /// `true` if more callables follow.
     pub(crate) more: bool,
+    /// `true` if other requests get another part of the list. The items are then rendered once for all of them.
+    is_filtered: bool,
 }
 
 impl SelectedCallables {

@@ -9,17 +9,19 @@ use crate::context::{Capability, Control, EnvironmentHeaders, OnceStore, ServerH
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
-use crate::dispatch::{Admission, CacheHints, Dispatcher, ServerShared, Settings};
+use crate::dispatch::{Admission, CacheHints, Dispatcher, SearchTools, ServerShared, Settings};
 use crate::environment::ServerEnvironment;
 use crate::error::{Error, ErrorKind};
 use crate::extension::{apps, tasks};
 use crate::handler::definition::Selected;
+use crate::handler::tool_search::ToolSearch;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
-use crate::registry::{MethodReceiver, Registry, Sources, serves_apps, serves_tasks};
+use crate::registry::{MethodReceiver, Registry, ServerRules, Sources, serves_apps, serves_tasks};
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
+use crate::server::tag_settings::TagSettings;
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
@@ -59,6 +61,8 @@ pub struct Server {
     selected: Option<Vec<Selected>>,
     tags: Vec<String>,
     pub(super) tag_scopes: Vec<(String, Vec<String>)>,
+    pub(super) tag_settings: TagSettings,
+    pub(super) tool_search: Option<ToolSearch>,
     pub(super) offered: Vec<Capability>,
     pub(super) extensions: ExtensionSettings,
     page_size: usize,
@@ -133,6 +137,8 @@ impl Server {
             selected: None,
             tags: Vec::new(),
             tag_scopes: Vec::new(),
+            tag_settings: TagSettings::default(),
+            tool_search: None,
             offered: Vec::new(),
             extensions: ExtensionSettings::default(),
             page_size: 1_000,
@@ -413,19 +419,26 @@ impl Server {
         let handle = ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>);
         let (extensions, meta_keys) = self.extensions.start(&handle)?;
         let states = Arc::new(self.states);
+        let tags = self.tag_settings;
+        let rules = Arc::new(ServerRules {
+            meta_keys: meta_keys.clone(),
+            tag_scopes: self.tag_scopes,
+            searches_tools: self.tool_search.is_some(),
+            tag_descriptions: tags.descriptions,
+        });
         let registry = Arc::new(Registry::build(Sources {
             only: self.selected,
             tags: self.tags,
-            tag_scopes: self.tag_scopes,
+            rules: Arc::clone(&rules),
             receivers: self.receivers,
             states: Arc::clone(&states),
             early: self.shared.take_early(),
             offered: self.offered,
             page_size: self.page_size,
-            meta_keys: meta_keys.clone(),
             has_methods: extensions.has_methods(),
         })?);
         self.shared.attach(&registry, &extensions)?;
+        TagSettings::check(tags.selection.as_ref(), &registry)?;
         let wrapping = self.wrapping;
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
@@ -433,7 +446,11 @@ impl Server {
         #[cfg(not(feature = "sealing"))]
         let seal = Seal::new(self.limits.elicitation.state_timeout);
         let around = middleware::chain(wrapping.around);
+        let search = self
+            .tool_search
+            .map(|search| SearchTools::new(search, &registry));
         let settings = Settings {
+            search: search.transpose()?,
             identity: Identity::new(self.identity).with_meta_keys(meta_keys),
             instructions: self.instructions,
             limits: self.limits,
@@ -455,6 +472,9 @@ impl Server {
             hooks: self.hooks,
             admission: self.admission,
             extensions,
+            selection: tags.selection,
+            rules,
+            tags_in_instructions: tags.in_instructions,
         };
         crate::telemetry::describe_metrics();
         let dispatcher = Dispatcher::new(settings, registry, Arc::clone(&self.shared));

@@ -17,6 +17,9 @@ mod sealing;
 mod service_manager;
 mod state;
 mod stderr;
+mod tag_settings;
+mod tags;
+mod tool_search;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
 

@@ -27,6 +27,7 @@ impl Server {
     /// | `--allow-origin ORIGIN` | also accept requests from web pages of this origin ([`HttpOptions::allow_origin`](crate::http::HttpOptions::allow_origin)) |
     /// | `--trusted-proxies ADDRESS,…` | also believe what these proxies report about clients ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)) |
     /// | `--legacy-sse` | also serve the HTTP+SSE transport of 2024-11-05 ([`HttpOptions::legacy_sse`](crate::http::HttpOptions::legacy_sse)) |
+    /// | `--tags TAGS` | serve only what these tags select ([`select_tags`](Self::select_tags)) |
     /// | `tools`, `prompts`, `resources`, `templates` | list tools, prompts, resources or resource templates |
     /// | `call TOOL NAME=VALUE…` | call a tool; its schema determines the types of values |
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
@@ -68,9 +69,13 @@ impl Server {
             Invocation::Serve(options) => options,
             Invocation::Command(matches) => return self.run_command(&matches, &lines).await,
         };
+        #[cfg(feature = "cli")]
+        let server = options.tags.iter().fold(self, Self::select_tags);
+        #[cfg(not(feature = "cli"))]
+        let server = self;
         #[cfg(all(feature = "cli", feature = "http"))]
         if let Some(address) = options.http {
-            let mut server = self;
+            let mut server = server;
             for host in options.hosts {
                 server.http = server.http.allow_host(host);
             }
@@ -83,9 +88,7 @@ impl Server {
             }
             return exit_if_stuck(server.run_http(&address).await, &lines);
         }
-        #[cfg(all(feature = "cli", not(feature = "http")))]
-        let _ = options;
-        exit_if_stuck(self.run_over_stdio().await, &lines)
+        exit_if_stuck(server.run_over_stdio().await, &lines)
     }
 
     /// Runs the command given on the process's command line, if any. This can be `tools`, `call`, `shell`, `check`,
@@ -103,8 +106,8 @@ impl Server {
     /// # }
     /// ```
     ///
-    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT` and `--scope
-    /// SCOPE` may precede it. All other arguments are left to the program, including `--help`, `--version` and
+    /// A command must be the first argument; only `--json`, `--protocol-version DATE`, `--as SUBJECT`, `--scope SCOPE` and
+    /// `--tags TAGS` may precede it. All other arguments are left to the program, including `--help`, `--version` and
     /// `--http`. Exits the process with status 1 if the command fails.
     ///
     /// # Errors

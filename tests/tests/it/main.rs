@@ -35,6 +35,7 @@ mod limits;
 mod listen;
 mod lists;
 mod logging;
+mod many_tools;
 mod meta;
 mod middleware;
 mod model_apis;

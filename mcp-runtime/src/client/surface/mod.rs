@@ -32,6 +32,7 @@ impl Surface {
         }
         for list in ListRequest::ALL {
             let mut items = match list {
+                ListRequest::Tools => client.all_tools()?,
                 ListRequest::Resources => client.resources_without_listers()?,
                 list => client.list(list).await?,
             };

@@ -73,6 +73,7 @@ pub(crate) struct DynamicHandler {
     pub(crate) run: DynamicRun,
     pub(crate) guards: GuardOptions<String>,
     pub(crate) access: Access,
+    pub(crate) tags: Vec<Box<str>>,
     pub(crate) ttl: Option<Duration>,
     pub(crate) cache: Option<CacheScope>,
     /// The completion candidates for each argument or variable.
@@ -85,6 +86,7 @@ impl DynamicHandler {
             run: Arc::new(run),
             guards: GuardOptions::NONE,
             access: Access::default(),
+            tags: Vec::new(),
             ttl: None,
             cache: None,
             candidates: Vec::new(),
@@ -201,6 +203,16 @@ macro_rules! builder {
                     .insert(key.into(), value.into());
                 self
             }
+
+            /// Adds tags, by which hosts select definitions ([`Server::select_tags`](crate::Server::select_tags)) and
+            /// which can require scopes ([`Server::require_scopes`](crate::Server::require_scopes)). Inserting the item
+            /// fails if a tag is empty, begins with `-`, or contains a comma or white space.
+            #[must_use]
+            pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
+                let tags = tags.into_iter().map(|tag| tag.into().into_boxed_str());
+                self.handler.tags.extend(tags);
+                self
+            }
         }
 
         crate::handler::dynamic::guarded!($name, handler);
@@ -228,6 +240,17 @@ impl Item {
             Self::Resource(_) => DynamicResource::LIST,
             Self::Template(_) => DynamicTemplate::LIST,
         }
+    }
+
+    /// Returns the tags of the definition.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = &str> {
+        let handler = match self {
+            Self::Tool(definition) => &definition.handler,
+            Self::Prompt(definition) => &definition.handler,
+            Self::Resource(definition) => &definition.handler,
+            Self::Template(definition) => &definition.handler,
+        };
+        handler.tags.iter().map(|tag| &**tag)
     }
 
     /// Returns the name or URI of the definition.

@@ -2,12 +2,11 @@
 
 use hyper::header::HeaderValue;
 
-use crate::context::Principal;
 use crate::dispatch::ListVersion;
 use crate::http::legacy::posted::{PostOutcome, PostResponse};
 use crate::http::legacy::replies::whole_response;
 use crate::http::legacy::unsaved_session::UnsavedSession;
-use crate::http::request::accepts::AcceptedContentTypes;
+use crate::http::request::head::RequestHead;
 use crate::http::request::headers::SESSION;
 use crate::http::state::ServiceState;
 use crate::http::stores::record::SessionRecord;
@@ -20,14 +19,13 @@ use crate::telemetry::RequestTimer;
 /// Answers `initialize`.
 pub(super) fn initialize(
     state: &ServiceState,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     id: RequestId,
     message: &Message<'_>,
-    accepts: AcceptedContentTypes,
 ) -> PostOutcome {
     let mut out = Vec::new();
     let timer = RequestTimer::start();
-    let shaken = shake_hands(state, caller, &id, message, &mut out);
+    let shaken = shake_hands(state, head, &id, message, &mut out);
     let agreed = shaken.as_ref().map(|(version, _)| *version);
     state
         .dispatcher
@@ -40,7 +38,7 @@ pub(super) fn initialize(
         },
         |(_, session)| session,
     );
-    let mut response = whole_response(out, accepts);
+    let mut response = whole_response(out, head.headers.accepts);
     match session {
         NewSession::Stored(record) => PostResponse::Opening(UnsavedSession {
             id,
@@ -67,7 +65,7 @@ enum NewSession {
 
 fn shake_hands(
     state: &ServiceState,
-    caller: Option<&Principal>,
+    head: RequestHead<'_>,
     id: &RequestId,
     message: &Message<'_>,
     out: &mut Vec<u8>,
@@ -83,8 +81,12 @@ fn shake_hands(
     } else {
         ListVersion::default()
     };
-    let known = crate::context::Caller::from(caller.cloned());
-    let shaken = (state.dispatcher).shake_hands(id, &message.params, (&known, is_lasting), out);
+    let origin = state
+        .dispatcher
+        .stateless_origin(head.caller.cloned(), head.selection.cloned());
+    let shaken = state
+        .dispatcher
+        .shake_hands(id, &message.params, (&origin, is_lasting), out);
     let (mut params, lists) = shaken?;
     if !is_lasting {
         // The server cannot send requests to this client.
@@ -92,7 +94,7 @@ fn shake_hands(
         params.capabilities.sampling = None;
         params.capabilities.elicitation = None;
     }
-    let record = SessionRecord::new(&params, (&lists, seen), caller);
+    let record = SessionRecord::new(&params, (&lists, seen), head.caller);
     let session = match storage {
         SessionStorage::Store(_) => {
             let max = state.limits().sessions.max_client_bytes;

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::dispatch::read_batch;
 use crate::http::legacy::requests::{error_message, serve_on_stream, take_notification};
 use crate::http::request::head::RequestHead;
+use crate::http::request::tags;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::refusal::HttpRefusal;
@@ -49,8 +50,14 @@ pub(in crate::http) fn open_sse_connection(
         return HttpRefusal::unavailable("the stream has ended").into_response();
     };
     session.reader_came();
+    let mut endpoint = format!("{path}?{CONNECTION}{}", session.id);
+    if let Ok(Some(tags)) = tags::raw_query(head.uri) {
+        // Messages are sent to this URL only.
+        endpoint.push_str("&tags=");
+        endpoint.push_str(tags);
+    }
     let connection = SseConnection {
-        endpoint: Some(format!("{path}?{CONNECTION}{}", session.id)),
+        endpoint: Some(endpoint),
         state: Arc::clone(state),
         session,
         reader,

@@ -63,7 +63,7 @@ pub(in crate::http) fn serve_message(
         Err(refusal) => return with_id(refusal),
     };
     match found {
-        None if is_handshake => initialize(state, head.caller, id, message, accepts),
+        None if is_handshake => initialize(state, head, id, message),
         // In a session or on a server without sessions, this is a legacy request for an unknown method.
         None if is_only_modern && has_sessions(state) => with_id(missing_claim()),
         Some(_) if is_handshake => {
@@ -89,7 +89,7 @@ fn take_client_response(
     let found = found?.ok_or_else(required)?;
     // The call that is waiting for the response runs in the session's live part.
     if let Some(session) = state.sessions.get(found.id) {
-        session.decide(&state.dispatcher, caller, message, &mut Vec::new());
+        session.decide(&state.dispatcher, (caller, None), message, &mut Vec::new());
     }
     Ok(answer::empty(StatusCode::ACCEPTED).into())
 }

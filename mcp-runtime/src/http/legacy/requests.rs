@@ -46,7 +46,7 @@ pub(super) fn take_notification(
     caller: Option<&Principal>,
     message: &Message<'_>,
 ) {
-    let decision = session.decide(&state.dispatcher, caller, message, &mut Vec::new());
+    let decision = session.decide(&state.dispatcher, (caller, None), message, &mut Vec::new());
     if let Decision::Cancel(id) = decision {
         session.cancel(&id);
     }
@@ -133,7 +133,8 @@ fn try_serve_on_stream(
     stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Result<Option<WholeMessage>, Box<ErrorObject>> {
     let mut out = Vec::new();
-    match session.decide(&state.dispatcher, head.caller, message, &mut out) {
+    let sender = (head.caller, head.selection);
+    match session.decide(&state.dispatcher, sender, message, &mut out) {
         Decision::Call(prepared) if let Some(id) = message.id.valid() => {
             let prepared = prepared.with_http_request(head.parts, session.public_id());
             let shared = (state.limits(), &state.heartbeat);

@@ -52,7 +52,7 @@ pub(in crate::http) fn serve_request<'s>(
         Err(error) => return refuse(error).into(),
     };
     let dispatcher = &state.dispatcher;
-    let origin = dispatcher.stateless_origin(head.caller.cloned());
+    let origin = dispatcher.stateless_origin(head.caller.cloned(), head.selection.cloned());
     let known = Method::named(method);
     let checked = mirrored_headers::check_method(headers, method)
         .and_then(|()| {
@@ -131,7 +131,7 @@ fn check_arguments(
     let Ok(Some(name)) = params.string(Member::Name) else {
         return Ok(());
     };
-    let Some(entry) = dispatcher.usable_tool(&name, origin.caller()) else {
+    let Some(entry) = dispatcher.usable_tool(&name, origin) else {
         return Ok(());
     };
     let arguments = params.get(Member::Arguments).unwrap_or("{}");

@@ -10,7 +10,7 @@ use crate::http::response::body::HttpBody;
 
 /// Headers that web pages may send.
 const ALLOWED: &str = "content-type, accept, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, \
-                       last-event-id";
+                       last-event-id, x-mcp-tags";
 
 /// Allows the web page that sent the request to read the response, if any allowed origins are configured.
 pub(in crate::http) fn add_cors(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyper::Uri;
 
 use crate::context::{HttpParts, Principal};
+use crate::handler::tags::TagSelection;
 use crate::http::request::headers::RequestHeaders;
 use crate::telemetry::Origin;
 
@@ -16,5 +17,7 @@ pub(in crate::http) struct RequestHead<'h> {
     pub(in crate::http) headers: &'h RequestHeaders<'h>,
     /// The authenticated caller, or `None` if there were no credentials to check.
     pub(in crate::http) caller: Option<&'h Principal>,
+    /// The definitions that the request selects by their tags; `None` for all.
+    pub(in crate::http) selection: Option<&'h TagSelection>,
     pub(in crate::http) origin: &'h Origin,
 }

@@ -18,6 +18,7 @@ pub(in crate::http) static VERSION: HeaderName = HeaderName::from_static("mcp-pr
 const TWICE: &str = "occurs more than once";
 
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+static TAGS: HeaderName = HeaderName::from_static("x-mcp-tags");
 
 /// Returns `true` for headers that must have a single value. If such a header occurred twice, a proxy and the server
 /// could use different values.
@@ -29,7 +30,7 @@ fn is_single(name: &HeaderName) -> bool {
         header::CONTENT_TYPE,
         header::AUTHORIZATION,
     ];
-    single.contains(name) || is_protocol_header(name) || *name == LAST_EVENT
+    single.contains(name) || is_protocol_header(name) || *name == LAST_EVENT || *name == TAGS
 }
 
 /// Returns `true` for headers that the protocol defines.
@@ -74,6 +75,8 @@ pub(in crate::http) struct RequestHeaders<'h> {
     /// The protocol version.
     pub(in crate::http) version: Option<Result<&'h str, MalformedHeader>>,
     method: Option<&'h HeaderValue>,
+    /// The tags by which the request selects definitions.
+    pub(super) tags: Option<&'h HeaderValue>,
     is_encoded: bool,
     is_coded: bool,
     /// A header defined by the protocol that occurs more than once.
@@ -93,6 +96,7 @@ impl<'h> RequestHeaders<'h> {
             session: None,
             version: None,
             method: None,
+            tags: None,
             is_encoded: false,
             is_coded: false,
             repeated: find_repeated(all, is_protocol_header),
@@ -111,6 +115,7 @@ impl<'h> RequestHeaders<'h> {
                 }
                 "mcp-method" => &mut headers.method,
                 "mcp-name" => &mut headers.name,
+                "x-mcp-tags" => &mut headers.tags,
                 "accept" => {
                     accepts
                         .get_or_insert(AcceptedContentTypes::NOTHING)

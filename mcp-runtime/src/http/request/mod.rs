@@ -9,3 +9,4 @@ pub(super) mod cors;
 pub(super) mod guards;
 pub(super) mod head;
 pub(super) mod headers;
+pub(super) mod tags;

@@ -14,6 +14,7 @@ use crate::http::request::body::read_body;
 use crate::http::request::cors;
 use crate::http::request::head::RequestHead;
 use crate::http::request::headers::RequestHeaders;
+use crate::http::request::tags;
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::pending::PendingResponse;
@@ -63,11 +64,17 @@ pub(super) async fn serve<B: Body>(
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
+    let selection =
+        match tags::read_selection(&state.dispatcher, &parts.uri, headers, caller.as_ref()) {
+            Ok(selection) => selection,
+            Err(refusal) => return refusal.into_response(),
+        };
     let head = RequestHead {
         parts: request,
         uri: &parts.uri,
         headers,
         caller: caller.as_ref(),
+        selection: selection.as_ref(),
         origin,
     };
     if parts.method != Method::POST

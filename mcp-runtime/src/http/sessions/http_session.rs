@@ -14,6 +14,7 @@ use crate::context::Principal;
 use crate::dispatch::{
     CallTable, ChannelId, ChannelMemory, Decision, Dispatcher, RemovedCall, Wake,
 };
+use crate::handler::tags::TagSelection;
 use crate::http::response::event_source::{MAX_POLLED_BYTES, StreamStatus};
 use crate::http::response::sse;
 use crate::http::sessions::live_streams::LiveStreams;
@@ -158,16 +159,17 @@ impl HttpSession {
         self.kind == SessionKind::Connection
     }
 
-    /// Decides how to handle a message from this caller.
+    /// Decides how to handle a message from this caller, with the definitions that its request selects.
     pub(in crate::http) fn decide<'m>(
         &self,
         dispatcher: &Arc<Dispatcher>,
-        caller: Option<&Principal>,
+        (caller, selection): (Option<&Principal>, Option<&TagSelection>),
         message: &'m Message<'m>,
         out: &mut Vec<u8>,
     ) -> Decision<'m> {
         let mut state = self.state();
         state.mark_used_by(caller);
+        state.channel.set_selection(selection.cloned());
         dispatcher.decide(message, &mut state.channel, out)
     }
 

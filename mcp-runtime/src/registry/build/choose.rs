@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::Build;
+use crate::context::Edit;
 use crate::handler::definition::{Definition, Kind, Owner, Selected};
 
 /// Maximum number of methods listed in one message.
@@ -14,6 +16,7 @@ pub(super) fn choose(
     only: Option<&[Selected]>,
     tags: &[String],
     definitions: &[&'static Definition],
+    early: &[Edit],
     build: &mut Build,
 ) -> Vec<(u32, &'static Definition)> {
     for selected in only.unwrap_or_default() {
@@ -43,23 +46,21 @@ pub(super) fn choose(
         .iter()
         .flat_map(|definition| definition.options.tags.iter().copied())
         .collect();
-    let scoped: Vec<_> = build
-        .tag_scopes
-        .iter()
-        .map(|(tag, _)| tag.clone())
-        .collect();
-    for tag in tags.iter().chain(&scoped) {
-        if !known.contains(tag.as_str()) {
-            let known: Vec<_> = known.iter().map(|tag| format!("`{tag}`")).collect();
-            build.problems.push(if known.is_empty() {
-                format!("no definition has the tag `{tag}`; none has a tag")
-            } else {
-                format!(
-                    "no definition has the tag `{tag}`; tags are {}",
-                    known.join(", ")
-                )
-            });
+    let rules = Arc::clone(&build.rules);
+    let mut check = |tag: &str, known: &BTreeSet<&str>| {
+        if !known.contains(tag) {
+            build.problems.push(unknown_tag_message(tag, known));
         }
+    };
+    for tag in tags {
+        check(tag, &known);
+    }
+    // Definitions made at run time can have such a tag too.
+    let mut known = known;
+    known.extend(early.iter().flat_map(Edit::tags));
+    known.extend(rules.described_tags());
+    for (tag, _) in &rules.tag_scopes {
+        check(tag, &known);
     }
     let selection = Selection { only, tags };
     let pages = selection.pages(definitions);
@@ -90,6 +91,15 @@ pub(super) fn choose(
             .push(missing_receiver_message(owner.name, &methods));
     }
     chosen
+}
+
+fn unknown_tag_message(tag: &str, known: &BTreeSet<&str>) -> String {
+    let known: Vec<_> = known.iter().map(|tag| format!("`{tag}`")).collect();
+    if known.is_empty() {
+        return format!("no definition has the tag `{tag}`; none has a tag");
+    }
+    let known = known.join(", ");
+    format!("no definition has the tag `{tag}`; tags are {known}")
 }
 
 /// The choice of an author: functions, tags, or everything.

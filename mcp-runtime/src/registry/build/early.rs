@@ -6,6 +6,7 @@
 use super::DeclaredNames;
 use crate::context::Edit;
 use crate::registry::edit::{self, Missing, NameTaken};
+use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 
 /// Applies the edits. If one cannot be applied, the reason is added to `problems`.
@@ -13,11 +14,11 @@ pub(super) fn apply(
     snapshot: &mut Snapshot,
     edits: Vec<Edit>,
     declared: &DeclaredNames,
-    meta_keys: &[String],
+    rules: &ServerRules,
     problems: &mut Vec<String>,
 ) {
     for edit in merge(edits) {
-        let prepared = match edit::prepare(edit, meta_keys) {
+        let prepared = match edit::prepare(edit, rules) {
             Ok(prepared) => prepared,
             Err(found) => {
                 problems.extend(found);

@@ -17,6 +17,7 @@ use crate::handler::decode::ArgumentInfo;
 use crate::handler::definition::{Definition, Kind, Location, Selected, Submitted};
 use crate::registry::callable::Callable;
 use crate::registry::declared::{self, ServerAdditions};
+use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
 use choose::{Selection, choose, nothing_to_serve_message};
@@ -28,8 +29,8 @@ pub(crate) struct Sources {
     pub(crate) only: Option<Vec<Selected>>,
     /// The selected tags. If no tags are selected and `only` is `None`, all linked functions are served.
     pub(crate) tags: Vec<String>,
-    /// The scopes that a tag requires, which apply to all definitions with that tag.
-    pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
+    /// The rules for all definitions.
+    pub(crate) rules: Arc<ServerRules>,
     /// The values whose methods are served.
     pub(crate) receivers: Vec<MethodReceiver>,
     /// The shared state, which is checked against the handlers' parameters.
@@ -40,8 +41,6 @@ pub(crate) struct Sources {
     pub(crate) offered: Vec<Capability>,
     /// Maximum number of items on a list page.
     pub(crate) page_size: usize,
-    /// Reserved keys of `_meta` that the server's extensions define.
-    pub(crate) meta_keys: Vec<String>,
     /// `true` if extensions add methods, so that the server has a purpose without any definition.
     pub(crate) has_methods: bool,
 }
@@ -51,13 +50,12 @@ impl Default for Sources {
         Self {
             only: None,
             tags: Vec::new(),
-            tag_scopes: Vec::new(),
+            rules: Arc::default(),
             receivers: Vec::new(),
             states: Arc::default(),
             early: Vec::new(),
             offered: Vec::new(),
             page_size: 1_000,
-            meta_keys: Vec::new(),
             has_methods: false,
         }
     }
@@ -129,8 +127,7 @@ fn assemble(
             .collect(),
         made: HashMap::new(),
         receivers: HashMap::new(),
-        tag_scopes: sources.tag_scopes,
-        meta_keys: sources.meta_keys,
+        rules: sources.rules,
         states: sources.states,
         problems: Vec::new(),
         taken: HashMap::new(),
@@ -141,6 +138,7 @@ fn assemble(
         sources.only.as_deref(),
         &sources.tags,
         &definitions,
+        &sources.early,
         &mut build,
     );
     let inserts = |edit: &Edit| {
@@ -178,7 +176,7 @@ fn assemble(
         &mut snapshot,
         sources.early,
         &build.taken,
-        &build.meta_keys,
+        &build.rules,
         &mut build.problems,
     );
     if build.problems.is_empty() {
@@ -204,8 +202,7 @@ struct Build {
     /// The completers created so far, or `None` for each completer whose problems have already been reported.
     made: HashMap<TypeId, Option<Arc<Callable>>>,
     receivers: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    tag_scopes: Vec<(String, Vec<String>)>,
-    meta_keys: Vec<String>,
+    rules: Arc<ServerRules>,
     states: Arc<States>,
     problems: Vec<String>,
     taken: DeclaredNames,
@@ -284,8 +281,7 @@ impl Build {
             states,
             lister_states: self.check_lister(definition),
             receiver: self.receiver(definition),
-            scopes: self.scopes(definition),
-            meta_keys: self.meta_keys.clone(),
+            rules: Arc::clone(&self.rules),
         };
         let mut find = |argument: &ArgumentInfo| self.named_completer(definition, argument);
         let made = declared::callable(definition, given, &mut find);
@@ -323,14 +319,6 @@ impl Build {
             .receiver
             .and_then(|receiver| self.receivers.get(&receiver.id))
             .map(Arc::clone)
-    }
-
-    /// Returns the scopes that the definition's tags require.
-    fn scopes(&self, definition: &Definition) -> Vec<String> {
-        let tags = definition.options.tags;
-        let required = self.tag_scopes.iter();
-        let required = required.filter(|(tag, _)| tags.contains(&tag.as_str()));
-        required.flat_map(|(_, scopes)| scopes).cloned().collect()
     }
 
     /// Reports injected values that would be missing when the definition is called. Returns the states that have to be

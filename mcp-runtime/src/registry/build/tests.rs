@@ -77,7 +77,7 @@ fn with(sources: Sources, definitions: Vec<Definition>) -> Result<Registry, Erro
         .into_iter()
         .map(|definition| &*Box::leak(Box::new(definition)))
         .collect();
-    assemble(sources, definitions).map(|snapshot| Registry::new(snapshot, Vec::new()))
+    assemble(sources, definitions).map(|snapshot| Registry::new(snapshot, Arc::default()))
 }
 
 fn all(definitions: Vec<Definition>) -> Result<Registry, Error> {

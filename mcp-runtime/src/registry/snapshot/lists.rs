@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::view::CallerView;
 use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
-use crate::registry::callable::Details;
+use crate::registry::callable::{Callable, Details};
 use crate::registry::cursor::{Cursor, CursorPosition, InvalidCursor, ItemMark};
 use crate::registry::page::{ListPage, ListingTemplate, PartialPage};
 use crate::registry::table::{CallableTable, SelectedCallables, TableSlot};
@@ -53,7 +53,7 @@ impl CallerView<'_> {
             Cursor { list, position }.encode(self.cursor_owner(list))
         };
         let size = self.snapshot.page_size;
-        Ok(ListPage::Ready(if self.snapshot.is_filtered(list) {
+        Ok(ListPage::Ready(if self.is_filtered(list) {
             let part = self.page_range(table, start);
             table.members(&part, version, cursor).into()
         } else {
@@ -68,7 +68,7 @@ impl CallerView<'_> {
     ) -> Result<ListPage, InvalidCursor> {
         let table = &self.snapshot.resources;
         let visible = self.snapshot.templates.visible();
-        let open = visible.filter(|slot| slot.callable.access.is_usable_by(self.caller));
+        let open = visible.filter(|slot| self.permits(&slot.callable));
         let mut listers: Vec<_> = open
             .filter_map(|slot| {
                 let Details::Template { lister, .. } = &slot.callable.details else {
@@ -131,22 +131,22 @@ impl CallerView<'_> {
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn resources_without_listers(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;
-        let all = table.select(0, usize::MAX, |callable| {
-            callable.access.is_usable_by(self.caller)
-        });
+        let permits = |callable: &Callable| self.permits(callable);
+        let all = table.select(0, usize::MAX, Some(&permits));
         table.items(&all, version)
     }
 
-    /// Returns one page of the callables that the caller has access to.
+    /// Returns one page of the callables that the request may use.
     fn page_range(&self, table: &CallableTable, start: usize) -> SelectedCallables {
-        table.select(start, self.snapshot.page_size, |callable| {
-            callable.access.is_usable_by(self.caller)
-        })
+        let permits = |callable: &Callable| self.permits(callable);
+        let permits = Some(&permits as &dyn Fn(&Callable) -> bool);
+        let filter = permits.filter(|_| self.is_filtered(table.list()));
+        table.select(start, self.snapshot.page_size, filter)
     }
 
     /// Returns the owner of a list's cursors, which is empty if all callers see the same list.
     fn cursor_owner(&self, list: Capability) -> &str {
-        if self.snapshot.is_filtered(list) {
+        if self.is_filtered(list) {
             self.caller.key()
         } else {
             ""

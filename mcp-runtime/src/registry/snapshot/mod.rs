@@ -1,6 +1,8 @@
 //! An immutable snapshot of all definitions. Requests are served through a [`CallerView`] of it.
 
+mod groups;
 mod lists;
+mod search;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -11,6 +13,7 @@ use std::sync::Arc;
 
 use crate::context::{Caller, Capability};
 use crate::registry::table::CallableTable;
+pub(crate) use groups::ToolGroup;
 pub(crate) use view::CallerView;
 
 /// All definitions at one point in time. Unchanged tables are shared with earlier and later snapshots.
@@ -30,6 +33,7 @@ impl Snapshot {
         CallerView {
             snapshot: self,
             caller,
+            selection: None,
         }
     }
 
@@ -53,14 +57,13 @@ impl Snapshot {
         }
     }
 
-    #[cfg(any(feature = "auth", feature = "http"))]
     fn tables(&self) -> [&CallableTable; 4] {
         [&self.tools, &self.prompts, &self.resources, &self.templates]
     }
 
     /// Returns `true` if the contents of a list depend on the caller. The list of resources also depends on the caller
     /// if the list of templates does.
-    pub(crate) fn is_filtered(&self, list: Capability) -> bool {
+    fn is_restricted(&self, list: Capability) -> bool {
         self.table(list).is_restricted()
             || (list == Capability::Resources && self.templates.is_restricted())
     }
@@ -88,6 +91,11 @@ impl Snapshot {
     pub(crate) fn names(&self, list: Capability) -> Vec<String> {
         let visible = self.table(list).visible();
         visible.map(|slot| (*slot.callable.name).into()).collect()
+    }
+
+    /// Returns `true` if there is an enabled tool with this name.
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        self.tools.get(name).is_some()
     }
 
     /// Returns `true` if tools are declared. They are declared if the server has, has had or may later have tools, even

@@ -1,16 +1,19 @@
-//! A snapshot as one caller sees it. Items hidden from the caller do not appear in this view or in its suggestions.
+//! A snapshot as one caller sees it. Items hidden from the caller do not appear in this view or in its suggestions, and
+//! neither do items whose tags the request does not select.
 //!
 //! If the caller lacks scopes that a visible item requires, the item is omitted from lists, and a request for it is
 //! rejected with an error that names the required scopes. List pages are implemented in `lists`.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mcp_schema::suggest::closest;
 
 use super::Snapshot;
-use crate::context::Caller;
+use crate::context::{Caller, Capability};
+use crate::handler::tags::{TagSelection, UnknownTag};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::callable::{Callable, Details};
@@ -23,9 +26,70 @@ use crate::types::CompletionReference;
 pub(crate) struct CallerView<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) caller: &'a Caller,
+    /// The selected definitions; `None` for all.
+    pub(super) selection: Option<&'a TagSelection>,
 }
 
 impl<'a> CallerView<'a> {
+    /// Returns the view without the definitions that are not selected.
+    pub(crate) fn narrowed_to(self, selection: Option<&'a TagSelection>) -> Self {
+        Self { selection, ..self }
+    }
+
+    /// Returns an error if a tag of the selection belongs to no definition. It shows only tags that the caller can see,
+    /// and any that are `declared` by the server.
+    pub(crate) fn check_tags(&self, declared: &[&str]) -> Result<(), UnknownTag> {
+        let Some(selection) = self.selection else {
+            return Ok(());
+        };
+        let tables = self.snapshot.tables();
+        let known =
+            |tag: &str| declared.contains(&tag) || tables.iter().any(|table| table.has_tag(tag));
+        let shown = || {
+            let callables = tables.iter().flat_map(|table| table.visible());
+            let callables = callables.map(|slot| &slot.callable);
+            let visible = callables.filter(|callable| callable.access.is_visible_to(self.caller));
+            let tags = visible.flat_map(|callable| &callable.tags);
+            let tags = tags.map(|tag| &**tag).chain(declared.iter().copied());
+            let tags: BTreeSet<_> = tags.collect();
+            tags.into_iter().collect()
+        };
+        selection.check(known, shown)
+    }
+
+    /// Returns `true` if other requests may get other contents of the list.
+    pub(crate) fn is_filtered(&self, list: Capability) -> bool {
+        self.selection.is_some() || self.snapshot.is_restricted(list)
+    }
+
+    /// Returns `true` if the definition exists for this request, though the caller may lack scopes for it.
+    fn shows(&self, callable: &Callable) -> bool {
+        self.is_selected(callable) && callable.access.is_visible_to(self.caller)
+    }
+
+    /// Returns `true` if the request may use the definition.
+    pub(super) fn permits(&self, callable: &Callable) -> bool {
+        self.is_selected(callable) && callable.access.is_usable_by(self.caller)
+    }
+
+    fn is_selected(&self, callable: &Callable) -> bool {
+        self.selection.is_none_or(|selection| {
+            selection.selects(&callable.tags) || self.is_page_of_selected_tool(selection, callable)
+        })
+    }
+
+    /// Returns `true` for the page of an app that a selected tool names, whatever the tags of the page.
+    fn is_page_of_selected_tool(&self, selection: &TagSelection, page: &Callable) -> bool {
+        let Details::Resource(page) = &page.details else {
+            return false;
+        };
+        let tools = self.snapshot.tools.visible().map(|slot| &slot.callable);
+        page.uri.starts_with("ui://")
+            && tools
+                .filter(|tool| tool.page_uri() == Some(&*page.uri))
+                .any(|tool| selection.selects(&tool.tags) && tool.access.is_visible_to(self.caller))
+    }
+
     /// Returns the tool with this name.
     ///
     /// # Errors
@@ -33,6 +97,12 @@ impl<'a> CallerView<'a> {
     /// Returns an error if the caller cannot see a tool with this name or lacks required scopes.
     pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
         self.find_usable(&self.snapshot.tools, name, errors::unknown_tool)
+    }
+
+    /// Returns the tools that the request may use, in the order of the list.
+    pub(crate) fn tools(self) -> impl Iterator<Item = &'a Arc<Callable>> {
+        let callables = self.snapshot.tools.visible().map(|slot| &slot.callable);
+        callables.filter(move |callable| self.permits(callable))
     }
 
     /// Returns the prompt with this name.
@@ -60,7 +130,7 @@ impl<'a> CallerView<'a> {
     #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str) -> Option<&'a Arc<Callable>> {
         self.find(&self.snapshot.tools, name)
-            .filter(|callable| callable.access.is_usable_by(self.caller))
+            .filter(|callable| self.permits(callable))
     }
 
     /// Returns the resource with this URI or, failing that, the most specific matching template, along with its
@@ -140,9 +210,7 @@ impl<'a> CallerView<'a> {
 
     /// Returns the enabled callable with this name, if it is visible to the caller.
     fn find(&self, table: &'a CallableTable, name: &str) -> Option<&'a Arc<Callable>> {
-        table
-            .get(name)
-            .filter(|callable| callable.access.is_visible_to(self.caller))
+        table.get(name).filter(|callable| self.shows(callable))
     }
 
     /// Returns the callable unless the caller lacks scopes that it requires.
@@ -165,7 +233,7 @@ impl<'a> CallerView<'a> {
             _ => None,
         });
         matching
-            .filter(|(callable, ..)| callable.access.is_visible_to(self.caller))
+            .filter(|(callable, ..)| self.shows(callable))
             // If several templates are equally specific, the first one in order is used.
             .min_by_key(|(_, specificity, _)| Reverse(*specificity))
             .map(|(callable, _, variables)| (callable, variables))
@@ -175,7 +243,7 @@ impl<'a> CallerView<'a> {
     fn similar_name(&self, table: &'a CallableTable, name: &str) -> Option<&'a str> {
         const MAX: usize = 1_000;
         let callables = table.visible().take(MAX).map(|slot| &slot.callable);
-        let usable = callables.filter(|callable| callable.access.is_usable_by(self.caller));
+        let usable = callables.filter(|callable| self.permits(callable));
         closest(name, usable.map(|callable| &*callable.name))
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn command(name: &'static str, about: &'static str) -> Command {
 }
 
 pub(super) async fn run(session: &CommandSession, list: ListRequest) -> CommandResult {
-    let items = session.client.list(list).await?;
+    let items = session.list(list).await?;
     if session.prints_json() {
         print::json(&Value::Array(items));
         return Ok(true);

@@ -93,7 +93,7 @@ fn names_command(command: &Command, arguments: &[OsString]) -> bool {
     loop {
         match arguments.next().flatten() {
             Some("--json") => {}
-            Some("--protocol-version" | "--revision" | "--as" | "--scope") => {
+            Some("--protocol-version" | "--revision" | "--as" | "--scope" | "--tags") => {
                 let _ = arguments.next();
             }
             Some(word) if is_common_option_with_value(word) => {}
@@ -134,8 +134,9 @@ fn command(identity: &Implementation, environment: &str) -> Command {
     let command = serve::with_serve_options(Command::new(identity.name.clone()));
     // Common options may also precede a command. The help for each command shows them.
     let command = session::with_common_options(command).mut_args(|argument| {
-        let is_common = session::COMMON.contains(&argument.get_id().as_str());
-        argument.hide(is_common)
+        let name = argument.get_id().as_str();
+        let is_for_commands = session::COMMON.contains(&name) && name != session::TAGS;
+        argument.hide(is_for_commands)
     });
     with_commands(command)
         .about(about)

@@ -6,6 +6,7 @@ use clap::{ArgMatches, Command};
 
 #[cfg(feature = "http")]
 use crate::server::command_line::address::HttpAddress;
+use crate::server::command_line::session::TAGS;
 
 /// Stands for the address if `--http` has none.
 #[cfg(feature = "http")]
@@ -14,6 +15,8 @@ const FROM_ENVIRONMENT: &str = "$HOST:$PORT";
 /// Options for serving.
 #[derive(Debug, Default)]
 pub(crate) struct ServeOptions {
+    /// The tags that select what is served, one list for each time that the option is given.
+    pub(crate) tags: Vec<String>,
     /// The address to serve HTTP on; `None` for stdio.
     #[cfg(feature = "http")]
     pub(crate) http: Option<HttpAddress>,
@@ -34,29 +37,29 @@ impl ServeOptions {
         matches!(matches.try_contains_id("http"), Ok(true))
     }
 
-    #[cfg(feature = "http")]
     pub(super) fn read(matches: &ArgMatches) -> Self {
         let all = |name: &str| {
             let values = matches.get_many::<String>(name);
             values.into_iter().flatten().cloned().collect()
         };
         Self {
+            tags: all(TAGS),
+            #[cfg(feature = "http")]
             http: matches
                 .get_one::<String>("http")
                 .map(|address| match &**address {
                     FROM_ENVIRONMENT => HttpAddress::FromEnvironment,
                     given => HttpAddress::Given(given.to_owned()),
                 }),
+            #[cfg(feature = "http")]
             hosts: all("allow-host"),
+            #[cfg(feature = "http")]
             origins: all("allow-origin"),
+            #[cfg(feature = "http")]
             trusted_proxies: all("trusted-proxies"),
+            #[cfg(feature = "http")]
             legacy_sse: matches.get_flag("legacy-sse"),
         }
-    }
-
-    #[cfg(not(feature = "http"))]
-    pub(super) fn read(_: &ArgMatches) -> Self {
-        Self {}
     }
 }
 

@@ -27,7 +27,10 @@ pub(super) struct CommandSession {
 }
 
 /// The names of the options shared by all commands that use the server.
-pub(super) const COMMON: [&str; 4] = ["json", "protocol-version", "as", "scope"];
+pub(super) const COMMON: [&str; 5] = ["json", "protocol-version", "as", "scope", TAGS];
+
+/// The option that selects definitions by their tags, for commands and for serving.
+pub(super) const TAGS: &str = "tags";
 
 /// Returns `true` if any connection options are given. These apply to a whole session.
 pub(super) fn has_connection_options(matches: &ArgMatches) -> bool {
@@ -64,6 +67,14 @@ pub(super) fn with_common_options(command: Command) -> Command {
                 .action(ArgAction::Append)
                 .requires("as")
                 .help("A scope of the principal; may be repeated"),
+        )
+        .arg(
+            Arg::new(TAGS)
+                .long(TAGS)
+                .value_name("TAGS")
+                .allow_hyphen_values(true)
+                .action(ArgAction::Append)
+                .help("Use only what these tags select, such as `issues,-admin`"),
         )
 }
 
@@ -122,6 +133,7 @@ impl CommandSession {
         let caller = subject.map_or_else(Caller::trusted, |subject| {
             Principal::new(subject).with_scopes(option("scope")).into()
         });
+        let server = option(TAGS).iter().fold(server, Server::select_tags);
         let mut connections = server
             .serve_in_process(1, &caller)
             .map_err(CommandError::Start)?;
@@ -181,9 +193,17 @@ impl CommandSession {
         self.terminal.report_unused_answers();
     }
 
+    /// Returns all items of a list, even tools that clients have to search for.
+    pub(super) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
+        match list {
+            ListRequest::Tools => self.client.all_tools(),
+            list => self.client.list(list).await,
+        }
+    }
+
     /// Returns the list item with this key.
     pub(super) async fn find(&self, list: ListRequest, key: &str) -> Result<Value, CommandError> {
-        let items = self.client.list(list).await?;
+        let items = self.list(list).await?;
         let keys = items.iter().filter_map(|item| item[list.key()].as_str());
         let what = match list {
             ListRequest::Tools => "tool",

@@ -88,7 +88,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> bool {
 
 /// Returns the message for an unknown command. It may suggest a command, or a call to the tool with that name.
 async fn unknown_command(session: &CommandSession, name: &str) -> String {
-    let tools = session.client.list(ListRequest::Tools).await;
+    let tools = session.list(ListRequest::Tools).await;
     let is_tool = tools.is_ok_and(|tools| tools.iter().any(|tool| tool["name"] == name));
     let grammar = grammar();
     let commands = grammar.get_subcommands().map(Command::get_name);

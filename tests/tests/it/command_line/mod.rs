@@ -6,6 +6,7 @@ pub(crate) mod docs;
 mod install;
 #[cfg(unix)]
 mod legacy_sse;
+mod many_tools;
 mod shell;
 #[cfg(unix)]
 mod terminal;

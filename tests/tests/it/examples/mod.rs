@@ -3,6 +3,7 @@
 mod dynamic;
 mod files;
 mod guide;
+mod many_tools;
 #[cfg(unix)]
 mod mounted;
 mod notes;

@@ -17,3 +17,4 @@ pub(crate) mod stores;
 mod stream;
 pub(crate) mod support;
 mod timeout;
+mod upcoming;

@@ -1,6 +1,7 @@
 //! Lint rules for sizes that clients reject and for definitions that are hard to use. Each rule cites its source. The
 //! rules for names and schemas are in [`mcp_schema::model_rules`].
 
+use std::cmp::Reverse;
 use std::fmt;
 
 use mcp_schema::model_rules::{Severity, breaches};
@@ -8,6 +9,7 @@ use serde_json::Value;
 
 use crate::client::ListRequest;
 use crate::client::surface::Surface;
+use crate::server::command_line::check::similar::{MAX_PAIRS, similar_pairs};
 
 /// A problem with a definition.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +43,8 @@ const MOST_TOOLS: usize = 128;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
 /// Returns all findings, in the order in which the surface lists the definitions.
-pub(super) fn lint(surface: &Surface) -> Vec<Lint> {
+/// `costs` has the tools that clients list.
+pub(super) fn lint(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Lint> {
     let mut found = Findings::default();
     for tool in surface.items(ListRequest::Tools) {
         lint_tool(tool, &mut found);
@@ -54,33 +57,58 @@ pub(super) fn lint(surface: &Surface) -> Vec<Lint> {
         found.check_described(template);
     }
     lint_resources(surface.items(ListRequest::Resources), &mut found);
-    let (tools, tokens) = (
-        surface.items(ListRequest::Tools).len(),
-        estimated_tokens(surface),
-    );
+    let (tools, tokens) = (costs.len(), total(costs));
     found.at = "the tools".into();
+    lint_similar_tools(surface.items(ListRequest::Tools), &mut found);
     if tools > MOST_TOOLS {
         found.push_refused(format!("there are {tools}"), MANY);
     }
     if tokens > MOST_TOKENS {
         found.push_advice(format!(
-            "they use about {tokens} tokens of every conversation; shorten descriptions, or split the server"
+            "they use about {tokens} tokens of every conversation; shorten descriptions, let hosts select tags, or let models search (docs/many-tools.md)"
         ));
     }
     found.all
 }
 
-/// Estimates the number of tokens the tools use in a model's context: about one per four bytes of JSON.
-pub(super) fn estimated_tokens(surface: &Surface) -> usize {
-    let tools = surface.items(ListRequest::Tools).iter();
-    let bytes: usize = tools
-        .map(|tool| {
-            let read = ["name", "description", "inputSchema"];
-            let sizes = read.map(|member| tool[member].to_string().len());
-            sizes.iter().sum::<usize>()
-        })
-        .sum();
-    bytes.div_ceil(4)
+/// The tokens that a tool uses in a model's context.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TokenCost<'t> {
+    pub(super) tool: &'t str,
+    pub(super) tokens: usize,
+}
+
+/// Estimates the number of tokens that each tool uses in a model's context, largest first: about one per four bytes of
+/// its name, description and input schema as JSON.
+pub(super) fn token_costs<'t>(tools: &'t [Value]) -> Vec<TokenCost<'t>> {
+    let cost = |tool: &'t Value| {
+        let read: [&Value; 3] = ["name", "description", "inputSchema"].map(|member| &tool[member]);
+        let bytes: usize = read.iter().map(|value| value.to_string().len()).sum();
+        TokenCost {
+            tool: tool["name"].as_str().unwrap_or_default(),
+            tokens: bytes.div_ceil(4),
+        }
+    };
+    let mut costs: Vec<_> = tools.iter().map(cost).collect();
+    costs.sort_by_key(|cost| Reverse(cost.tokens));
+    costs
+}
+
+/// Returns the tokens of all these tools together.
+pub(super) fn total(costs: &[TokenCost<'_>]) -> usize {
+    costs.iter().map(|cost| cost.tokens).sum()
+}
+
+/// Reports tools that models easily mistake for each other.
+fn lint_similar_tools(tools: &[Value], found: &mut Findings) {
+    let pairs = similar_pairs(tools);
+    for pair in pairs.iter().take(MAX_PAIRS) {
+        found.push_advice(pair.text());
+    }
+    let more = pairs.len().saturating_sub(MAX_PAIRS);
+    if more > 0 {
+        found.push_advice(format!("{more} more pairs are similar"));
+    }
 }
 
 fn lint_tool(tool: &Value, found: &mut Findings) {
@@ -183,7 +211,9 @@ mod tests {
     /// Returns the findings for a server with these tools.
     fn found(tools: &Value) -> Vec<String> {
         let surface = Surface::parse(&json!({ "tools": tools }).to_string()).unwrap();
-        lint(&surface).iter().map(Lint::to_string).collect()
+        let costs = token_costs(surface.items(ListRequest::Tools));
+        let found = lint(&surface, &costs);
+        found.iter().map(Lint::to_string).collect()
     }
 
     /// Returns the findings for an argument's schema.
@@ -303,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_catalogue_can_be_too_large() {
-        let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": text, "inputSchema": {"type": "object", "additionalProperties": false}});
+        let tool = |index: usize, text: &str| json!({"name": format!("t{index}"), "description": format!("{text}{index}"), "inputSchema": {"type": "object", "additionalProperties": false}});
         let many: Value = (0..129).map(|index| tool(index, "A tool.")).collect();
         assert_eq!(
             found(&many),
@@ -320,6 +350,34 @@ mod tests {
     }
 
     #[test]
+    fn tokens_are_counted_by_tool_and_similar_tools_are_named() {
+        let object = json!({"type": "object"});
+        let tools = json!([
+            {"name": "get_user", "description": "Short.", "inputSchema": object},
+            {"name": "user_get", "description": "x".repeat(400), "inputSchema": object},
+        ]);
+        let costs = token_costs(tools.as_array().unwrap());
+        assert_eq!((costs[0].tool, costs[1].tool), ("user_get", "get_user"));
+        // 10 + 8 + 17 bytes.
+        assert_eq!((costs[1].tokens, total(&costs)), (9, costs[0].tokens + 9));
+        let found = found(&tools);
+        let similar =
+            "advice: the tools: `get_user` and `user_get` have the same words in their names";
+        assert!(
+            found.iter().any(|found| found.starts_with(similar)),
+            "{found:?}"
+        );
+        let many: Value = (0..10)
+            .map(|n| json!({"name": "a_".repeat(n + 1), "description": n.to_string(), "inputSchema": object}))
+            .collect();
+        let found = self::found(&many);
+        assert!(
+            found.iter().any(|found| found.contains("25 more pairs")),
+            "{found:?}"
+        );
+    }
+
+    #[test]
     fn everything_else_has_a_description() {
         let surface = json!({
             "prompts": [{"name": "p", "arguments": [{"name": "a"}]}],
@@ -327,7 +385,7 @@ mod tests {
             "resourceTemplates": [{"uriTemplate": "a:{b}"}],
         });
         let surface = Surface::parse(&surface.to_string()).unwrap();
-        let found: Vec<_> = lint(&surface).iter().map(Lint::to_string).collect();
+        let found: Vec<_> = lint(&surface, &[]).iter().map(Lint::to_string).collect();
         assert_eq!(
             found,
             [

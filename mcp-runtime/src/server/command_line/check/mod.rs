@@ -4,6 +4,7 @@
 mod apps;
 mod lint;
 mod page;
+mod similar;
 #[cfg(feature = "skills")]
 mod skills;
 
@@ -19,7 +20,7 @@ use crate::client::surface::compare::{SurfaceChange, compare};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, with_common_options};
-use lint::Lint;
+use lint::{Lint, TokenCost};
 
 pub(super) fn command() -> Command {
     with_common_options(
@@ -53,7 +54,10 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let surface = Surface::of(&session.client).await?;
-    let mut findings = lint::lint(&surface);
+    // With a search, clients list only a part of the tools.
+    let listed = session.client.list(ListRequest::Tools).await?;
+    let costs = lint::token_costs(&listed);
+    let mut findings = lint::lint(&surface, &costs);
     findings.extend(apps::lint(&session.client, &surface).await);
     #[cfg(feature = "skills")]
     findings.extend(skills::lint(&session.client).await?);
@@ -67,9 +71,9 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
         fs::write(file, surface.to_text()).map_err(|error| format!("{file}: {error}"))?;
     }
     if session.prints_json() {
-        print::json(&json_report(&surface, &findings, &differences));
+        print::json(&json_report(&surface, &costs, &findings, &differences));
     } else {
-        print::line(&text_report(&surface, &findings, &differences));
+        print::line(&text_report(&surface, &costs, &findings, &differences));
     }
     let is_fine =
         |finding: &Lint| finding.severity == Severity::Advice && !matches.get_flag("strict");
@@ -97,7 +101,15 @@ fn compare_with_file(
     }
 }
 
-fn text_report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> String {
+/// Maximum number of tools whose tokens are printed. JSON has them all.
+const MAX_COSTS: usize = 10;
+
+fn text_report(
+    surface: &Surface,
+    costs: &[TokenCost<'_>],
+    findings: &[Lint],
+    differences: &[SurfaceChange],
+) -> String {
     let counts: Vec<_> = [
         (ListRequest::Tools, "tool"),
         (ListRequest::Prompts, "prompt"),
@@ -110,11 +122,27 @@ fn text_report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChang
         count => format!("{count} {word}s"),
     })
     .collect();
-    let mut lines = vec![format!(
-        "{}; the tools use about {} tokens of a model's context",
-        counts.join(", "),
-        lint::estimated_tokens(surface)
-    )];
+    let total = lint::total(costs);
+    let counts = counts.join(", ");
+    let mut lines = vec![if costs.len() < surface.items(ListRequest::Tools).len() {
+        let listed = costs.len();
+        format!(
+            "{counts}; the {listed} tools that are listed use about {total} tokens of a model's context"
+        )
+    } else {
+        format!("{counts}; the tools use about {total} tokens of a model's context")
+    }];
+    if !costs.is_empty() {
+        let largest = costs.iter().take(MAX_COSTS);
+        let largest: Vec<_> = largest
+            .map(|cost| format!("{} {}", cost.tool, cost.tokens))
+            .collect();
+        let more = match costs.len().saturating_sub(largest.len()) {
+            0 => String::new(),
+            more => format!(", and {more} more tools"),
+        };
+        lines.push(format!("tokens by tool: {}{more}", largest.join(", ")));
+    }
     lines.extend(findings.iter().map(Lint::to_string));
     lines.extend(differences.iter().map(SurfaceChange::to_string));
     if findings.is_empty() && differences.is_empty() {
@@ -123,7 +151,12 @@ fn text_report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChang
     lines.join("\n")
 }
 
-fn json_report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChange]) -> Value {
+fn json_report(
+    surface: &Surface,
+    costs: &[TokenCost<'_>],
+    findings: &[Lint],
+    differences: &[SurfaceChange],
+) -> Value {
     let found = |one: &Lint| {
         json!({
             "severity": one.severity.as_str(),
@@ -133,7 +166,9 @@ fn json_report(surface: &Surface, findings: &[Lint], differences: &[SurfaceChang
         })
     };
     let difference = |one: &SurfaceChange| json!({"breaking": one.is_breaking, "text": one.text});
-    let mut report = json!({"tokens": lint::estimated_tokens(surface)});
+    let cost = |one: &TokenCost<'_>| json!({"tool": one.tool, "tokens": one.tokens});
+    let mut report = json!({"tokens": lint::total(costs)});
+    report["tokensByTool"] = costs.iter().map(cost).collect();
     for list in ListRequest::ALL {
         report[list.member()] = surface.items(list).len().into();
     }

@@ -28,7 +28,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) async fn run(session: &CommandSession) -> CommandResult {
-    let tools = session.client.list(ListRequest::Tools).await?;
+    let tools = session.list(ListRequest::Tools).await?;
     let text = declarations(&tools);
     if session.prints_json() {
         print::json(&Value::String(text));

@@ -1,0 +1,51 @@
+//! The definitions that a request selects by their tags, in addition to what the server itself selects.
+
+#[cfg(feature = "http")]
+use crate::context::Caller;
+use crate::dispatch::Dispatcher;
+use crate::dispatch::request::Request;
+use crate::handler::tags::TagSelection;
+use crate::registry::{CallerView, Snapshot};
+
+impl Request<'_> {
+    /// Returns the view that this request gets: the definitions that its caller may see and that are selected.
+    pub(super) fn view<'a>(&'a self, snapshot: &'a Snapshot) -> CallerView<'a> {
+        let view = snapshot.seen_by(&self.caller);
+        view.narrowed_to(self.selection.as_ref())
+    }
+}
+
+impl Dispatcher {
+    /// Parses the lists of tags that a request is sent with. Definitions have to be selected by each of them.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why a list is malformed or names a tag that does not exist.
+    #[cfg(feature = "http")]
+    pub(crate) fn read_selection<'t>(
+        &self,
+        lists: impl IntoIterator<Item = &'t str>,
+        caller: impl Into<Caller>,
+    ) -> Result<Option<TagSelection>, String> {
+        let mut all: Option<TagSelection> = None;
+        for list in lists {
+            let list = TagSelection::parse(list)?;
+            all = Some(all.map_or_else(|| list.clone(), |all| all.and(&list)));
+        }
+        if let Some(selection) = &all {
+            let caller = self.settings.admission.admit(caller.into());
+            let checked = self.registry.check_tags(selection, &caller);
+            checked.map_err(|unknown| unknown.to_string())?;
+        }
+        Ok(all)
+    }
+
+    /// Returns the selection for a request that makes this one itself. It never selects more than the server does.
+    pub(super) fn narrowed(&self, requested: Option<TagSelection>) -> Option<TagSelection> {
+        match (&self.settings.selection, requested) {
+            (Some(server), Some(requested)) => Some(server.and(&requested)),
+            (Some(server), None) => Some(server.clone()),
+            (None, requested) => requested,
+        }
+    }
+}

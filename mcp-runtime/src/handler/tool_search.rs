@@ -1,0 +1,46 @@
+//! The option to let models search for tools instead of reading them all.
+
+/// Lets models search for tools on demand, for [`Server::tool_search`](crate::Server::tool_search).
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::tool_search::ToolSearch;
+///
+/// let server = new_server!().tool_search(ToolSearch::above(40).pin(["list_issues"]));
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "it takes effect with `Server::tool_search`"]
+pub struct ToolSearch {
+    pub(crate) above: usize,
+    pub(crate) pinned: Vec<String>,
+    pub(crate) max_results: u16,
+}
+
+impl ToolSearch {
+    /// The name of the tool that searches.
+    pub(crate) const SEARCH: &str = "search_tools";
+    /// The name of the tool that calls another.
+    pub(crate) const CALL: &str = "call_tool";
+
+    /// Replaces the list of tools for every client that could use more than this number of tools.
+    pub const fn above(tools: usize) -> Self {
+        Self {
+            above: tools,
+            pinned: Vec::new(),
+            max_results: 8,
+        }
+    }
+
+    /// Adds tools that are listed nevertheless, because models need them often. Start-up fails if there is no tool with
+    /// such a name.
+    pub fn pin(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.pinned.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the maximum number of tools that a search returns. Defaults to 8; the minimum is 1.
+    pub fn max_results(mut self, tools: u16) -> Self {
+        self.max_results = if tools == 0 { 1 } else { tools };
+        self
+    }
+}

@@ -1,0 +1,63 @@
+//! The tags by which a request selects definitions: the query parameter `tags` and the header `X-MCP-Tags`.
+//!
+//! Both narrow what the server and the caller's rights allow. The header is named like those by which hosted servers
+//! select groups of tools; the prefix `Mcp-` is left to the protocol.
+
+use std::borrow::Cow;
+
+use hyper::Uri;
+use mcp_schema::template::decode;
+
+use crate::context::Principal;
+use crate::dispatch::Dispatcher;
+use crate::handler::tags::TagSelection;
+use crate::http::request::headers::RequestHeaders;
+use crate::http::response::refusal::HttpRefusal;
+
+/// Query parameter that contains tags.
+const PARAMETER: &str = "tags";
+
+/// Reads the selection of a request from its URL and headers. Most requests have none.
+pub(in crate::http) fn read_selection(
+    dispatcher: &Dispatcher,
+    uri: &Uri,
+    headers: &RequestHeaders<'_>,
+    caller: Option<&Principal>,
+) -> Result<Option<TagSelection>, HttpRefusal> {
+    if uri.query().is_none() && headers.tags.is_none() {
+        return Ok(None);
+    }
+    let refuse = |problem: &str| HttpRefusal::bad_request(&format!("`tags`: {problem}"));
+    let in_query = query(uri).map_err(refuse)?;
+    let header = headers.tags.map(hyper::header::HeaderValue::to_str);
+    let header = header.transpose();
+    let in_header = header.map_err(|_| refuse("the header `X-MCP-Tags` is not ASCII"))?;
+    let lists = in_query.as_deref().into_iter().chain(in_header);
+    let selection = dispatcher.read_selection(lists, caller.cloned());
+    selection.map_err(|problem| refuse(&problem))
+}
+
+/// Returns the decoded value of the query parameter.
+fn query(uri: &Uri) -> Result<Option<Cow<'_, str>>, &'static str> {
+    let Some(text) = raw_query(uri)? else {
+        return Ok(None);
+    };
+    let decoded = decode(text).ok_or("the percent-encoding is invalid")?;
+    Ok(Some(decoded.into()))
+}
+
+/// Returns the value of the query parameter as it was sent.
+pub(in crate::http) fn raw_query(uri: &Uri) -> Result<Option<&str>, &'static str> {
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let mut values = pairs.filter_map(|pair| match pair.split_once('=') {
+        Some((PARAMETER, value)) => Some(value),
+        None if pair == PARAMETER => Some(""),
+        _ => None,
+    });
+    let first = values.next();
+    match values.next() {
+        // One reader could take them as alternatives, another as two conditions.
+        Some(_) => Err("the parameter occurs more than once; write one list, such as `tags=a,b`"),
+        None => Ok(first),
+    }
+}

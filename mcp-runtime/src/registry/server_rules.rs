@@ -1,0 +1,41 @@
+//! Rules that a server sets for all of its definitions, including those that are inserted while it runs.
+
+use crate::handler::tool_search::ToolSearch;
+
+/// The rules that a server sets for all of its definitions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServerRules {
+    /// Reserved keys of `_meta` that the server's extensions define.
+    pub(crate) meta_keys: Vec<String>,
+    /// The scopes that a tag requires, which apply to all definitions with that tag.
+    pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
+    /// `true` if the server has the tools that search for tools.
+    pub(crate) searches_tools: bool,
+    /// Tags with their descriptions for models.
+    pub(crate) tag_descriptions: Vec<(String, String)>,
+}
+
+impl ServerRules {
+    /// Returns an error if no definition may have this name because a tool of the server itself does.
+    pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
+        if self.searches_tools && [ToolSearch::SEARCH, ToolSearch::CALL].contains(&name) {
+            return Err(
+                "the name is that of a tool that `Server::tool_search` adds; choose another"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns the tags that have a description. They are known even while no definition has them.
+    pub(crate) fn described_tags(&self) -> impl Iterator<Item = &str> {
+        self.tag_descriptions.iter().map(|(tag, _)| tag.as_str())
+    }
+
+    /// Returns the scopes that these tags require.
+    pub(super) fn scopes<'r>(&'r self, tags: &'r [Box<str>]) -> impl Iterator<Item = &'r String> {
+        let required = self.tag_scopes.iter();
+        let required = required.filter(|(tag, _)| tags.iter().any(|known| **known == **tag));
+        required.flat_map(|(_, scopes)| scopes)
+    }
+}

@@ -1,0 +1,65 @@
+//! The tools that a request may use, grouped by their tags.
+
+use std::collections::BTreeMap;
+
+use super::view::CallerView;
+
+/// The tools with one tag.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ToolGroup<'a> {
+    /// `None` for tools without tags.
+    pub(crate) tag: Option<&'a str>,
+    pub(crate) description: &'a str,
+    /// The names, in the order of the list.
+    pub(crate) tools: Vec<&'a str>,
+}
+
+impl<'a> CallerView<'a> {
+    /// Returns the tools by tag: first the described tags in their order, then the others by name, and at last the tools
+    /// without tags. Returns nothing if no tool has a tag. A tool with several tags is in several groups.
+    pub(crate) fn tools_by_tag<'g>(
+        &self,
+        descriptions: &'g [(String, String)],
+    ) -> Vec<ToolGroup<'g>>
+    where
+        'a: 'g,
+    {
+        let mut tagged: BTreeMap<&'g str, Vec<&'g str>> = BTreeMap::new();
+        let mut untagged = Vec::new();
+        for tool in self.tools() {
+            let name: &'g str = &tool.name;
+            if tool.tags.is_empty() {
+                untagged.push(name);
+            }
+            for tag in &tool.tags {
+                tagged.entry(tag).or_default().push(name);
+            }
+        }
+        if tagged.is_empty() {
+            return Vec::new();
+        }
+        let mut groups = Vec::new();
+        for (tag, description) in descriptions {
+            if let Some(tools) = tagged.remove(tag.as_str()) {
+                groups.push(ToolGroup {
+                    tag: Some(tag),
+                    description,
+                    tools,
+                });
+            }
+        }
+        groups.extend(tagged.into_iter().map(|(tag, tools)| ToolGroup {
+            tag: Some(tag),
+            description: "",
+            tools,
+        }));
+        if !untagged.is_empty() {
+            groups.push(ToolGroup {
+                tag: None,
+                description: "",
+                tools: untagged,
+            });
+        }
+        groups
+    }
+}

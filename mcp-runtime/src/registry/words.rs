@@ -1,0 +1,85 @@
+//! Splits names and descriptions into words that can be compared.
+//!
+//! `closeIssues`, `close_issue` and "Close issues." have the same words.
+
+/// Returns the words of a text: in lower case, and without an English plural ending. Identifiers are split at case
+/// changes and at characters that are neither letters nor digits. Each character of a script that is written without
+/// spaces is a word.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut end = |word: &mut String| {
+        if !word.is_empty() {
+            words.push(singular(std::mem::take(word)));
+        }
+    };
+    let mut chars = text.chars().peekable();
+    let mut previous: Option<char> = None;
+    while let Some(char) = chars.next() {
+        let is_lower = |char: char| char.is_lowercase();
+        let begins = char.is_uppercase()
+            && previous.is_some_and(|previous| {
+                // `closeIssue`, and the last capital of `HTTPServer`.
+                !previous.is_uppercase() || chars.peek().copied().is_some_and(is_lower)
+            });
+        if begins || !char.is_alphanumeric() || is_unspaced(char) {
+            end(&mut word);
+        }
+        if is_unspaced(char) {
+            end(&mut char.to_string());
+        } else if char.is_alphanumeric() {
+            word.extend(char.to_lowercase());
+        }
+        previous = Some(char);
+    }
+    end(&mut word);
+    words
+}
+
+/// Returns `true` for Chinese characters and Japanese syllables.
+fn is_unspaced(char: char) -> bool {
+    matches!(char, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Removes the ending of an English plural, and of a verb such as "closes".
+fn singular(mut word: String) -> String {
+    let replaced = |ending: &str| word.len() > ending.len() + 1 && word.ends_with(ending);
+    if replaced("ies") {
+        word.truncate(word.len() - 3);
+        word.push('y');
+    } else if ["sses", "shes", "ches", "xes"].into_iter().any(replaced) {
+        word.truncate(word.len() - 2);
+    } else if replaced("s")
+        && !["ss", "us", "is"]
+            .into_iter()
+            .any(|end| word.ends_with(end))
+    {
+        word.truncate(word.len() - 1);
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_sentences_have_words_in_common() {
+        for (text, expected) in [
+            ("close_issue", "close issue"),
+            ("closeIssues", "close issue"),
+            ("Closes issues.", "close issue"),
+            ("repos.list-branches", "repo list branch"),
+            ("HTTPServer v2", "http server v2"),
+            ("getURLs", "get ur ls"),
+            ("status is less: bus", "status is less bus"),
+            ("queries, boxes", "query box"),
+            ("日本の地図", "日 本 の 地 図"),
+            ("Größe ändern", "größe ändern"),
+            (" - ", ""),
+            ("s", "s"),
+        ] {
+            assert_eq!(words(text).join(" "), expected, "{text}");
+        }
+    }
+}

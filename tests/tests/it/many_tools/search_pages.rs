@@ -1,0 +1,75 @@
+//! Searches for tools beside apps, whose tools hosts have to find in the list; and pages of selected tools.
+
+use mcp_runtime::prelude::*;
+use mcp_runtime::tool_search::ToolSearch;
+use serde_json::json;
+use tests::Version;
+use tests::link::Hub;
+
+use super::search::{anonymous, found, names, through};
+use super::{HttpHost, serve};
+
+#[app("tests/it/apps/probe.html", uri = "ui://tests/scales")]
+struct Scales;
+
+/// Shows the scales.
+#[tool(app = Scales, tags("scales", "shown"))]
+fn show_scales() -> &'static str {
+    "level"
+}
+
+/// Resets the scales, from their page.
+#[tool(app = Scales, visibility(app), tags("scales"))]
+fn reset_scales() -> &'static str {
+    "reset"
+}
+
+/// Cleans the scales.
+#[tool(tags("scales", "cleaning"))]
+fn clean_scales() -> &'static str {
+    "clean"
+}
+
+#[tokio::test]
+async fn tools_of_pages_stay_in_the_list_and_those_only_for_pages_are_not_for_models() {
+    let scales = || Server::new("scales", "1").tags(["scales"]);
+    let hub = Hub::serve(scales().tool_search(ToolSearch::above(1)));
+    for version in Version::ALL {
+        let mut client = anonymous(&hub, version).await;
+        assert_eq!(
+            names(&mut client).await,
+            ["search_tools", "call_tool", "show_scales", "reset_scales"]
+        );
+        assert_eq!(
+            found(&mut client, "reset the scales").await,
+            ["show_scales", "clean_scales"]
+        );
+        let refused = client
+            .ok("tools/call", through("reset_scales", json!({})))
+            .await;
+        assert_eq!(refused["isError"], true);
+        let text = refused["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("is for pages"), "{text}");
+        let by_page = client
+            .ok("tools/call", json!({"name": "reset_scales"}))
+            .await;
+        assert_eq!(by_page["content"][0]["text"], "reset");
+    }
+    // A page without tags belongs to the selected tools that name it.
+    let served = serve(scales()).await;
+    for version in Version::ALL {
+        for (path, pages) in [
+            ("/mcp?tags=shown", &["ui://tests/scales"][..]),
+            ("/mcp?tags=cleaning", &[]),
+        ] {
+            let host = HttpHost::connect(&served, version, path, &[])
+                .await
+                .unwrap();
+            assert_eq!(host.list("resources/list").await, pages, "{path}");
+            let read = host
+                .call("resources/read", json!({"uri": "ui://tests/scales"}))
+                .await;
+            assert_eq!(read["result"].is_object(), !pages.is_empty(), "{read}");
+        }
+    }
+}
