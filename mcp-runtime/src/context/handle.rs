@@ -50,7 +50,7 @@ impl ServerHandle {
         Notifier::new(Arc::clone(&self.0))
     }
 
-    /// Stops the server. Running and queued calls may finish within [`limits.calls.drain_timeout`](crate::Limits). New
+    /// Stops the server. Running and queued calls have up to [`limits.calls.drain_timeout`](crate::Limits) to finish. New
     /// requests are rejected, but cancellations are still accepted.
     pub fn shut_down(&self) {
         self.0.shut_down();
