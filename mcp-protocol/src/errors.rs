@@ -88,7 +88,7 @@ pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObj
 }
 
 /// Creates the error for a request that needs an extension which the client does not declare. Legacy versions have no
-/// code for this error; for a client that has not negotiated an extension, its methods do not exist.
+/// code for this error: to a client that has not negotiated an extension, the extension's methods do not exist.
 #[must_use]
 pub fn undeclared_extension(version: ProtocolVersion, method: &str, id: &str) -> ErrorObject {
     match version.era() {

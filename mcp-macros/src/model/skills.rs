@@ -19,7 +19,7 @@ pub(crate) struct IncludedSkills {
 }
 
 impl IncludedSkills {
-    /// Reads a folder below a package. Every mistake in it is reported at the path in the macro.
+    /// Reads a folder inside a package. Every mistake in it is reported at the path in the macro.
     pub(crate) fn new(folder: SkillFolder, package: Option<PathBuf>, errors: &mut Errors) -> Self {
         let SkillFolder { path, runtime } = folder;
         let mut push = |problem: String| errors.push(syn::Error::new(path.span(), problem));

@@ -25,7 +25,7 @@ pub(crate) struct ArgumentOptions {
     pub(crate) header: Option<syn::LitStr>,
     /// The parameter receives the entire argument object.
     pub(crate) flatten: Flag,
-    /// The parameter must be a template variable and also accepts values that would escape a directory.
+    /// The parameter accepts paths that lead out of a directory. It must be a template variable.
     pub(crate) any_path: Flag,
     #[darling(flatten)]
     pub(crate) constraints: Constraints,

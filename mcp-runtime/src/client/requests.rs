@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::client::InProcessClient;
 use crate::client::message::{Failure, Question};
 
-/// Maximum number of pages in a list and of rounds in a call. Only a server that never finishes would exceed it.
+/// Maximum number of pages per list and of rounds per call. Only a server that never finishes would exceed it.
 const MOST_STEPS: usize = 10_000;
 
 /// A list that a client can request.

@@ -44,7 +44,8 @@ pub trait FromContext: Sized {
 
 /// A value that is injected into a handler once it is available, for example after a look-up in a database.
 ///
-/// Works like [`FromContext`], which costs less if nothing has to be awaited. A type can implement only one of them.
+/// This is the asynchronous counterpart of [`FromContext`], which is cheaper if nothing has to be awaited. A type can
+/// implement only one of them.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;

@@ -65,7 +65,7 @@ impl ServerHandle {
         self.0.spawn(Box::pin(work));
     }
 
-    /// Waits until the server has been told to stop, or no longer serves anybody.
+    /// Waits until the server has been told to stop, or has no clients left to serve.
     pub fn stopping(&self) -> impl Future<Output = ()> + Send + use<> {
         let tokens = self.0.stopping();
         async move {
@@ -79,7 +79,7 @@ impl ServerHandle {
         }
     }
 
-    /// Stops the server. Running and queued calls may finish within [`limits.calls.drain_timeout`](crate::Limits). New
+    /// Stops the server. Running and queued calls have up to [`limits.calls.drain_timeout`](crate::Limits) to finish. New
     /// requests are rejected, but cancellations are still accepted.
     pub fn shut_down(&self) {
         self.0.shut_down();

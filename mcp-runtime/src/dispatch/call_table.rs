@@ -13,7 +13,7 @@ use crate::jsonrpc::RequestId;
 pub(crate) struct CallTable<T> {
     serials: u64,
     calls: FnvMap<RequestId, TableEntry<T>>,
-    /// The calls in their first poll. Most calls end with it, so they never enter the map.
+    /// The calls in their first poll. Most calls finish during it, so they never enter the map.
     polling: Vec<PolledCall>,
 }
 

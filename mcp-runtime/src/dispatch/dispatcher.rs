@@ -186,7 +186,7 @@ impl Dispatcher {
         }
     }
 
-    /// Makes the states that have not been made yet.
+    /// Makes all states that do not exist yet.
     pub(crate) async fn make_states(&self) -> Result<(), Error> {
         self.settings.states.make_all().await
     }

@@ -121,8 +121,8 @@ impl TrustedProxies {
     }
 }
 
-/// Returns the addresses in a header `X-Forwarded-For`, from its end, with `None` for an unreadable element. There are no quoted
-/// strings in it, so that a client's quotation mark has no effect on what proxies append.
+/// Returns the addresses in a header `X-Forwarded-For`, from its end, with `None` for an unreadable element. The header has
+/// no quoted strings, so a quotation mark sent by a client cannot affect what proxies append.
 fn addresses_in_x_forwarded_for(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
     let elements = list.as_bytes().rsplit(|byte| *byte == b',');
     elements.map(|element| node_address(std::str::from_utf8(element).ok()?.trim_ascii()))

@@ -64,7 +64,7 @@ use crate::telemetry::Origin;
 /// }
 /// ```
 pub trait Transport: Send + 'static {
-    /// Returns the next client, or `None` if there will be no more clients. In that case, the server ends once all
+    /// Returns the next client, or `None` if there will be no more clients. In that case, the server shuts down once all
     /// clients have been served.
     ///
     /// The future may be dropped and the method called again at any time. An error ends the server unless it concerns

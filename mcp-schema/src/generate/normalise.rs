@@ -169,7 +169,7 @@ fn numbers_as_text(object: &mut Map<String, Value>) {
         .is_some_and(|pattern| pattern == DECIMAL_INPUT)
     {
         match object.get_mut("type") {
-            // Where `null` is a value, it stays one.
+            // If `null` was allowed, it still is.
             Some(Value::Array(types)) if types.iter().any(|name| name == "null") => {
                 types.retain(|name| name != "number");
             }

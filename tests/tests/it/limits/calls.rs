@@ -177,10 +177,10 @@ async fn waiting_for_a_thread_is_bounded_and_no_time_of_the_tool() {
     let limits = Limits::default().with(|limits| {
         limits.calls.max_blocking = 1;
         limits.calls.max_blocking_queued = 2;
-        limits.calls.timeout = Duration::from_millis(120);
+        limits.calls.timeout = Duration::from_millis(360);
     });
     let (mut client, _) = tight(Version::V2026_07_28, limits).await;
-    // Each takes 50 ms, one after another: the third waits for longer than a tool may take.
+    // Each takes 150 ms, one after another: the third waits for longer than a tool may take.
     let mut ids = Vec::new();
     for _ in 0..3 {
         ids.push(client.start("tools/call", json!({"name": "hold"})).await);

@@ -27,7 +27,7 @@ struct Held {
 fn hold(held: &State<Held>) {
     let now = held.now.fetch_add(1, Ordering::SeqCst) + 1;
     held.most.fetch_max(now, Ordering::SeqCst);
-    std::thread::sleep(Duration::from_millis(50));
+    std::thread::sleep(Duration::from_millis(150));
     held.now.fetch_sub(1, Ordering::SeqCst);
 }
 
