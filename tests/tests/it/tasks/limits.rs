@@ -144,11 +144,11 @@ async fn the_bytes_between_two_questions() {
 }
 
 /// A job without options.
-#[tool(tags("task times"), task)]
+#[tool(tags("task-times"), task)]
 fn brief() {}
 
 /// A job that is to be kept for years.
-#[tool(tags("task times"), task(ttl = "90000h"))]
+#[tool(tags("task-times"), task(ttl = "90000h"))]
 fn lasting() {}
 
 // Limits: tasks.ttl, tasks.max_ttl, tasks.poll_interval
@@ -160,7 +160,7 @@ async fn the_times_of_a_task() {
             limits.tasks.max_ttl = Duration::from_secs(8);
             limits.tasks.poll_interval = Duration::from_secs(9);
         });
-        let server = new_server!().tags(["task times"]).limits(limits);
+        let server = new_server!().tags(["task-times"]).limits(limits);
         let mut client = client_of(server, version).await;
         for (name, expected) in [("brief", 7_000), ("lasting", 8_000)] {
             let task = create(&mut client, name, json!({})).await;
