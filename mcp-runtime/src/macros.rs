@@ -552,8 +552,7 @@ pub use mcp_macros::skills;
 /// /// Returns the sales of a year.
 /// #[tool(app = Chart)]
 /// fn sales(year: u16) -> Json<Sales> {
-///     // …
-/// # unimplemented!()
+///     Json(Sales::of(year))
 /// }
 /// ```
 ///

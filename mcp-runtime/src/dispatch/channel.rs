@@ -96,7 +96,7 @@ impl ChannelMemory {
 
     /// Sets the channel used to apply rate limits.
     #[cfg(feature = "http")]
-    pub(crate) fn set_channel(&mut self, channel: ChannelId) {
+    pub(crate) fn set_rate_limit_channel(&mut self, channel: ChannelId) {
         self.origin.channel = channel;
     }
 

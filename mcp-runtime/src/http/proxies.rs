@@ -254,7 +254,7 @@ mod tests {
             (&["unknown"], "-"),
             (&["203.0.113.7, "], "-"),
             (&["203.0.113.7, é"], "-"),
-            // What a client sends cannot hide its address, which the proxy appends.
+            // A client cannot hide its address, which the proxy appends.
             (&["\", 203.0.113.7"], "203.0.113.7"),
             (&["é, 203.0.113.7"], "203.0.113.7"),
             (&["\"", "203.0.113.7, 10.1.2.3"], "203.0.113.7"),

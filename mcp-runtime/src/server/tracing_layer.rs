@@ -47,9 +47,13 @@ impl<S: Subscriber> Layer<S> for ClientLogs {
         if !outbound.accepts_level(level) {
             return;
         }
-        let mut fields = EventFields::default();
+        let mut fields = TracingEventFields::default();
         event.record(&mut fields);
-        outbound.log(level, Some(event.metadata().target()), &fields.into_data());
+        outbound.log(
+            level,
+            Some(event.metadata().target()),
+            &fields.into_log_data(),
+        );
     }
 }
 
@@ -63,12 +67,12 @@ fn logging_level(level: Level) -> LoggingLevel {
 }
 
 #[derive(Default)]
-struct EventFields {
+struct TracingEventFields {
     message: Option<String>,
     others: Map<String, Value>,
 }
 
-impl EventFields {
+impl TracingEventFields {
     fn record(&mut self, field: &Field, value: Value) {
         match (field.name(), value) {
             ("message", Value::String(text)) => self.message = Some(text),
@@ -78,7 +82,7 @@ impl EventFields {
         }
     }
 
-    fn into_data(mut self) -> String {
+    fn into_log_data(mut self) -> String {
         if self.others.is_empty() {
             return Value::String(self.message.unwrap_or_default()).to_string();
         }
@@ -90,7 +94,7 @@ impl EventFields {
     }
 }
 
-impl Visit for EventFields {
+impl Visit for TracingEventFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.record(field, Value::String(format!("{value:?}")));
     }

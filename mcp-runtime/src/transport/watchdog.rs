@@ -78,16 +78,17 @@ impl Beat {
         run()
     }
 
-    pub(super) fn leader(&self) -> u64 {
+    /// Returns the number of times that the leader has entered or left user code, which is odd while it is inside.
+    pub(super) fn leader_beat(&self) -> u64 {
         self.leader.load(SeqCst)
     }
 
     pub(crate) fn is_handler_running(&self) -> bool {
-        self.leader() % 2 == 1 || self.inside.load(SeqCst) > 0
+        self.leader_beat() % 2 == 1 || self.inside.load(SeqCst) > 0
     }
 
     fn count(&self) -> u64 {
-        self.leader().wrapping_add(self.entered.load(SeqCst))
+        self.leader_beat().wrapping_add(self.entered.load(SeqCst))
     }
 }
 
@@ -275,7 +276,7 @@ impl WatchdogWaker {
                 continue;
             };
             inside |= watched.beat().is_handler_running();
-            let beat = watched.beat().leader();
+            let beat = watched.beat().leader_beat();
             if beat % 2 == 1 && beat == channel.last {
                 stuck.push((watched, beat));
             }

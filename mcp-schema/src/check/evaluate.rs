@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use super::equality::{equal, is_of_type};
 use super::examined::ExaminedSchema;
 use super::found::{
-    FaultCause, RawFault, ValuePath, explain_choice, push_fault, push_message, push_property_fault,
+    FaultCause, UnwordedFault, ValuePath, explain_choice, push_fault, push_message,
+    push_property_fault,
 };
 use super::values::numbers;
 use crate::explain::{FaultSubject, quote, unknown};
@@ -51,7 +52,7 @@ impl<'s> Check<'s> {
         schema: &'s Value,
         value: &'v Value,
         path: &ValuePath<'_>,
-        found: &mut Vec<RawFault>,
+        found: &mut Vec<UnwordedFault>,
     ) -> Evaluated<'v> {
         if self.exhausted || !self.spend(1) {
             return Evaluated::default();
@@ -100,7 +101,7 @@ impl<'s> Check<'s> {
         keywords: &'s Map<String, Value>,
         value: &'v Value,
         path: &ValuePath<'_>,
-        found: &mut Vec<RawFault>,
+        found: &mut Vec<UnwordedFault>,
     ) -> Evaluated<'v> {
         let before = found.len();
         let mut seen = Evaluated::default();
@@ -169,7 +170,7 @@ impl<'s> Check<'s> {
         keywords: &'s Map<String, Value>,
         value: &'v Value,
         path: &ValuePath<'_>,
-        found: &mut Vec<RawFault>,
+        found: &mut Vec<UnwordedFault>,
         seen: &mut Evaluated<'v>,
     ) {
         for schema in keywords
@@ -224,7 +225,7 @@ impl<'s> Check<'s> {
         exactly_one: bool,
         value: &'v Value,
         path: &ValuePath<'_>,
-        found: &mut Vec<RawFault>,
+        found: &mut Vec<UnwordedFault>,
         seen: &mut Evaluated<'v>,
     ) {
         let mut matching = 0_usize;
@@ -265,7 +266,7 @@ impl<'s> Check<'s> {
         keywords: &'s Map<String, Value>,
         value: &'v Value,
         path: &ValuePath<'_>,
-        found: &mut Vec<RawFault>,
+        found: &mut Vec<UnwordedFault>,
         seen: &mut Evaluated<'v>,
     ) {
         if let (Some(schema), Value::Object(members)) =

@@ -49,7 +49,7 @@ impl ValuePath<'_> {
 }
 
 /// A problem without its message, so that the branches of a choice can be compared and merged.
-pub(super) struct RawFault {
+pub(super) struct UnwordedFault {
     pointer: String,
     cause: FaultCause,
     received: String,
@@ -67,7 +67,7 @@ pub(super) enum FaultCause {
     Other(String, FaultSubject),
 }
 
-impl RawFault {
+impl UnwordedFault {
     pub(super) fn into_fault(self) -> Fault {
         let mut about = FaultSubject::Value;
         let message = match self.cause {
@@ -97,17 +97,17 @@ impl RawFault {
 /// Explains why a value matches none of the branches. Lists the types or values that the branches allow, or the
 /// problems found in the closest branch.
 pub(super) fn explain_choice(
-    mut failed: Vec<Vec<RawFault>>,
+    mut failed: Vec<Vec<UnwordedFault>>,
     path: &ValuePath<'_>,
     value: &Value,
-    found: &mut Vec<RawFault>,
+    found: &mut Vec<UnwordedFault>,
 ) {
     let pointer = path.pointer();
     // A null branch only means that the value is optional.
     if failed.len() > 1 {
-        failed.retain(|wrong| !matches!(wrong.as_slice(), [RawFault { cause: FaultCause::Type(names), .. }] if names.iter().all(|name| name == "null")));
+        failed.retain(|wrong| !matches!(wrong.as_slice(), [UnwordedFault { cause: FaultCause::Type(names), .. }] if names.iter().all(|name| name == "null")));
     }
-    let wrong_type = |wrong: &[RawFault]| matches!(wrong, [RawFault { cause: FaultCause::Type(_), pointer: at, .. }] if *at == pointer);
+    let wrong_type = |wrong: &[UnwordedFault]| matches!(wrong, [UnwordedFault { cause: FaultCause::Type(_), pointer: at, .. }] if *at == pointer);
     if failed.iter().all(|wrong| wrong_type(wrong)) {
         let mut names: Vec<String> = Vec::new();
         for cause in failed.into_iter().flatten().map(|found| found.cause) {
@@ -125,7 +125,7 @@ pub(super) fn explain_choice(
     failed.retain(|wrong| !wrong_type(wrong));
     // If every branch rejects a value at the same pointer, that value is the tag of a tagged union, so all allowed tags
     // are listed.
-    let tag = |wrong: &[RawFault]| {
+    let tag = |wrong: &[UnwordedFault]| {
         wrong.iter().find_map(|found| {
             matches!(found.cause, FaultCause::Value { .. }).then(|| found.pointer.clone())
         })
@@ -133,25 +133,25 @@ pub(super) fn explain_choice(
     let first_tag = failed.first().and_then(|wrong| tag(wrong));
     if failed.len() > 1 && first_tag.is_some() && failed.iter().all(|wrong| tag(wrong) == first_tag)
     {
-        let mut merged: Option<RawFault> = None;
+        let mut merged: Option<UnwordedFault> = None;
         for item in failed.into_iter().flatten() {
             if Some(&item.pointer) != first_tag.as_ref() {
                 continue;
             }
             match (&mut merged, item) {
                 (
-                    Some(RawFault {
+                    Some(UnwordedFault {
                         cause: FaultCause::Value { allowed, .. },
                         ..
                     }),
-                    RawFault {
+                    UnwordedFault {
                         cause: FaultCause::Value { allowed: more, .. },
                         ..
                     },
                 ) => allowed.extend(more),
                 (
                     none @ None,
-                    item @ RawFault {
+                    item @ UnwordedFault {
                         cause: FaultCause::Value { .. },
                         ..
                     },
@@ -181,13 +181,13 @@ pub(super) fn explain_choice(
 }
 
 pub(super) fn push_fault(
-    found: &mut Vec<RawFault>,
+    found: &mut Vec<UnwordedFault>,
     path: &ValuePath<'_>,
     cause: FaultCause,
     value: &Value,
 ) {
     if found.len() < FAULTS {
-        found.push(RawFault {
+        found.push(UnwordedFault {
             pointer: path.pointer(),
             cause,
             received: quote(value),
@@ -195,7 +195,7 @@ pub(super) fn push_fault(
     }
 }
 
-pub(super) fn push_message(found: &mut Vec<RawFault>, path: &ValuePath<'_>, message: String) {
+pub(super) fn push_message(found: &mut Vec<UnwordedFault>, path: &ValuePath<'_>, message: String) {
     push_fault(
         found,
         path,
@@ -206,7 +206,7 @@ pub(super) fn push_message(found: &mut Vec<RawFault>, path: &ValuePath<'_>, mess
 
 /// Records that a property is missing or unknown.
 pub(super) fn push_property_fault(
-    found: &mut Vec<RawFault>,
+    found: &mut Vec<UnwordedFault>,
     path: &ValuePath<'_>,
     message: String,
     about: FaultSubject,

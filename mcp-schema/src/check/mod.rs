@@ -27,7 +27,7 @@ use crate::explain::Fault;
 use bounds::{DEPTH, STEPS};
 use evaluate::Check;
 use examined::ExaminedSchema;
-use found::{RawFault, ValuePath};
+use found::{UnwordedFault, ValuePath};
 use survey::SchemaExamination;
 
 /// A schema that has been examined and can be used to check values.
@@ -156,6 +156,6 @@ impl Validator {
         if check.exhausted {
             return vec![Fault::new(path.pointer(), "too complex to be checked")];
         }
-        found.into_iter().map(RawFault::into_fault).collect()
+        found.into_iter().map(UnwordedFault::into_fault).collect()
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use super::bounds::FAULTS;
 use super::equality::canonical;
 use super::evaluate::{Check, Evaluated};
-use super::found::{RawFault, ValuePath, push_message, push_property_fault};
+use super::found::{UnwordedFault, ValuePath, push_message, push_property_fault};
 use crate::constraint::{
     Bound, PATTERN, RangeKeyword, Size, SizeUnit, count, is_multiple, mismatch, not_a_multiple,
 };
@@ -21,7 +21,7 @@ impl<'s> Check<'s> {
         keywords: &'s Map<String, Value>,
         text: &str,
         path: &ValuePath<'_>,
-        found: &mut Vec<RawFault>,
+        found: &mut Vec<UnwordedFault>,
     ) {
         let allowed = Size::of_schema(keywords, SizeUnit::Characters);
         if allowed.is_limited() {
@@ -45,7 +45,7 @@ impl<'s> Check<'s> {
         keywords: &'s Map<String, Value>,
         items: &'v [Value],
         path: &ValuePath<'_>,
-        found: &mut Vec<RawFault>,
+        found: &mut Vec<UnwordedFault>,
         seen: &mut Evaluated<'v>,
     ) {
         check_size(
@@ -140,7 +140,7 @@ impl<'s> Check<'s> {
         keywords: &'s Map<String, Value>,
         members: &'v Map<String, Value>,
         path: &ValuePath<'_>,
-        found: &mut Vec<RawFault>,
+        found: &mut Vec<UnwordedFault>,
         seen: &mut Evaluated<'v>,
     ) {
         check_size(
@@ -243,7 +243,7 @@ pub(super) fn numbers(
     keywords: &Map<String, Value>,
     number: &Number,
     path: &ValuePath<'_>,
-    found: &mut Vec<RawFault>,
+    found: &mut Vec<UnwordedFault>,
 ) {
     for keyword in RangeKeyword::ALL {
         if let Some(Value::Number(bound)) = keywords.get(keyword.name())
@@ -260,7 +260,7 @@ pub(super) fn numbers(
 }
 
 /// Reports a size that is not allowed.
-fn check_size(allowed: Size, size: usize, path: &ValuePath<'_>, found: &mut Vec<RawFault>) {
+fn check_size(allowed: Size, size: usize, path: &ValuePath<'_>, found: &mut Vec<UnwordedFault>) {
     if !allowed.holds(size) {
         push_message(found, path, allowed.broken(size));
     }
@@ -280,7 +280,7 @@ fn required(
     keywords: &Map<String, Value>,
     members: &Map<String, Value>,
     path: &ValuePath<'_>,
-    found: &mut Vec<RawFault>,
+    found: &mut Vec<UnwordedFault>,
 ) {
     let properties = keywords.get("properties").and_then(Value::as_object);
     let additional = keywords.get("additionalProperties");

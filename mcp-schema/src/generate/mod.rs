@@ -15,6 +15,7 @@ mod choices;
 mod constrain;
 mod normalise;
 mod published;
+mod subschemas;
 #[cfg(test)]
 mod tests;
 

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::choices::{const_to_enum, one_of_to_any_of, variants_to_enum};
+use super::subschemas::subschemas;
 use crate::format::{add_to_description, describe_unlisted};
 
 /// The meaning of `null` at a position in a schema.
@@ -65,11 +66,6 @@ pub(super) fn normalise(schema: &mut Value, null: NullMeaning) {
                     );
                 }
             }
-            "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {
-                for inner in inner.as_object_mut().into_iter().flatten() {
-                    normalise(inner.1, value);
-                }
-            }
             "anyOf" | "oneOf" | "allOf" | "prefixItems" => {
                 for inner in inner.as_array_mut().into_iter().flatten() {
                     if let Value::Bool(allowed) = inner {
@@ -85,15 +81,11 @@ pub(super) fn normalise(schema: &mut Value, null: NullMeaning) {
                 }
                 normalise(inner, value);
             }
-            "additionalProperties"
-            | "propertyNames"
-            | "not"
-            | "if"
-            | "then"
-            | "else"
-            | "unevaluatedItems"
-            | "unevaluatedProperties" => normalise(inner, value),
-            _ => {}
+            _ => {
+                for inner in subschemas(keyword, inner) {
+                    normalise(inner, value);
+                }
+            }
         }
     }
 }

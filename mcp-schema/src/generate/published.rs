@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::subschemas::subschemas;
 use crate::format::add_to_description;
 
 /// Returns the schema for clients, or `None` if that is the schema itself.
@@ -29,33 +30,6 @@ fn describe_unique_items(schema: &mut Value) -> bool {
         .fold(unique.is_some(), |changed, inner| {
             describe_unique_items(inner) | changed
         })
-}
-
-/// Returns the schemas in the value of a keyword.
-fn subschemas<'v>(keyword: &str, value: &'v mut Value) -> Vec<&'v mut Value> {
-    match (keyword, value) {
-        (
-            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions",
-            Value::Object(named),
-        ) => named.iter_mut().map(|(_, schema)| schema).collect(),
-        ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
-            schemas.iter_mut().collect()
-        }
-        (
-            "items"
-            | "contains"
-            | "additionalProperties"
-            | "propertyNames"
-            | "not"
-            | "if"
-            | "then"
-            | "else"
-            | "unevaluatedItems"
-            | "unevaluatedProperties",
-            schema,
-        ) => vec![schema],
-        _ => Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ const KEYWORDS_WITHOUT_RULE: [&str; 10] = [
 pub struct Breach {
     /// The rule.
     pub rule: &'static ModelRule,
-    /// What is wrong and where, as part of a sentence for the author.
+    /// The mistake and its place, as part of a sentence for the author.
     pub text: String,
 }
 

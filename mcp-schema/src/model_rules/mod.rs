@@ -50,7 +50,7 @@ impl Severity {
     }
 }
 
-/// What a rule demands of a tool's name or input schema.
+/// A demand on a tool's name or input schema.
 #[derive(Clone, Copy, Debug)]
 pub enum Demand {
     /// The tool's name has at most this many ASCII letters, digits and other listed characters.

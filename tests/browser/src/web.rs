@@ -13,7 +13,7 @@ use crate::server::McpServer;
 const HOST: &str = include_str!("host.html");
 const SANDBOX: &str = include_str!("sandbox.html");
 
-/// What all requests share.
+/// State that all requests share.
 #[derive(Default)]
 pub struct Web {
     /// The MCP servers by name.

@@ -43,7 +43,7 @@ proptest! {
     }
 }
 
-/// What the blocks must not miss: every kind of special byte, bytes next to them, and characters of several bytes.
+/// Text that blocks must not pass over: every kind of special byte, bytes next to them, and characters of several bytes.
 const PARTS: [&str; 10] = [
     "\"", "\\", "\n", "\0", "\u{1f}", " ", "\u{7f}", "é", "€", "😀",
 ];

@@ -38,7 +38,7 @@ pub(crate) use entries::member;
 pub(crate) use header::{HeaderArgument, find_headers};
 pub(crate) use map::to_map;
 pub(crate) use strings::strings;
-use types::UnenforcedSchema;
+use types::SchemaBeyondType;
 
 /// Maximum number of client-supplied parameters per function. The limit exists because a 64-bit set tracks which ones
 /// were provided.
@@ -84,7 +84,7 @@ pub(crate) struct Decoder {
     /// The names of the flattened type's properties.
     flattened: Vec<String>,
     /// The part of the flattened type's schema that has to be enforced separately.
-    flattened_types: Option<UnenforcedSchema>,
+    flattened_types: Option<SchemaBeyondType>,
     style: ArgumentStyle,
     /// Enforces the schema.
     validator: Validator,
@@ -114,7 +114,7 @@ struct WireParameter {
     constraints: Option<Box<TextConstraints>>,
     /// The part of the schema that has to be enforced separately, or `None` if the type itself enforces the entire
     /// schema.
-    types: Option<UnenforcedSchema>,
+    types: Option<SchemaBeyondType>,
 }
 
 impl Decoder {
@@ -262,13 +262,13 @@ impl Decoder {
 
     /// Returns `true` if a decoded value matches its schema.
     fn is_typed(&self, wire: &WireParameter, raw: &str) -> bool {
-        let holds = |types: &UnenforcedSchema| types.matches(raw, &self.validator, wire.name);
+        let holds = |types: &SchemaBeyondType| types.matches(raw, &self.validator, wire.name);
         wire.types.as_ref().is_none_or(holds)
     }
 
     /// Returns `true` if the decoded value of the flattened parameter matches the schema.
     fn flattened_fits(&self, raw: &str) -> bool {
-        let holds = |types: &UnenforcedSchema| types.matches(raw, &self.validator, "");
+        let holds = |types: &SchemaBeyondType| types.matches(raw, &self.validator, "");
         self.flattened_types.as_ref().is_none_or(holds)
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::header::{HEADER, find_headers};
 use super::root::ArgumentSchema;
-use super::types::UnenforcedSchema;
+use super::types::SchemaBeyondType;
 use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, WireParameter, serde_message};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 
@@ -60,7 +60,7 @@ impl Decoder {
             let types = if raw_schema.is_some() || (parameter.ty.is_exact)() {
                 None
             } else {
-                UnenforcedSchema::of_property(&schema)
+                SchemaBeyondType::of_property(&schema)
             };
             root.property(name, schema.clone(), required);
             wire.push(WireParameter {
@@ -105,7 +105,7 @@ impl Decoder {
         };
         let flattened_types = match flatten {
             Some(_) if !raw => {
-                UnenforcedSchema::of_object(without_named_parameters(validator.schema(), &wire))
+                SchemaBeyondType::of_object(without_named_parameters(validator.schema(), &wire))
             }
             _ => None,
         };

@@ -15,7 +15,7 @@ use crate::jsonrpc::{Decimal, Scan};
 
 /// The part of a parameter's schema that its type does not enforce.
 #[derive(Debug)]
-pub(super) enum UnenforcedSchema {
+pub(super) enum SchemaBeyondType {
     /// A shape against which the text of a value is checked.
     Shape(Box<PlainSchema>),
     /// The property's whole schema, against which the value is checked.
@@ -24,7 +24,7 @@ pub(super) enum UnenforcedSchema {
     Object(Box<Validator>),
 }
 
-impl UnenforcedSchema {
+impl SchemaBeyondType {
     /// Returns the part of a property's schema that has to be enforced, or `None` if there is nothing to enforce.
     pub(super) fn of_property(schema: &Value) -> Option<Self> {
         match PlainSchema::read(schema) {
@@ -399,6 +399,6 @@ mod tests {
         ] {
             assert!(PlainSchema::read(&schema).is_none(), "{schema}");
         }
-        assert!(UnenforcedSchema::of_property(&json!({"description": "anything"})).is_none());
+        assert!(SchemaBeyondType::of_property(&json!({"description": "anything"})).is_none());
     }
 }

@@ -33,7 +33,7 @@ pub(in crate::http) fn begin_storing(
     limits: &Limits,
 ) {
     if stream.begin_storing() {
-        let storing = StoringTask {
+        let storing = StreamStoringTask {
             store: Arc::clone(store),
             session: Arc::clone(&session.id),
             stream: Arc::clone(stream),
@@ -43,14 +43,14 @@ pub(in crate::http) fn begin_storing(
     }
 }
 
-struct StoringTask {
+struct StreamStoringTask {
     store: Arc<dyn EventStore>,
     session: Arc<str>,
     stream: Arc<SessionStream>,
     limits: Limits,
 }
 
-impl StoringTask {
+impl StreamStoringTask {
     async fn run(self) {
         let mut position = 0;
         while let Some(entry) = poll_fn(|cx| self.stream.poll_entry(position, cx)).await {

@@ -108,7 +108,9 @@ impl HttpSession {
     /// no session.
     pub(super) fn for_single_request(mut self) -> Self {
         self.is_known = false;
-        self.state().channel.set_channel(ChannelId::SHARED);
+        self.state()
+            .channel
+            .set_rate_limit_channel(ChannelId::SHARED);
         self
     }
 
@@ -126,7 +128,7 @@ impl HttpSession {
         };
         let now = Instant::now();
         let mut channel = channel(wake);
-        channel.set_channel(ChannelId::of_session(&id));
+        channel.set_rate_limit_channel(ChannelId::of_session(&id));
         Self {
             id,
             kind,

@@ -34,7 +34,7 @@ pub struct MemorySessions {
 
 #[derive(Default)]
 struct SessionTable {
-    entries: ById<Box<str>, StoredSession>,
+    entries: ById<Box<str>, MemorySessionEntry>,
     /// The sessions that had been idle longest when all sessions were last examined, each with the time at which it had
     /// last been used. The longest-idle session is last.
     idle: Vec<(u64, Box<str>)>,
@@ -44,7 +44,7 @@ struct SessionTable {
 }
 
 /// A session. Times are stored as microseconds since the store was created, which takes half the space of an `Instant`.
-struct StoredSession {
+struct MemorySessionEntry {
     record: Arc<SessionRecord>,
     used: u64,
     until: u64,
@@ -84,7 +84,7 @@ fn microseconds(time: Duration) -> u64 {
 }
 
 impl SessionTable {
-    fn get(&mut self, id: &str, now: u64) -> Option<&mut StoredSession> {
+    fn get(&mut self, id: &str, now: u64) -> Option<&mut MemorySessionEntry> {
         self.entries.get_mut(id).filter(|entry| now <= entry.until)
     }
 
@@ -155,7 +155,7 @@ impl SessionStore for MemorySessions {
         if let Some(owner) = owner {
             table.owned.entry(owner.into()).or_default().push(id.into());
         }
-        let entry = StoredSession {
+        let entry = MemorySessionEntry {
             record,
             used: now,
             until: now.saturating_add(microseconds(keep)),

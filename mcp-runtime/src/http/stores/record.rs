@@ -28,7 +28,7 @@ pub struct SessionRecord {
     /// The list changes that the client has already seen because they were made before the session started.
     #[serde(default, skip_serializing_if = "ListVersion::is_unknown")]
     seen: ListVersion,
-    /// A [`ClientRecord`] as JSON, which takes less memory than the parsed form.
+    /// A [`SessionClientInfo`] as JSON, which takes less memory than the parsed form.
     client: Box<str>,
     uris: Box<[Box<str>]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct SessionRecord {
 }
 
 #[derive(Serialize, Deserialize)]
-struct ClientRecord<'c> {
+struct SessionClientInfo<'c> {
     capabilities: Cow<'c, ClientCapabilities>,
     #[serde(skip_serializing_if = "Option::is_none")]
     info: Option<Cow<'c, Implementation>>,
@@ -107,7 +107,7 @@ impl SessionRecord {
     }
 
     pub(in crate::http) fn agreed(&self) -> HandshakeOutcome {
-        let client = serde_json::from_str::<ClientRecord<'_>>(&self.client).ok();
+        let client = serde_json::from_str::<SessionClientInfo<'_>>(&self.client).ok();
         let (capabilities, info) = client.map_or_else(Default::default, |client| {
             let info = client.info.map(Cow::into_owned);
             (client.capabilities.into_owned(), info)
@@ -157,7 +157,7 @@ impl SessionRecord {
 }
 
 fn to_json(capabilities: &ClientCapabilities, info: Option<&Implementation>) -> Box<str> {
-    let client = ClientRecord {
+    let client = SessionClientInfo {
         capabilities: Cow::Borrowed(capabilities),
         info: info.map(Cow::Borrowed),
     };

@@ -397,7 +397,7 @@ impl Watched for Channel {
     fn take_over(self: Arc<Self>, seen: u64) {
         let leader = {
             let mut state = self.lock();
-            if self.beat.leader() != seen || state.phase == ClosingPhase::Closed {
+            if self.beat.leader_beat() != seen || state.phase == ClosingPhase::Closed {
                 return;
             }
             self.beat.replace_leader();

@@ -11,7 +11,7 @@ use crate::support::{connect, raw};
 const UI: &str = "io.modelcontextprotocol/ui";
 const URI: &str = "ui://tests/tests/it/apps/probe.html";
 
-/// What a page can have.
+/// A page with every option.
 #[app(
     "tests/it/apps/probe.html",
     csp(
@@ -144,7 +144,7 @@ async fn a_page_is_a_resource_with_the_bridge_and_its_rules() {
             (
                 &json!(URI),
                 &json!(MIME_TYPE),
-                &json!("What a page can have.")
+                &json!("A page with every option.")
             )
         );
         assert_eq!(probe["_meta"]["ui"], probe_ui());

@@ -65,7 +65,7 @@ fn route(#[complete(["Rome"])] from: &str, #[complete(["Riga"])] to: &str) -> St
     format!("{from} {to}")
 }
 
-/// What was found.
+/// A text that was found.
 #[data(output)]
 struct Found {
     text: String,

@@ -16,6 +16,16 @@ use tokio::sync::Semaphore;
 use super::awaited::{Database, Maker};
 use crate::http::support::{call, initialize, text};
 
+/// Serves the service inside an axum program. Returns its address.
+async fn mount(service: mcp_runtime::http::HttpService) -> std::net::SocketAddr {
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0));
+    let listener = listener.await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let app = axum::Router::from(service);
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    address
+}
+
 #[tokio::test]
 async fn in_this_process_state_is_made_when_it_is_first_needed() {
     let maker = Maker::default();
@@ -87,12 +97,7 @@ async fn a_client_that_cancels_its_call_does_not_keep_state_from_others() {
                 }
             });
         let service = server.into_http_service().unwrap();
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
-            .await
-            .unwrap();
-        let address = listener.local_addr().unwrap();
-        let app = axum::Router::from(service);
-        tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        let address = mount(service).await;
         let mut request = Request::tool("queries", json!({}));
         let mut session = String::new();
         if !version.is_modern() {
@@ -154,12 +159,7 @@ async fn a_server_that_runs_makes_state_first_or_does_not_start() {
 async fn a_mounted_service_makes_state_with_the_first_call_that_needs_it() {
     let maker = Maker::default();
     let service = maker.server().into_http_service().unwrap();
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
-        .await
-        .unwrap();
-    let address = listener.local_addr().unwrap();
-    let app = axum::Router::from(service);
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let address = mount(service).await;
     let call = async |name| {
         let mut response = tests::http::send(address, &Request::tool(name, json!({}))).await;
         text(&response.message().await).to_owned()

@@ -3,10 +3,10 @@
 //! It reads tags, attributes and the usual calls with literal arguments; what a script puts together while it runs is not
 //! found. Findings are compared with the page's policy in `apps`.
 
-/// What a page contains.
+/// The files that a page loads and the tools that it calls.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PageUses {
-    /// What it loads, in order, each once.
+    /// The files, in order, each once.
     pub(super) loads: Vec<Load>,
     /// The names of the tools that it calls through the bridge.
     pub(super) tools: Vec<String>,

@@ -1,0 +1,30 @@
+//! The keywords whose values hold schemas.
+
+use serde_json::Value;
+
+/// Returns the schemas directly in the value of a keyword, which is empty for keywords that hold none.
+pub(super) fn subschemas<'v>(keyword: &str, value: &'v mut Value) -> Vec<&'v mut Value> {
+    match (keyword, value) {
+        (
+            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions",
+            Value::Object(named),
+        ) => named.iter_mut().map(|(_, schema)| schema).collect(),
+        ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
+            schemas.iter_mut().collect()
+        }
+        (
+            "items"
+            | "contains"
+            | "additionalProperties"
+            | "propertyNames"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "unevaluatedItems"
+            | "unevaluatedProperties",
+            schema,
+        ) => vec![schema],
+        _ => Vec::new(),
+    }
+}
