@@ -195,11 +195,11 @@ pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Creates the error for too many concurrent requests. The code is specific to the framework and lies outside the
 /// ranges reserved for JSON-RPC and the protocol.
 #[must_use]
-pub fn too_many(what: &str, retry_after: Duration) -> ErrorObject {
+pub fn too_many_at_once(what: &str, retry_after: Duration) -> ErrorObject {
     retry_later(format!("too many {what} at once"), retry_after)
 }
 
-/// Creates the error for an exceeded rate limit, with the same code as [`too_many`].
+/// Creates the error for an exceeded rate limit, with the same code as [`too_many_at_once`].
 #[must_use]
 pub fn too_often(what: &str, retry_after: Duration) -> ErrorObject {
     retry_later(format!("too many calls of {what}"), retry_after)
@@ -224,14 +224,14 @@ pub fn retry_after(error: &ErrorObject) -> Option<u64> {
     Some(milliseconds.div_ceil(1_000))
 }
 
-/// Creates the error for a token that is no longer accepted. As with [`too_many`], the code is specific to the framework.
+/// Creates the error for a token that is no longer accepted. As with [`too_many_at_once`], the code is specific to the framework.
 #[must_use]
 pub fn invalid_token() -> ErrorObject {
     ErrorObject::new(INVALID_TOKEN, "this requires a new authorization")
 }
 
 /// Creates the error for missing scopes. `needed` lists all scopes required for the request, including any that the
-/// caller already has. As with [`too_many`], the code is specific to the framework. Over HTTP, the error has its own
+/// caller already has. As with [`too_many_at_once`], the code is specific to the framework. Over HTTP, the error has its own
 /// status code and challenge.
 #[must_use]
 pub fn insufficient_scope(needed: &[&str]) -> ErrorObject {

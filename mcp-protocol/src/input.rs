@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::types::{
-    Choice, ClientCapabilities, ClientFeature, Field, FieldInput, Form, Format, InputRequest, Role,
-    SamplingContent, SamplingMessage, SamplingRequest,
+    Choice, ClientCapabilities, ClientFeature, Field, FieldFormat, FieldInput, Form, InputRequest,
+    Role, SamplingContent, SamplingMessage, SamplingRequest,
 };
 use crate::{Era, ProtocolVersion};
 
@@ -250,7 +250,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
             let mut text = json!({"type": "string"});
             optional(&mut text, "minLength", *min);
             optional(&mut text, "maxLength", *max);
-            optional(&mut text, "format", format.map(Format::as_str));
+            optional(&mut text, "format", format.map(FieldFormat::as_str));
             text
         }
         FieldInput::Number { integer, min, max } => {

@@ -35,7 +35,7 @@ pub use crate::handler::refusal::CallRefusal;
 pub use crate::handler::resource::IntoResourceResult;
 pub use crate::handler::rules;
 pub use crate::handler::task_options::TaskOptions;
-pub use crate::types::{CacheScope, Choice, Field, Form, Format, Icon, IconTheme, Meta, Role};
+pub use crate::types::{CacheScope, Choice, Field, FieldFormat, Form, Icon, IconTheme, Meta, Role};
 pub use inventory;
 pub use mcp_schema::constraint::{Bound, Constraints};
 pub use serde_json;

@@ -121,7 +121,9 @@ impl<'a> Field<'a> {
         }
         if let (Some(name), Some(format)) = (&options.format, model.format) {
             let format = syn::Ident::new(format, Span::call_site());
-            field.with.push(quote!(.format(__mcp::Format::#format)));
+            field
+                .with
+                .push(quote!(.format(__mcp::FieldFormat::#format)));
             field.check(name.key, "check_format", None);
         }
         if let (Some(value), Some(literal)) = (&options.default, model.default) {

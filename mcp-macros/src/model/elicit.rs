@@ -27,7 +27,7 @@ pub(crate) enum ElicitedContents {
 pub(crate) struct FormField {
     pub(crate) name: Name,
     pub(crate) parsed: ElicitedField,
-    /// The name of the `Format` variant.
+    /// The name of the `FieldFormat` variant.
     pub(crate) format: Option<&'static str>,
     /// The name of the `Literal` variant for the default.
     pub(crate) default: Option<&'static str>,
@@ -115,7 +115,7 @@ impl FormField {
     }
 }
 
-/// Returns the `Format` variant for a format name.
+/// Returns the `FieldFormat` variant for a format name.
 fn format(name: &syn::LitStr) -> syn::Result<&'static str> {
     let words = [
         ("email", "Email"),

@@ -3,7 +3,10 @@ use ProtocolVersion as V;
 
 fn form() -> Form {
     Form::new()
-        .field("email", Field::text().format(Format::Email).length(3, None))
+        .field(
+            "email",
+            Field::text().format(FieldFormat::Email).length(3, None),
+        )
         .field("days", Field::integer().range(1.0, 14.0).default(3))
         .field("sure", Field::boolean().default(true))
         .optional(

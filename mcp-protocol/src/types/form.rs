@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use crate::types::Format;
+use crate::types::FieldFormat;
 
 /// A form for a user to fill in: an ordered list of fields. Each field has a name, which identifies the field's value
 /// in the answer.
@@ -118,7 +118,7 @@ pub enum FieldInput {
         /// The maximum number of characters.
         max: Option<u64>,
         /// The required format, if any.
-        format: Option<Format>,
+        format: Option<FieldFormat>,
     },
     /// A number.
     Number {
@@ -336,7 +336,7 @@ impl Field {
 
     /// Sets the format for a string field. Has no effect on other kinds of fields.
     #[must_use]
-    pub fn format(mut self, looks: Format) -> Self {
+    pub fn format(mut self, looks: FieldFormat) -> Self {
         if let FieldInput::Text { format, .. } = &mut self.input {
             *format = Some(looks);
         }

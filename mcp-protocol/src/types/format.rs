@@ -3,7 +3,7 @@
 /// The format of a string field, against which each answer is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Format {
+pub enum FieldFormat {
     /// `email`
     Email,
     /// `uri`
@@ -14,7 +14,7 @@ pub enum Format {
     DateTime,
 }
 
-impl Format {
+impl FieldFormat {
     /// Returns the name of the format, as sent on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -111,22 +111,22 @@ mod tests {
     #[test]
     fn formats_are_looked_at() {
         for (format, text, fits) in [
-            (Format::Email, "a@b.c", true),
-            (Format::Email, "a@b@c", false),
-            (Format::Email, "@b", false),
-            (Format::Uri, "https://x", true),
-            (Format::Uri, "urn:x", true),
-            (Format::Uri, "x y:z", false),
-            (Format::Uri, "x", false),
-            (Format::Date, "2024-02-29", true),
-            (Format::Date, "2023-02-29", false),
-            (Format::Date, "2023-13-01", false),
-            (Format::Date, "23-1-1", false),
-            (Format::DateTime, "2026-07-28T12:00:00Z", true),
-            (Format::DateTime, "2026-07-28T12:00:00.5+02:00", true),
-            (Format::DateTime, "2026-07-28T12:00:00", false),
-            (Format::DateTime, "2026-07-28T25:00:00Z", false),
-            (Format::DateTime, "2026-07-28", false),
+            (FieldFormat::Email, "a@b.c", true),
+            (FieldFormat::Email, "a@b@c", false),
+            (FieldFormat::Email, "@b", false),
+            (FieldFormat::Uri, "https://x", true),
+            (FieldFormat::Uri, "urn:x", true),
+            (FieldFormat::Uri, "x y:z", false),
+            (FieldFormat::Uri, "x", false),
+            (FieldFormat::Date, "2024-02-29", true),
+            (FieldFormat::Date, "2023-02-29", false),
+            (FieldFormat::Date, "2023-13-01", false),
+            (FieldFormat::Date, "23-1-1", false),
+            (FieldFormat::DateTime, "2026-07-28T12:00:00Z", true),
+            (FieldFormat::DateTime, "2026-07-28T12:00:00.5+02:00", true),
+            (FieldFormat::DateTime, "2026-07-28T12:00:00", false),
+            (FieldFormat::DateTime, "2026-07-28T25:00:00Z", false),
+            (FieldFormat::DateTime, "2026-07-28", false),
         ] {
             assert_eq!(format.fits(text), fits, "{text}");
         }

@@ -34,7 +34,7 @@ pub use content::{
 #[doc(hidden)]
 pub use form::FieldInput;
 pub use form::{Choice, Field, Form};
-pub use format::Format;
+pub use format::FieldFormat;
 pub use input::{InputRequest, Root};
 pub use logging::LoggingLevel;
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage};

@@ -18,7 +18,7 @@ use crate::context::{
 };
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
-use crate::dispatch::blocking::PermitWaits;
+use crate::dispatch::blocking::CallPermitWaits;
 use crate::dispatch::call::run_user_code;
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::journal::Journal;
@@ -286,7 +286,7 @@ struct DetachedRun {
     context: Arc<DetachedContext>,
     /// `None` once the run has ended.
     recording: Option<RequestRecording>,
-    waits: PermitWaits,
+    waits: CallPermitWaits,
     limit: Option<std::time::Duration>,
     deadline: Option<Pin<Box<Sleep>>>,
 }

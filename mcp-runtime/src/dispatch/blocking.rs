@@ -14,9 +14,9 @@ use crate::telemetry;
 
 /// The number of permits that a call is waiting for. The call's timeout is paused while it waits.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PermitWaits(Arc<AtomicUsize>);
+pub(super) struct CallPermitWaits(Arc<AtomicUsize>);
 
-impl PermitWaits {
+impl CallPermitWaits {
     pub(super) fn is_waiting(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
@@ -30,7 +30,7 @@ impl PermitWaits {
     ) -> Result<CallPermit, HandlerError> {
         let entered = self.count_wait(permits.acquire(max_waiting)).await;
         entered.ok_or_else(|| {
-            let error = errors::too_many(what, errors::RETRY_AFTER);
+            let error = errors::too_many_at_once(what, errors::RETRY_AFTER);
             HandlerError(HandlerErrorRepr::Busy(error))
         })
     }
@@ -53,7 +53,7 @@ impl PermitWaits {
 pub(super) async fn run_blocking(
     dispatcher: Arc<Dispatcher>,
     work: Blocking,
-    waits: PermitWaits,
+    waits: CallPermitWaits,
     held: Option<CallPermit>,
 ) -> Output {
     let max = dispatcher.limits().calls.max_blocking_queued;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
 use crate::context::{Context, current};
-use crate::dispatch::blocking::PermitWaits;
+use crate::dispatch::blocking::CallPermitWaits;
 use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::{CallFinisher, CallOutcome, WrittenResponse};
 use crate::handler::call::Running;
@@ -43,7 +43,7 @@ pub(crate) struct RunningCall {
     left: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
     /// The permits that the call is waiting for, if it needs any.
-    waits: Option<PermitWaits>,
+    waits: Option<CallPermitWaits>,
 }
 
 /// A call's context, if its handler uses one.
@@ -96,7 +96,7 @@ impl RunningCall {
     }
 
     /// Stops the call's clock whenever the call is waiting for a permit.
-    pub(super) fn with_waits(mut self, waits: PermitWaits) -> Self {
+    pub(super) fn with_waits(mut self, waits: CallPermitWaits) -> Self {
         self.waits = Some(waits);
         self
     }
@@ -201,7 +201,7 @@ impl RunningCall {
     /// Returns `true` while the call is waiting for the client or for a permit.
     fn is_waiting(&self) -> bool {
         let context = self.scope.0.as_ref();
-        self.waits.as_ref().is_some_and(PermitWaits::is_waiting)
+        self.waits.as_ref().is_some_and(CallPermitWaits::is_waiting)
             || context.is_some_and(|context| context.asks.is_waiting())
     }
 

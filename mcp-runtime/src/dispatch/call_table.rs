@@ -114,7 +114,7 @@ impl<T> CallTable<T> {
     }
 
     /// Records a call's task. If the call has ended in the meantime, ends the task as well.
-    pub(crate) fn set_task(&mut self, id: &RequestId, serial: u64, task: AbortHandle) {
+    pub(crate) fn set_task_or_abort(&mut self, id: &RequestId, serial: u64, task: AbortHandle) {
         match self.calls.get_mut(id) {
             Some(call) if call.serial == serial => call.task = Some(task),
             _ => task.abort(),
@@ -242,7 +242,7 @@ mod tests {
         let serial = table.add(&id("1"), ());
         assert!(table.cancel(&id("1")).is_some());
         let task = tokio::spawn(std::future::pending::<()>());
-        table.set_task(&id("1"), serial, task.abort_handle());
+        table.set_task_or_abort(&id("1"), serial, task.abort_handle());
         assert!(task.await.unwrap_err().is_cancelled());
     }
 
@@ -252,7 +252,7 @@ mod tests {
         let polled = table.enter(&id("1"));
         let serial = table.add(&id("2"), 2);
         let task = tokio::spawn(std::future::pending::<()>());
-        table.set_task(&id("2"), serial, task.abort_handle());
+        table.set_task_or_abort(&id("2"), serial, task.abort_handle());
         assert_eq!(table.len(), 2);
         let removed = table.cancel_all();
         assert_eq!(removed.len(), 2);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::context::HttpParts;
 use crate::context::{Context, RequestSource};
 use crate::dispatch::Dispatcher;
-use crate::dispatch::blocking::{PermitWaits, run_blocking};
+use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
 use crate::dispatch::call::{CallProgress, CallScope, RunningCall, run_user_code};
 use crate::dispatch::call_context::CallContext;
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
@@ -159,7 +159,7 @@ impl PreparedCall<'_> {
                 return CallProgress::Running(RunningCall::new(future, finish, scope, limit));
             }
             Ok(Ok(HandlerProgress::Blocking(work))) => {
-                let waits = PermitWaits::default();
+                let waits = CallPermitWaits::default();
                 let future = Box::pin(run_blocking(dispatcher, work, waits.clone(), None));
                 let call = RunningCall::new(future, finish, scope, limit).with_waits(waits);
                 return CallProgress::Running(call);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::context::Context;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::background::DetachedCall;
-use crate::dispatch::blocking::{PermitWaits, run_blocking};
+use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
 use crate::dispatch::target::CallTarget;
 use crate::handler::background::BackgroundRunner;
 use crate::handler::call::Running;
@@ -19,7 +19,7 @@ use crate::registry::{CallPermit, HandlerProgress};
 pub(super) struct WrappedHandler {
     dispatcher: Arc<Dispatcher>,
     target: CallTarget,
-    pub(super) waits: PermitWaits,
+    pub(super) waits: CallPermitWaits,
     /// A permit that the call has had from the beginning, until the handler takes it.
     permit: Mutex<Option<CallPermit>>,
 }
@@ -33,7 +33,7 @@ impl WrappedHandler {
         Self {
             dispatcher: Arc::clone(dispatcher),
             target: target.clone(),
-            waits: PermitWaits::default(),
+            waits: CallPermitWaits::default(),
             permit: Mutex::new(permit),
         }
     }

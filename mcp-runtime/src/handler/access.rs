@@ -70,7 +70,7 @@ impl Access {
 
     /// Returns the required scopes.
     #[cfg(feature = "auth")]
-    pub(crate) fn scopes(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn required_scopes(&self) -> impl Iterator<Item = &str> {
         self.scopes.iter().map(|scope| &**scope)
     }
 

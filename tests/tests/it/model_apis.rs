@@ -58,7 +58,15 @@ async fn the_tools_of_the_examples_are_taken_everywhere() {
             assert!(!tools.is_empty(), "{example}");
             judged += tools.len();
             for tool in &tools {
-                for breach in breaches(tool["name"].as_str(), &tool["inputSchema"], Severity::ALL) {
+                let name = tool["name"].as_str();
+                // `call_tool` takes the arguments of any tool, so they are not described.
+                let any_tool = name == Some("call_tool");
+                let severities = if any_tool {
+                    &[Severity::Refused]
+                } else {
+                    Severity::ALL
+                };
+                for breach in breaches(name, &tool["inputSchema"], severities) {
                     faults.push(format!("{example}: {}: {tool}", breach.text));
                 }
             }

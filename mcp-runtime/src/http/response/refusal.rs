@@ -122,7 +122,7 @@ impl From<NoPermit> for HttpRefusal {
         match refused {
             NoPermit::Server => Self::unavailable("there are too many event streams"),
             NoPermit::Caller(retry) => {
-                let error = errors::too_many("event streams for this caller", retry);
+                let error = errors::too_many_at_once("event streams for this caller", retry);
                 Self::new(StatusCode::TOO_MANY_REQUESTS, error)
             }
         }

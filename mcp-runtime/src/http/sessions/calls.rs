@@ -69,7 +69,9 @@ impl HttpSession {
             }
         });
         // The session owns the task: it is aborted when the call is cancelled or the session ends.
-        state.calls.set_task(id, serial, task.abort_handle());
+        state
+            .calls
+            .set_task_or_abort(id, serial, task.abort_handle());
     }
 
     fn enter_call(&self, id: &RequestId, limits: &Limits) -> Result<u64, ErrorObject> {
@@ -79,7 +81,7 @@ impl HttpSession {
         }
         if calls.len() >= limits.calls.max_running {
             refused(RefusalKind::TooMany, None);
-            return Err(errors::too_many("calls", errors::RETRY_AFTER));
+            return Err(errors::too_many_at_once("calls", errors::RETRY_AFTER));
         }
         Ok(calls.enter(id))
     }

@@ -39,7 +39,7 @@ pub(in crate::http) fn begin_storing(
             stream: Arc::clone(stream),
             limits: limits.clone(),
         };
-        session.spawn_transfer(storing.run());
+        session.spawn_transfer(storing.store_stream());
     }
 }
 
@@ -51,7 +51,7 @@ struct StreamStoringTask {
 }
 
 impl StreamStoringTask {
-    async fn run(self) {
+    async fn store_stream(self) {
         let mut position = 0;
         while let Some(entry) = poll_fn(|cx| self.stream.poll_entry(position, cx)).await {
             let is_last = entry == StreamEntry::Ended;
@@ -125,7 +125,7 @@ pub(in crate::http) async fn fetch_stream(
     };
     let stream = Arc::clone(&fetching.stream);
     if !fetching.take(entries) {
-        session.spawn_transfer(fetching.run());
+        session.spawn_transfer(fetching.fetch_entries());
     }
     Ok(Some(stream))
 }
@@ -156,7 +156,7 @@ impl FetchingTask {
         false
     }
 
-    async fn run(mut self) {
+    async fn fetch_entries(mut self) {
         loop {
             tokio::time::sleep(PAUSE).await;
             if self.stream.is_full() {

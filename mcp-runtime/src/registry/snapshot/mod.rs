@@ -83,7 +83,7 @@ impl Snapshot {
         visible
             .map(|slot| &slot.callable.access)
             .filter(|access| !access.is_hidden_from_some())
-            .flat_map(|access| access.scopes().map(str::to_owned))
+            .flat_map(|access| access.required_scopes().map(str::to_owned))
             .collect()
     }
 

@@ -65,7 +65,7 @@ impl Channel {
         };
         if self.lock().in_flight.open_batch_count() >= MOST_BATCHES {
             self.origin.refused(RefusalKind::TooMany);
-            let error = errors::too_many("batches", errors::RETRY_AFTER);
+            let error = errors::too_many_at_once("batches", errors::RETRY_AFTER);
             return self.answer_error(None, None, &error);
         }
         let batch = self.lock().in_flight.open_batch();
@@ -162,7 +162,7 @@ impl Channel {
             return state.in_flight.enqueue(job);
         }
         self.origin.refused(RefusalKind::TooMany);
-        let error = errors::too_many("requests", errors::RETRY_AFTER);
+        let error = errors::too_many_at_once("requests", errors::RETRY_AFTER);
         let mut message = Vec::new();
         encode::error(&mut message, Some(id), &error);
         state.deliver(batch, &message);

@@ -55,8 +55,8 @@ pub(super) async fn lead(channel: &Arc<Channel>, leader: u64) {
                 LeaderStep::Wait => return Poll::Pending,
                 LeaderStep::Over => return Poll::Ready(()),
             }
-            shrink(&mut line);
-            shrink(&mut scratch);
+            free_if_large(&mut line);
+            free_if_large(&mut scratch);
         }
         cx.waker().wake_by_ref();
         Poll::Pending
@@ -65,7 +65,7 @@ pub(super) async fn lead(channel: &Arc<Channel>, leader: u64) {
 }
 
 /// Frees a large buffer.
-fn shrink(buffer: &mut Vec<u8>) {
+fn free_if_large(buffer: &mut Vec<u8>) {
     if buffer.capacity() > 64 << 10 {
         *buffer = Vec::new();
     }

@@ -96,7 +96,7 @@ impl Channel {
             drop(permit);
         });
         let calls = &mut self.lock().in_flight.calls;
-        calls.set_task(id, serial, task.abort_handle());
+        calls.set_task_or_abort(id, serial, task.abort_handle());
     }
 
     /// Starts a queued call.
@@ -160,7 +160,7 @@ impl Channel {
             drop(permit);
         });
         let calls = &mut self.lock().in_flight.calls;
-        calls.set_task(&id, serial, task.abort_handle());
+        calls.set_task_or_abort(&id, serial, task.abort_handle());
     }
 
     /// Reads the message of a queued call again. It was valid when it was queued.
