@@ -69,6 +69,8 @@ pub enum Question {
     Echo(String),
     /// Lists the tools.
     List,
+    /// Lists the skills.
+    Skills,
     /// Calls a tool that returns a table.
     Rows,
     /// Calls a tool that takes nested arguments, which are given as JSON.
@@ -85,6 +87,7 @@ impl Question {
             Self::Add(tool) => ("tools/call", Some(tool)),
             Self::Echo(_) => ("tools/call", Some("echo")),
             Self::List => ("tools/list", None),
+            Self::Skills => ("skills/list", None),
             Self::Rows => ("tools/call", Some("rows")),
             Self::Urgent(_) => ("tools/call", Some("urgent")),
             Self::Read(uri, _) => ("resources/read", Some(uri)),
@@ -108,7 +111,7 @@ impl Question {
                     era.meta(",")
                 )
             }
-            Self::List => era.meta(""),
+            Self::List | Self::Skills => era.meta(""),
             Self::Rows => format!(r#""name":"rows"{}"#, era.meta(",")),
             Self::Urgent(orders) => {
                 format!(
@@ -135,6 +138,7 @@ impl Question {
                     .is_some_and(|rest| rest.starts_with('"'))
             }
             Self::List => result.contains("\"tools\":[{"),
+            Self::Skills => result.contains("\"skills\":[{"),
             Self::Rows => result.contains("\"structuredContent\":") && result.len() > 200_000,
             Self::Urgent(orders) => {
                 let urgent = orders.matches("express").count();
@@ -182,6 +186,14 @@ fn tool(number: usize) -> String {
 #[must_use]
 pub fn name(number: usize) -> String {
     format!("tool_{number:04}")
+}
+
+/// Returns the path and the `SKILL.md` of one of many skills.
+#[must_use]
+pub fn skill(number: usize) -> (String, String) {
+    let path = format!("skill-{number:04}");
+    let text = format!("---\nname: {path}\ndescription: {DESCRIPTION}\n---\nLook it up.\n");
+    (path, text)
 }
 
 /// The description of each of many tools.

@@ -7,7 +7,7 @@
 //! | Option | Meaning | Default |
 //! |---|---|---|
 //! | `--era` | `legacy` or `modern` | `legacy` |
-//! | `--ask` | the name of a tool that adds two integers, `echo`, `rows`, `urgent`, `page`, `picture`, or `tools/list` | `add` |
+//! | `--ask` | the name of a tool that adds two integers, `echo`, `rows`, `urgent`, `page`, `picture`, `tools/list`, or `skills/list` | `add` |
 //! | `--bytes` | length of the text to echo | 64 |
 //! | `--text` | the text to echo: `plain` or `ordinary` | `plain` |
 //! | `--orders` | number of nested objects for `urgent` | 200 |
@@ -76,6 +76,7 @@ fn read_arguments() -> Option<(Options, Command)> {
         match &*option {
             "--era" => options.era = Era::named(&value)?,
             "--ask" if value == "tools/list" => options.question = Question::List,
+            "--ask" if value == "skills/list" => options.question = Question::Skills,
             "--ask" if value == "echo" => options.question = Question::Echo(String::new()),
             "--ask" if value == "rows" => options.question = Question::Rows,
             "--ask" if value == "urgent" => options.question = Question::Urgent(String::new()),

@@ -1,6 +1,7 @@
 //! The server to measure, which serves a few tools over standard input and output or over HTTP.
 //!
-//! Usage: `served (stdio|http) [--tools N] [--threads N]`. `--tools` adds N tools. `--threads` uses a runtime with N
+//! Usage: `served (stdio|http) [--tools N] [--skills N] [--threads N]`. `--tools` adds N tools, and `--skills` N
+//! skills of two files. `--threads` uses a runtime with N
 //! threads; the default is a runtime that uses only the main thread. Over HTTP, the server writes its address to the
 //! first line of standard output and stops at the end of its standard input.
 
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use benches::client;
 use benches::data::{Order, PAGE, PICTURE, ROWS, Row};
 use mcp_runtime::prelude::*;
+use mcp_runtime::skills::{Skill, Skills};
 use mcp_runtime::transport::Stdio;
 use mcp_runtime::{
     Error,
@@ -92,11 +94,12 @@ async fn picture() -> &'static [u8] {
 fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let over_http = arguments.next().as_deref() == Some("http");
-    let (mut tools, mut threads) = (0, 0);
+    let (mut tools, mut skills, mut threads) = (0, 0, 0);
     while let (Some(option), Some(number)) = (arguments.next(), arguments.next()) {
         let number: usize = number.parse().expect("a number");
         match &*option {
             "--tools" => tools = number,
+            "--skills" => skills = number,
             _ => threads = number,
         }
     }
@@ -109,8 +112,11 @@ fn main() -> Result<(), Error> {
         .worker_threads(threads.max(1))
         .build()?;
     runtime.block_on(async move {
-        let server = new_server!();
+        let mut server = new_server!();
         insert(&server, tools)?;
+        if skills > 0 {
+            server = server.skills((0..skills).map(skill).fold(Skills::new(), Skills::skill));
+        }
         if !over_http {
             return server.serve(Stdio::open()?).await;
         }
@@ -128,6 +134,12 @@ fn main() -> Result<(), Error> {
         stopping.join().expect("it does not panic")?;
         Ok(())
     })
+}
+
+/// Returns one of many skills.
+fn skill(number: usize) -> Skill {
+    let (path, text) = client::skill(number);
+    Skill::new(path, text).file("references/keys.md", "All keys.")
 }
 
 /// Adds the given number of tools.
