@@ -23,6 +23,7 @@ use crate::dispatch::call::run_user_code;
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::rounds::{CallMemory, Round, RoundEnd};
+use crate::dispatch::stored_call;
 use crate::dispatch::target::CallTarget;
 use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::background::{
@@ -87,6 +88,10 @@ impl BackgroundRunner for DetachedCall {
 
     fn request_size(&self) -> usize {
         self.request.size()
+    }
+
+    fn to_text(&self, arguments: &str) -> Option<String> {
+        stored_call::to_text(&self.target, &self.request, arguments)
     }
 
     fn run(

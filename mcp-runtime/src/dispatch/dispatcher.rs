@@ -1,36 +1,28 @@
 //! State shared by all of a server's channels.
 
-use std::any::Any;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Weak};
 
-use crate::cancellation::CancellationToken;
-#[cfg(any(feature = "cli", feature = "http", feature = "testing"))]
-use crate::context::Caller;
 use crate::context::{
-    Capability, ChangeNotification, Control, Edit, EditStep, EnvironmentHeaders,
-    ExtensionNotification, OnceStore, RequestSource, ServerHandle, States,
+    Caller, Control, EnvironmentHeaders, OnceStore, RequestSource, ServerHandle, States,
 };
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notifications::Notifications;
 #[cfg(feature = "http")]
 use crate::dispatch::origin::RequestOrigin;
-use crate::dispatch::owned_work::OwnedWork;
 use crate::dispatch::rates::RateLimits;
 use crate::dispatch::request::Request;
 use crate::dispatch::seal::Seal;
+use crate::dispatch::server_shared::ServerShared;
 use crate::dispatch::tool_search::SearchTools;
 use crate::error::Error;
 use crate::extension::Extensions;
 #[cfg(feature = "auth")]
 use crate::handler::access::Access;
 use crate::handler::middleware::Next;
-use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::sanitize::Sanitizer;
 use crate::handler::tags::TagSelection;
 use crate::limits::Limits;
-use crate::lock::lock;
+#[cfg(any(feature = "cli", feature = "testing"))]
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
@@ -38,9 +30,7 @@ use crate::rate::Rate;
 use crate::registry::Callable;
 use crate::registry::{CallPermits, Registry, ServerRules, Snapshot};
 use crate::telemetry::Hooks;
-use crate::types::{
-    ClientCapabilities, ListChangedCapability, ResourcesCapability, ServerCapabilities,
-};
+use crate::types::{ListChangedCapability, ResourcesCapability, ServerCapabilities};
 
 /// State shared by all of a server's channels.
 pub(crate) struct Dispatcher {
@@ -116,13 +106,23 @@ impl Dispatcher {
         registry: Arc<Registry>,
         shared: Arc<ServerShared>,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        let dispatcher = Arc::new(Self {
             rates: RateLimits::new(settings.rate, &settings.limits),
             blocking: CallPermits::new(settings.limits.calls.max_blocking),
             settings,
             registry,
             shared,
-        })
+        });
+        // It cannot be set already: starting consumes the server, so this runs only once.
+        let calls: Weak<Self> = Arc::downgrade(&dispatcher);
+        let _ = dispatcher.shared.calls.set(calls);
+        dispatcher
+    }
+
+    /// Begins the server's work in the background, if it has not begun. Must be called in a tokio runtime.
+    #[inline]
+    pub(crate) fn begin_work(&self) {
+        self.shared.work.begin();
     }
 
     /// Returns `true` while any blocking tool is running, even if its call was abandoned.
@@ -139,7 +139,6 @@ impl Dispatcher {
     }
 
     /// Drops the server's work in the background.
-    #[cfg(feature = "http")]
     pub(crate) fn abandon_work(&self) {
         self.shared.work.abandon();
     }
@@ -178,11 +177,17 @@ impl Dispatcher {
         request: &Request<'_>,
         source: &RequestSource,
     ) -> RequestSource {
-        match (source, &self.settings.environment_headers) {
-            (RequestSource::Message, Some(headers)) if request.caller.is_trusted() => {
-                RequestSource::Environment(Arc::clone(headers))
-            }
-            (source, _) => source.clone(),
+        match source {
+            RequestSource::Message => self.message_source(&request.caller),
+            source => source.clone(),
+        }
+    }
+
+    /// Returns the source of such data for a message that came with none.
+    pub(super) fn message_source(&self, caller: &Caller) -> RequestSource {
+        match &self.settings.environment_headers {
+            Some(headers) if caller.is_trusted() => RequestSource::Environment(Arc::clone(headers)),
+            _ => RequestSource::Message,
         }
     }
 
@@ -278,130 +283,5 @@ impl std::fmt::Debug for Dispatcher {
         f.debug_struct("Dispatcher")
             .field("identity", self.identity())
             .finish_non_exhaustive()
-    }
-}
-
-/// The state behind a [`ServerHandle`]. It exists even before the server starts.
-#[derive(Default)]
-pub(crate) struct ServerShared {
-    notifications: Notifications,
-    registry: OnceLock<Arc<Registry>>,
-    /// Set when the server starts.
-    extensions: OnceLock<Arc<Extensions>>,
-    /// Changes requested before the server starts. They are applied when it starts.
-    early: Mutex<Vec<Edit>>,
-    shutdown: CancellationToken,
-    work: OwnedWork,
-}
-
-impl ServerShared {
-    /// Returns the token that is cancelled when the server must stop.
-    pub(crate) fn shutdown(&self) -> &CancellationToken {
-        &self.shutdown
-    }
-
-    /// Returns `true` if a change requested before the server starts inserts a tool with the option `task`.
-    pub(crate) fn inserts_tasks(&self) -> bool {
-        let early = lock(&self.early);
-        let mut steps = early.iter().flat_map(|edit| &edit.steps);
-        steps.any(EditStep::inserts_tasks)
-    }
-
-    /// Takes the changes requested before the server started, in order.
-    pub(crate) fn take_early(&self) -> Vec<Edit> {
-        std::mem::take(&mut *lock(&self.early))
-    }
-
-    /// Attaches the registry and the extensions. Later changes are applied immediately.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a change that was requested while the registry was being built cannot be applied.
-    pub(crate) fn attach(
-        &self,
-        registry: &Arc<Registry>,
-        extensions: &Arc<Extensions>,
-    ) -> Result<(), Error> {
-        let _ = self.extensions.set(Arc::clone(extensions));
-        let mut early = lock(&self.early);
-        for edit in early.drain(..) {
-            registry.edit(edit)?;
-        }
-        // The registry cannot be set already: starting consumes the server, so this runs only once.
-        let _ = self.registry.set(Arc::clone(registry));
-        Ok(())
-    }
-}
-
-impl Control for ServerShared {
-    fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        self.work.spawn(work);
-    }
-
-    fn keep_until_end(&self, value: Box<dyn Any + Send>) {
-        self.work.keep(value);
-    }
-
-    fn stopping(&self) -> Vec<CancellationToken> {
-        vec![self.shutdown.clone(), self.work.stopping().clone()]
-    }
-
-    fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
-        self.notifications.post(&change, audience);
-    }
-
-    fn notify_extension(&self, notification: ExtensionNotification) {
-        let extensions = self.extensions.get();
-        let name = &*notification.method;
-        let Some(extensions) = extensions else {
-            tracing::error!(notification = name, "the server has not been started");
-            return;
-        };
-        if let Some(member) = extensions.member_of(name, notification.key.is_some()) {
-            self.notifications.post_extension(member, &notification);
-        }
-    }
-
-    fn edit(&self, edit: Edit) -> Result<bool, Error> {
-        let list = edit.list.list_kind();
-        let registry = {
-            let mut early = lock(&self.early);
-            let Some(registry) = self.registry.get() else {
-                early.push(edit);
-                return Ok(true);
-            };
-            Arc::clone(registry)
-        };
-        let edited = registry.edit(edit)?;
-        if !edited.audience.is_empty() {
-            self.notifications.post_list(list, &edited.audience);
-        }
-        Ok(edited.changed)
-    }
-
-    fn names(&self, list: Capability) -> Vec<String> {
-        self.registry
-            .get()
-            .map(|registry| registry.snapshot().names(list))
-            .unwrap_or_default()
-    }
-
-    fn has_extension(&self, id: &str, version: ProtocolVersion) -> bool {
-        let extensions = self.extensions.get();
-        extensions.is_some_and(|extensions| extensions.has(id, version))
-    }
-
-    fn may_notify(
-        &self,
-        notification: &str,
-        version: ProtocolVersion,
-        client: &ClientCapabilities,
-    ) -> bool {
-        let extensions = self.extensions.get();
-        extensions.is_some_and(|extensions| extensions.may_notify(notification, version, client))
-    }
-
-    fn shut_down(&self) {
-        self.shutdown.cancel();
     }
 }

@@ -40,6 +40,8 @@ mod rounds;
 mod runs;
 pub(crate) mod seal;
 mod selection;
+mod server_shared;
+mod stored_call;
 mod stream;
 mod target;
 mod tool_search;
@@ -53,7 +55,7 @@ pub(crate) use channel::ChannelMemory;
 pub(crate) use decide::Decision;
 #[cfg(feature = "http")]
 pub(crate) use decide::{Reply, RequestOutcome};
-pub(crate) use dispatcher::{CacheHints, Dispatcher, ServerShared, Settings};
+pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings};
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
 pub(crate) use finish::WrittenResponse;
@@ -68,5 +70,6 @@ pub(crate) use origin::{ChannelId, RequestOrigin};
 pub(crate) use prepared::PreparedCall;
 #[cfg(feature = "http")]
 pub(crate) use resumed::{HandshakeOutcome, SessionMemory};
+pub(crate) use server_shared::ServerShared;
 pub(crate) use stream::Sink;
 pub(crate) use tool_search::SearchTools;

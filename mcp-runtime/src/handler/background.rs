@@ -24,11 +24,11 @@ use crate::jsonrpc::ErrorObject;
 /// notifications of the call go nowhere, and its progress goes to [`BackgroundRun::on_progress`].
 #[derive(Clone)]
 pub struct BackgroundCall {
-    pub(super) name: Arc<str>,
-    pub(super) arguments: Arc<str>,
-    pub(super) next: Next,
-    pub(super) journal: Arc<str>,
-    pub(super) runner: Arc<dyn BackgroundRunner>,
+    pub(crate) name: Arc<str>,
+    pub(crate) arguments: Arc<str>,
+    pub(crate) next: Next,
+    pub(crate) journal: Arc<str>,
+    pub(crate) runner: Arc<dyn BackgroundRunner>,
 }
 
 /// Runs calls in the background. Implemented by `dispatch`, for one call.
@@ -39,6 +39,8 @@ pub(crate) trait BackgroundRunner: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
     /// Returns the number of bytes of the request's data, without the arguments.
     fn request_size(&self) -> usize;
+    /// Returns the call with these arguments in its stored form. `None` if it cannot be stored.
+    fn to_text(&self, arguments: &str) -> Option<String>;
     /// Runs the handler, wrapped in `next`, with these arguments.
     fn run(
         self: Arc<Self>,
@@ -71,6 +73,17 @@ impl BackgroundCall {
     #[must_use]
     pub fn journal(&self) -> &str {
         &self.journal
+    }
+
+    /// Returns the call as text, from which [`ServerHandle::restore_call`](crate::ServerHandle::restore_call) creates it again,
+    /// in this process or another one. `None` if it is not a call to a tool.
+    ///
+    /// The text has the arguments, the caller with its scopes and claims, the client's capabilities and `_meta`, so keep it as
+    /// safe as they are. It has neither the journal, which changes with each run, nor anything of an HTTP request: a
+    /// restored call has no headers, URL, extensions, addresses or session.
+    #[must_use]
+    pub fn to_text(&self) -> Option<String> {
+        self.runner.to_text(&self.arguments)
     }
 
     /// Waits until the tool's option `concurrency` lets the call run, for as long as that takes. Without a permit in its

@@ -16,6 +16,8 @@ use crate::lock::lock;
 pub(super) struct LocalTask {
     pub(super) call: BackgroundCall,
     pub(super) server: ServerHandle,
+    /// The attempt with which this process began to have the task.
+    pub(super) attempt: u64,
     /// The end of its time to live.
     pub(super) expires: Instant,
     pub(super) cancel: CancellationToken,
@@ -58,10 +60,16 @@ impl LocalTasks {
         }
     }
 
-    /// Forgets a task that has ended, and cancels its run.
-    pub(super) fn end(&self, id: &TaskId) {
+    /// Forgets a task that has ended, or that this process no longer has, and cancels its run. Does nothing if the process
+    /// has the task again, from a later attempt on.
+    pub(super) fn end(&self, id: &TaskId, attempt: u64) {
         let table = &mut *lock(&self.0);
-        if let Some(task) = table.tasks.remove(id) {
+        if table
+            .tasks
+            .get(id)
+            .is_some_and(|task| task.attempt <= attempt)
+            && let Some(task) = table.tasks.remove(id)
+        {
             table.by_expiry.remove(&(task.expires, id.clone()));
             task.cancel.cancel();
         }

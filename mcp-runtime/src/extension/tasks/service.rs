@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tracing::Instrument as _;
 
-use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStore};
+use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 use crate::context::{Caller, ServerHandle};
 use crate::error::Error;
 use crate::extension::tasks::local::LocalTasks;
@@ -26,6 +26,8 @@ pub(super) struct TaskService {
     /// Permits for tasks that run.
     pub(super) permits: Arc<Semaphore>,
     pub(super) local: LocalTasks,
+    /// Notified when a task of a store that outlives the process may have become due.
+    pub(super) due: Notify,
     /// `true` if the tasks of this process are forgotten when the server ends.
     ends_with_server: AtomicBool,
 }
@@ -48,6 +50,7 @@ impl TaskService {
             drain,
             permits: Arc::new(Semaphore::new(max)),
             local: LocalTasks::default(),
+            due: Notify::new(),
             ends_with_server: AtomicBool::new(false),
         }
     }
@@ -90,8 +93,11 @@ impl TaskService {
             let changed = self.store.change(id, task.version, change);
             match changed.await.map_err(unavailable)? {
                 TaskChanged::Changed(changed) => {
-                    if changed.status.is_final() {
-                        self.local.end(id);
+                    // A parked task takes no memory if the store has its call.
+                    let is_parked = changed.status == TaskStatus::InputRequired
+                        && self.store.outlives_process();
+                    if is_parked || changed.status.is_final() {
+                        self.local.end(id, changed.attempt);
                     }
                     announce(&changed, server);
                     return Ok(TaskChanged::Changed(changed));

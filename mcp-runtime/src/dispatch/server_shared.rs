@@ -1,0 +1,163 @@
+//! The state behind a server's handle. It exists even before the server starts.
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use crate::cancellation::CancellationToken;
+use crate::context::{
+    Capability, ChangeNotification, Control, Edit, EditStep, ExtensionNotification,
+};
+use crate::dispatch::notifications::Notifications;
+use crate::dispatch::owned_work::OwnedWork;
+use crate::error::Error;
+use crate::extension::Extensions;
+use crate::handler::background::BackgroundCall;
+use crate::handler::notified_callers::NotifiedCallers;
+use crate::lock::lock;
+use crate::protocol::ProtocolVersion;
+use crate::registry::Registry;
+use crate::types::ClientCapabilities;
+
+/// Creates stored calls again. Implemented by the dispatcher.
+pub(super) trait CallRestorer: Send + Sync {
+    /// Creates a call again from its text.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why it cannot be run, as a sentence for its client.
+    fn restore_call(self: Arc<Self>, text: &str) -> Result<BackgroundCall, String>;
+}
+
+/// The state behind a [`ServerHandle`](crate::ServerHandle). It exists even before the server starts.
+#[derive(Default)]
+pub(crate) struct ServerShared {
+    pub(super) notifications: Notifications,
+    registry: OnceLock<Arc<Registry>>,
+    /// Set when the server starts.
+    extensions: OnceLock<Arc<Extensions>>,
+    /// Changes requested before the server starts. They are applied when it starts.
+    early: Mutex<Vec<Edit>>,
+    /// Set when the server starts.
+    pub(super) calls: OnceLock<Weak<dyn CallRestorer>>,
+    shutdown: CancellationToken,
+    pub(super) work: OwnedWork,
+}
+
+impl ServerShared {
+    /// Returns the token that is cancelled when the server must stop.
+    pub(crate) fn shutdown(&self) -> &CancellationToken {
+        &self.shutdown
+    }
+
+    /// Returns `true` if a change requested before the server starts inserts a tool with the option `task`.
+    pub(crate) fn inserts_tasks(&self) -> bool {
+        let early = lock(&self.early);
+        let mut steps = early.iter().flat_map(|edit| &edit.steps);
+        steps.any(EditStep::inserts_tasks)
+    }
+
+    /// Takes the changes requested before the server started, in order.
+    pub(crate) fn take_early(&self) -> Vec<Edit> {
+        std::mem::take(&mut *lock(&self.early))
+    }
+
+    /// Attaches the registry and the extensions. Later changes are applied immediately.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a change that was requested while the registry was being built cannot be applied.
+    pub(crate) fn attach(
+        &self,
+        registry: &Arc<Registry>,
+        extensions: &Arc<Extensions>,
+    ) -> Result<(), Error> {
+        let _ = self.extensions.set(Arc::clone(extensions));
+        let mut early = lock(&self.early);
+        for edit in early.drain(..) {
+            registry.edit(edit)?;
+        }
+        // The registry cannot be set already: starting consumes the server, so this runs only once.
+        let _ = self.registry.set(Arc::clone(registry));
+        Ok(())
+    }
+}
+
+impl Control for ServerShared {
+    fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        self.work.spawn(work);
+    }
+
+    fn restore_call(&self, text: &str) -> Result<BackgroundCall, String> {
+        let calls = self.calls.get().and_then(Weak::upgrade);
+        calls.ok_or("the server does not serve")?.restore_call(text)
+    }
+
+    fn keep_until_end(&self, value: Box<dyn Any + Send>) {
+        self.work.keep(value);
+    }
+
+    fn stopping(&self) -> Vec<CancellationToken> {
+        vec![self.shutdown.clone(), self.work.stopping().clone()]
+    }
+
+    fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
+        self.notifications.post(&change, audience);
+    }
+
+    fn notify_extension(&self, notification: ExtensionNotification) {
+        let extensions = self.extensions.get();
+        let name = &*notification.method;
+        let Some(extensions) = extensions else {
+            tracing::error!(notification = name, "the server has not been started");
+            return;
+        };
+        if let Some(member) = extensions.member_of(name, notification.key.is_some()) {
+            self.notifications.post_extension(member, &notification);
+        }
+    }
+
+    fn edit(&self, edit: Edit) -> Result<bool, Error> {
+        let list = edit.list.list_kind();
+        let registry = {
+            let mut early = lock(&self.early);
+            let Some(registry) = self.registry.get() else {
+                early.push(edit);
+                return Ok(true);
+            };
+            Arc::clone(registry)
+        };
+        let edited = registry.edit(edit)?;
+        if !edited.audience.is_empty() {
+            self.notifications.post_list(list, &edited.audience);
+        }
+        Ok(edited.changed)
+    }
+
+    fn names(&self, list: Capability) -> Vec<String> {
+        self.registry
+            .get()
+            .map(|registry| registry.snapshot().names(list))
+            .unwrap_or_default()
+    }
+
+    fn has_extension(&self, id: &str, version: ProtocolVersion) -> bool {
+        let extensions = self.extensions.get();
+        extensions.is_some_and(|extensions| extensions.has(id, version))
+    }
+
+    fn may_notify(
+        &self,
+        notification: &str,
+        version: ProtocolVersion,
+        client: &ClientCapabilities,
+    ) -> bool {
+        let extensions = self.extensions.get();
+        extensions.is_some_and(|extensions| extensions.may_notify(notification, version, client))
+    }
+
+    fn shut_down(&self) {
+        self.shutdown.cancel();
+    }
+}
