@@ -301,6 +301,10 @@ pub(crate) trait Control: Send + Sync {
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers);
     /// Sends a notification of an extension to those of these callers who ask for it.
     fn notify_extension(&self, _notification: ExtensionNotification) {}
+    /// Returns `true` if a client listens to a notification of an extension.
+    fn has_listeners(&self, _notification: &str, _key: Option<&str>) -> bool {
+        false
+    }
     /// Edits a list. Returns `true` if it changed, in which case clients have already been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.

@@ -10,6 +10,7 @@ mod ask;
 mod background;
 mod batch;
 mod blocking;
+mod both_stores;
 mod call;
 mod call_context;
 mod call_table;

@@ -30,7 +30,7 @@ pub(super) struct OwnedWork {
     running: Mutex<JoinSet<()>>,
     /// Values that are dropped when the server ends.
     kept: Mutex<Vec<Box<dyn Any + Send>>>,
-    /// Cancelled when the server no longer serves anybody.
+    /// Cancelled when the server no longer serves.
     stopping: CancellationToken,
 }
 
@@ -72,8 +72,10 @@ impl OwnedWork {
 
     /// Keeps a value until the server ends. Drops it now if the server has ended.
     pub(super) fn keep(&self, value: Box<dyn Any + Send>) {
+        let mut kept = lock(&self.kept);
+        // Under the lock: values that are pushed now are dropped by `drop_kept`.
         if !self.stopping.is_cancelled() {
-            lock(&self.kept).push(value);
+            kept.push(value);
         }
     }
 

@@ -118,6 +118,12 @@ impl Control for ServerShared {
         }
     }
 
+    fn has_listeners(&self, notification: &str, key: Option<&str>) -> bool {
+        let member = self.extensions.get();
+        let member = member.and_then(|all| all.member_of(notification, key.is_some()));
+        member.is_some_and(|member| self.notifications.are_followed(member, key))
+    }
+
     fn edit(&self, edit: Edit) -> Result<bool, Error> {
         let list = edit.list.list_kind();
         let registry = {

@@ -37,6 +37,8 @@ pub(crate) trait BackgroundRunner: Send + Sync {
     fn permit(
         self: Arc<Self>,
     ) -> Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
+    /// Returns a permit if one is free or the concurrent calls of the handler are not limited.
+    fn try_permit(&self) -> Option<BackgroundPermit>;
     /// Returns the number of bytes of the request's data, without the arguments.
     fn request_size(&self) -> usize;
     /// Returns the call with these arguments in its stored form. `None` if it cannot be stored.
@@ -91,6 +93,12 @@ impl BackgroundCall {
     pub fn permit(&self) -> impl Future<Output = BackgroundPermit> + Send + use<> {
         let waiting = Arc::clone(&self.runner).permit();
         async move { BackgroundPermit(waiting.await) }
+    }
+
+    /// Like [`permit`](Self::permit), but returns `None` instead of waiting.
+    #[must_use]
+    pub fn try_permit(&self) -> Option<BackgroundPermit> {
+        self.runner.try_permit()
     }
 
     /// Runs the call from its start, until it ends or needs answers that it does not have. Dropping the future cancels

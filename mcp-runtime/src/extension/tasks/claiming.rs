@@ -84,8 +84,11 @@ impl TaskService {
             let _room = room;
             match service.restore(&task, &handle) {
                 Ok(local) => {
-                    service.local.insert(&task.id, local.clone());
-                    service.run_attempt(&task, &local).await;
+                    if service.local.insert(&task.id, local.clone()) {
+                        service.run_attempt(&task, &local).await;
+                    } else {
+                        service.give_back(&task).await;
+                    }
                 }
                 Err(reason) => {
                     tracing::error!(task = ?task.id, tool = &*task.tool, reason, "a task cannot go on");

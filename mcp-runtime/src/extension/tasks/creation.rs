@@ -77,7 +77,7 @@ pub(super) async fn intercept(
         let (plain, starts) = call.clone().until_task_starts();
         tokio::select! {
             biased;
-            output = next.clone().run(plain) => return output,
+            output = with_heartbeat(plain, next.clone()) => return output,
             () = starts => {}
         }
     }
@@ -137,7 +137,11 @@ impl TaskService {
         let id = task.id.clone();
         self.end_with(&local.server);
         // A cancellation can arrive as soon as the store has the task.
-        self.local.insert(&id, local.clone());
+        if !self.local.insert(&id, local.clone()) {
+            return Err(HandlerError::exposed(
+                "the server is stopping; try again later",
+            ));
+        }
         let created = self.store.create(task).await;
         if !matches!(created, Ok(TaskCreation::Created(_))) {
             self.local.end(&id, 1);

@@ -31,12 +31,17 @@ pub(super) struct LocalTasks(Mutex<LocalTable>);
 struct LocalTable {
     tasks: HashMap<TaskId, LocalTask>,
     by_expiry: BTreeSet<(Instant, TaskId)>,
+    /// `true` once the server has ended.
+    is_closed: bool,
 }
 
 impl LocalTasks {
-    /// Adds a task, and forgets those whose time to live has ended.
-    pub(super) fn insert(&self, id: &TaskId, task: LocalTask) {
+    /// Adds a task, and forgets those whose time to live has ended. Returns `false` once the server has ended.
+    pub(super) fn insert(&self, id: &TaskId, task: LocalTask) -> bool {
         let table = &mut *lock(&self.0);
+        if table.is_closed {
+            return false;
+        }
         let now = Instant::now();
         while let Some((expires, id)) = table.by_expiry.first()
             && *expires <= now
@@ -46,15 +51,20 @@ impl LocalTasks {
         }
         table.by_expiry.insert((task.expires, id.clone()));
         table.tasks.insert(id.clone(), task);
+        true
     }
 
     pub(super) fn get(&self, id: &TaskId) -> Option<LocalTask> {
         lock(&self.0).tasks.get(id).cloned()
     }
 
-    /// Forgets all tasks, and cancels their runs.
+    /// Forgets all tasks, cancels their runs, and takes no more.
     pub(super) fn end_all(&self) {
-        let table = std::mem::take(&mut *lock(&self.0));
+        let closed = LocalTable {
+            is_closed: true,
+            ..LocalTable::default()
+        };
+        let table = std::mem::replace(&mut *lock(&self.0), closed);
         for task in table.tasks.values() {
             task.cancel.cancel();
         }

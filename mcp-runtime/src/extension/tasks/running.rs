@@ -14,9 +14,10 @@ use crate::backend::{
 };
 use crate::context::{CallId, OnceClaim, OnceStore, Progress, ServerHandle, StoreFuture};
 use crate::extension::tasks::local::LocalTask;
-use crate::extension::tasks::service::{TaskService, unavailable};
+use crate::extension::tasks::run_queue::RunPermit;
+use crate::extension::tasks::service::TaskService;
 use crate::extension::tasks::state::TaskState;
-use crate::extension::{BackgroundOutcome, BackgroundRun};
+use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundRun};
 use crate::handler::handler_error::Result;
 use crate::lock::lock;
 use crate::panics;
@@ -30,6 +31,9 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Shortest time between two status messages of a task.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
 
+/// The error of a store that does not work.
+type StoreError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The end of an attempt.
 pub(super) enum Attempt {
     Ended(BackgroundOutcome),
@@ -37,7 +41,9 @@ pub(super) enum Attempt {
     Stopped,
     /// The time to live has ended.
     Expired,
-    /// The task was cancelled, or its lease was lost: this attempt has nothing to record.
+    /// The lease could not be renewed in time.
+    Lapsed,
+    /// The task was cancelled, or another attempt has its lease: this one has nothing to record.
     Lost,
 }
 
@@ -81,20 +87,38 @@ impl TaskService {
     }
 
     /// Runs a task again whose questions have been answered, unless another request does.
-    pub(super) async fn resume(self: &Arc<Self>, id: &TaskId) -> Result<()> {
+    pub(super) async fn resume(self: &Arc<Self>, id: &TaskId) {
         if self.store.outlives_process() {
             self.due.notify_one();
         } else if let Some(local) = self.local.get(id) {
-            let claimed = self
-                .store
-                .claim(id, self.limits.lease)
-                .await
-                .map_err(unavailable)?;
-            if let Some(task) = claimed {
-                self.start(task, local);
+            match self.store.claim(id, self.limits.lease).await {
+                Ok(Some(task)) => self.start(task, local),
+                Ok(None) => {}
+                Err(error) => self.resume_later(id.clone(), local, &error),
             }
         }
-        Ok(())
+    }
+
+    /// Claims a task again and again, until the store works or has not worked for too long.
+    fn resume_later(self: &Arc<Self>, id: TaskId, local: LocalTask, error: &StoreError) {
+        tracing::warn!(task = ?id, %error, "a task cannot be claimed; it is claimed later");
+        let (service, server) = (Arc::clone(self), local.server.clone());
+        server.spawn(async move {
+            let until = Instant::now() + RECORDING;
+            let mut wait = FIRST_RETRY;
+            loop {
+                sleep(wait).await;
+                match service.store.claim(&id, service.limits.lease).await {
+                    Ok(Some(task)) => return service.run_attempt(&task, &local).await,
+                    Ok(None) => return,
+                    Err(error) if Instant::now() >= until => {
+                        tracing::error!(task = ?id, %error, "a task cannot be claimed; it does not go on");
+                        return service.local.end(&id, u64::MAX);
+                    }
+                    Err(_) => wait = wait.saturating_mul(2).min(service.limits.lease / 6),
+                }
+            }
+        });
     }
 
     async fn attempt(&self, task: &StoredTask, local: &LocalTask) -> Attempt {
@@ -106,7 +130,7 @@ impl TaskService {
             biased;
             () = local.cancel.cancelled() => Attempt::Lost,
             ended = self.run(task, local) => ended,
-            () = self.keep_lease(task) => Attempt::Lost,
+            ended = self.keep_lease(task) => ended,
             () = sleep_until(local.expires) => Attempt::Expired,
             () = stopped => Attempt::Stopped,
         }
@@ -115,10 +139,7 @@ impl TaskService {
     async fn run(&self, task: &StoredTask, local: &LocalTask) -> Attempt {
         let waiting = async {
             sleep(self.pause_before(task)).await;
-            // A task that waits for its own tool must not keep the tasks of other tools waiting.
-            let permit = local.call.permit().await;
-            // The semaphore is never closed.
-            (permit, Arc::clone(&self.permits).acquire_owned().await)
+            self.permits(task, local).await
         };
         // Another process can begin a task that has not begun here.
         let stopped = async {
@@ -154,6 +175,24 @@ impl TaskService {
         }
     }
 
+    /// Waits until the task can run, and returns the permits of its tool and of the process.
+    async fn permits(&self, task: &StoredTask, local: &LocalTask) -> (BackgroundPermit, RunPermit) {
+        loop {
+            let turn = self.queue.turn(&task.owner).await;
+            let Some(tool) = local.call.try_permit() else {
+                drop(turn);
+                let tool = local.call.permit().await;
+                match self.queue.try_acquire() {
+                    Some(process) => return (tool, process),
+                    None => continue,
+                }
+            };
+            if let Some(process) = turn.take() {
+                return (tool, process);
+            }
+        }
+    }
+
     /// Returns the time to wait before an attempt, which grows with the number of attempts that were lost.
     fn pause_before(&self, task: &StoredTask) -> Duration {
         match task.tries.checked_sub(2) {
@@ -186,7 +225,7 @@ impl TaskService {
     }
 
     /// Renews the lease of an attempt. Returns when the attempt has lost it, or may have.
-    async fn keep_lease(&self, task: &StoredTask) {
+    async fn keep_lease(&self, task: &StoredTask) -> Attempt {
         let mut lapses = Instant::now() + self.limits.lease;
         while Instant::now() < lapses {
             sleep(self.limits.lease / 3).await;
@@ -194,13 +233,14 @@ impl TaskService {
             let renewed = self.store.renew(&task.id, task.attempt, self.limits.lease);
             match timeout_at(lapses.min(started + self.limits.lease / 6), renewed).await {
                 Ok(Ok(true)) => lapses = started + self.limits.lease,
-                Ok(Ok(false)) => return,
+                Ok(Ok(false)) => return Attempt::Lost,
                 // The store may work again before the lease lapses.
                 Ok(Err(error)) => tracing::warn!(%error, "the lease of a task cannot be renewed"),
                 Err(_) => {}
             }
         }
         tracing::error!(task = ?task.id, "the lease of a task has lapsed; its run is dropped");
+        Attempt::Lapsed
     }
 
     /// Records how an attempt has ended. A store that does not work has some time to work again; meanwhile, the attempt
@@ -214,6 +254,11 @@ impl TaskService {
         let (id, attempt) = (&task.id, task.attempt);
         let end = match ended {
             Attempt::Lost => return,
+            // Another process claims the task, or this one does when the store works again.
+            Attempt::Lapsed if self.store.outlives_process() => return,
+            Attempt::Lapsed => End::failed(&ErrorObject::internal(
+                "the store of tasks could not be reached for too long",
+            )),
             Attempt::Stopped if self.store.outlives_process() => return self.give_back(task).await,
             Attempt::Expired => End::Cancelled("its time to live has ended"),
             Attempt::Stopped => End::Cancelled("the server was stopped before the task had ended"),
@@ -312,13 +357,17 @@ impl End {
 
     fn change(&self, task: &StoredTask, max_state_bytes: usize) -> TaskChange {
         match self {
-            Self::Cancelled(why) => TaskChange::to(TaskStatus::Cancelled).message(*why),
-            Self::Completed(outcome) => {
-                TaskChange::to(TaskStatus::Completed).outcome(outcome.clone())
-            }
+            // Nothing reads the state of a final task, so its journal and its answers are not kept.
+            Self::Cancelled(why) => TaskChange::to(TaskStatus::Cancelled)
+                .message(*why)
+                .state(""),
+            Self::Completed(outcome) => TaskChange::to(TaskStatus::Completed)
+                .outcome(outcome.clone())
+                .state(""),
             Self::Failed(message, outcome) => TaskChange::to(TaskStatus::Failed)
                 .message(Arc::clone(message))
-                .outcome(outcome.clone()),
+                .outcome(outcome.clone())
+                .state(""),
             Self::Asks { journal, questions } => {
                 let mut state = TaskState::read(&task.state).unwrap_or_default();
                 state.ask(journal.clone(), questions.clone());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tracing::Instrument as _;
 
 use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
@@ -12,6 +12,7 @@ use crate::context::{Caller, ServerHandle};
 use crate::error::Error;
 use crate::extension::tasks::local::LocalTasks;
 use crate::extension::tasks::names::CHANGED;
+use crate::extension::tasks::run_queue::RunQueue;
 use crate::extension::tasks::wire;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::limits::TaskLimits;
@@ -24,7 +25,7 @@ pub(super) struct TaskService {
     /// Time that running tasks have to end once the server stops.
     pub(super) drain: Duration,
     /// Permits for tasks that run.
-    pub(super) permits: Arc<Semaphore>,
+    pub(super) queue: RunQueue,
     pub(super) local: LocalTasks,
     /// Notified when a task of a store that outlives the process may have become due.
     pub(super) due: Notify,
@@ -43,12 +44,11 @@ impl Drop for ForgetTasks {
 
 impl TaskService {
     pub(super) fn new(store: Arc<dyn TaskStore>, limits: TaskLimits, drain: Duration) -> Self {
-        let max = limits.max_running.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             store,
+            queue: RunQueue::new(limits.max_running),
             limits,
             drain,
-            permits: Arc::new(Semaphore::new(max)),
             local: LocalTasks::default(),
             due: Notify::new(),
             ends_with_server: AtomicBool::new(false),
@@ -113,6 +113,9 @@ impl TaskService {
 /// Notifies the clients of 2026-07-28 that listen to a task.
 fn announce(task: &StoredTask, server: &ServerHandle) {
     let notify = server.notify().for_key(Arc::clone(&task.owner));
+    if !notify.has_listeners(CHANGED, Some(task.id.as_str())) {
+        return;
+    }
     notify.extension_key(CHANGED, task.id.as_str(), wire::detailed_task(task));
 }
 

@@ -1,7 +1,7 @@
 //! A store for tests of servers that share one, and of stores that fail.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::backend::{
@@ -16,6 +16,8 @@ pub(super) struct TestStore {
     pub(super) store: Arc<MemoryTaskStore>,
     /// Number of changes that fail from now on.
     pub(super) failing: Arc<AtomicUsize>,
+    /// `true` while leases can be neither claimed nor renewed.
+    pub(super) without_leases: Arc<AtomicBool>,
     /// `true` if it claims to outlive the process.
     pub(super) outlives: bool,
 }
@@ -54,9 +56,15 @@ impl TaskStore for TestStore {
         self.store.change(id, version, change)
     }
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
+        if self.without_leases.load(Ordering::SeqCst) {
+            return Box::pin(async { Err("the store cannot be reached".into()) });
+        }
         self.store.claim(id, lease)
     }
     fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
+        if self.without_leases.load(Ordering::SeqCst) {
+            return Box::pin(async { Err("the store cannot be reached".into()) });
+        }
         self.store.renew(id, attempt, lease)
     }
     fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
