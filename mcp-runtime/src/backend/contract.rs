@@ -1,5 +1,7 @@
 //! The rules of [`TaskStore`] as a test that can be run against any implementation.
 
+mod leases;
+
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
@@ -35,7 +37,8 @@ pub async fn check_task_store(store: &dyn TaskStore) {
     creation(store).await;
     lists(store).await;
     changes(store).await;
-    leases(store).await;
+    leases::leases(store).await;
+    leases::due(store).await;
     steps(store).await;
     waiting(store).await;
     expiry(store).await;
@@ -46,6 +49,7 @@ fn new(owner: &str) -> NewTask {
     let mut task = NewTask::new(owner, "tool");
     task.lease = LONG;
     task.state = "{}".into();
+    task.call = "the call".into();
     task
 }
 
@@ -92,6 +96,7 @@ async fn creation(store: &dyn TaskStore) {
         (wanted.ttl, wanted.poll_interval)
     );
     assert_eq!((found.status, found.attempt), (TaskStatus::Working, 1));
+    assert_eq!((&*found.call, found.tries), ("the call", 1));
     assert_eq!(found.version, task.version);
     assert!(
         store
@@ -186,63 +191,9 @@ async fn changes(store: &dyn TaskStore) {
     assert!(changed_task(unknown).is_none());
 }
 
-async fn leases(store: &dyn TaskStore) {
-    let claim = async |id: &TaskId| store.claim(id, LONG).await.expect("the store works");
-    let renew = async |id: &TaskId, attempt| {
-        store
-            .renew(id, attempt, LONG)
-            .await
-            .expect("the store works")
-    };
-    let mut wanted = new("leaser");
-    wanted.lease = SHORT;
-    let task = created(store, wanted).await;
-    assert!(claim(&task.id).await.is_none(), "the creator has the lease");
-    sleep(LATER).await;
-    let second = claim(&task.id)
-        .await
-        .expect("a lapsed lease can be claimed");
-    assert!(second.attempt > task.attempt && second.version > task.version);
-    assert!(
-        claim(&task.id).await.is_none(),
-        "of two claims, one succeeds"
-    );
-    assert!(
-        !renew(&task.id, task.attempt).await,
-        "an older attempt renews nothing"
-    );
-    assert!(renew(&task.id, second.attempt).await);
-    let stale = change(store, &task, TaskChange::to(TaskStatus::Failed)).await;
-    assert!(stale.is_none(), "an older attempt writes nothing");
-    let release = async |attempt| {
-        let released = store.release(&task.id, attempt).await;
-        released.expect("the store works");
-    };
-    release(task.attempt).await;
-    assert!(
-        claim(&task.id).await.is_none(),
-        "an older attempt releases nothing"
-    );
-    release(second.attempt).await;
-    let third = claim(&task.id)
-        .await
-        .expect("a released task can be claimed");
-    let parked = change(store, &third, TaskChange::to(TaskStatus::InputRequired)).await;
-    let parked = parked.expect("the version is current");
-    assert!(
-        claim(&task.id).await.is_none(),
-        "a task that asks cannot be claimed"
-    );
-    assert!(!renew(&task.id, third.attempt).await);
-    let resumed = change(store, &parked, TaskChange::to(TaskStatus::Working)).await;
-    assert!(resumed.is_some());
-    let fourth = claim(&task.id)
-        .await
-        .expect("an answered task can be claimed");
-    assert!(
-        fourth.attempt > third.attempt,
-        "attempts are never used again"
-    );
+async fn release(store: &dyn TaskStore, id: &TaskId, attempt: u64, after: Duration) {
+    let released = store.release(id, attempt, after).await;
+    released.expect("the store works");
 }
 
 async fn steps(store: &dyn TaskStore) {
@@ -253,7 +204,7 @@ async fn steps(store: &dyn TaskStore) {
     let abandoned = store.abandon_step(&task.id, 1, "pay").await;
     abandoned.expect("the store works");
     assert_eq!(begin(1).await.expect("the store works"), OnceClaim::Granted);
-    store.release(&task.id, 1).await.expect("the store works");
+    release(store, &task.id, 1, Duration::ZERO).await;
     let claimed = store.claim(&task.id, LONG).await.expect("the store works");
     let attempt = claimed.expect("a released task can be claimed").attempt;
     assert_eq!(

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::backend::memory_tasks::table::{TaskEntry, TaskTable};
 use crate::backend::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage, TaskStatus};
-use crate::backend::task_store::{TaskChanged, TaskCreation, TaskStore};
+use crate::backend::task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore};
 use crate::context::{OnceClaim, StoreFuture};
 use crate::limits::TaskLimits;
 use crate::lock::lock;
@@ -91,12 +91,13 @@ impl MemoryTaskStore {
             task: stored.clone(),
             number,
             expires,
-            lease: Some(lease),
+            due: None,
             steps: HashMap::new(),
             step_bytes: 0,
             changed: Arc::default(),
         };
         table.tasks.insert(task.id.clone(), entry);
+        table.set_due(&task.id, Some(lease));
         Ok(TaskCreation::Created(stored))
     }
 
@@ -141,10 +142,11 @@ impl MemoryTaskStore {
         let Some(entry) = table.tasks.get_mut(id) else {
             return TaskChanged::Unchanged;
         };
+        let due = match changed.status {
+            TaskStatus::Working => entry.due.or(Some(Instant::now())),
+            _ => None,
+        };
         entry.task = changed;
-        if entry.task.status != TaskStatus::Working {
-            entry.lease = None;
-        }
         let mut step_bytes = 0;
         if entry.task.status.is_final() {
             step_bytes = std::mem::take(&mut entry.step_bytes);
@@ -152,23 +154,61 @@ impl MemoryTaskStore {
         }
         entry.changed.notify_waiters();
         let changed = entry.task.clone();
+        table.set_due(id, due);
         table.count(&changed.owner, step_bytes, 0);
         TaskChanged::Changed(changed)
     }
 
     fn claim_now(&self, id: &TaskId, lease: Duration) -> Option<StoredTask> {
-        let mut table = self.table();
-        let entry = table.tasks.get_mut(id)?;
-        let now = Instant::now();
-        let is_held = entry.lease.is_some_and(|until| until > now);
-        if is_held || entry.task.status != TaskStatus::Working {
-            return None;
+        Self::claim_in(&mut self.table(), id, lease)
+    }
+
+    fn claim_due_now(&self, lease: Duration) -> TaskClaim {
+        let table = &mut *self.table();
+        let Some(((due, _), id)) = table.by_due.first_key_value() else {
+            return TaskClaim::Wait(None);
+        };
+        let (due, id) = (*due, id.clone());
+        match Self::claim_in(table, &id, lease) {
+            Some(task) => TaskClaim::Claimed(task),
+            None => TaskClaim::Wait(Some(due.saturating_duration_since(Instant::now()))),
         }
-        entry.lease = Some(now.checked_add(lease)?);
-        entry.task.attempt = entry.task.attempt.saturating_add(1);
-        entry.task.version = entry.task.version.saturating_add(1);
+    }
+
+    fn claim_in(table: &mut TaskTable, id: &TaskId, lease: Duration) -> Option<StoredTask> {
+        let now = Instant::now();
+        let until = now.checked_add(lease)?;
+        let entry = table.tasks.get_mut(id)?;
+        entry.due.filter(|due| *due <= now)?;
+        entry.task.begin_attempt();
         entry.changed.notify_waiters();
-        Some(entry.task.clone())
+        let task = entry.task.clone();
+        table.set_due(id, Some(until));
+        Some(task)
+    }
+
+    /// Makes the task of an attempt due after this time. Returns `false` if it is not the latest attempt.
+    fn set_due_now(
+        &self,
+        (id, attempt): (&TaskId, u64),
+        after: Duration,
+        gives_back: bool,
+    ) -> bool {
+        let table = &mut *self.table();
+        let Some(due) = Instant::now().checked_add(after) else {
+            return false;
+        };
+        let Some(entry) = table.tasks.get_mut(id) else {
+            return false;
+        };
+        if entry.task.attempt != attempt || entry.task.status != TaskStatus::Working {
+            return false;
+        }
+        if gives_back {
+            entry.task.tries = entry.task.tries.saturating_sub(1);
+        }
+        table.set_due(id, Some(due));
+        true
     }
 
     /// Calls `work` with the entry of a task if this attempt may still write.
@@ -264,14 +304,18 @@ impl TaskStore for MemoryTaskStore {
         Box::pin(async { Ok(claimed) })
     }
 
-    fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
-        let until = Instant::now().checked_add(lease);
-        let renewed = self.as_attempt(id, attempt, |entry| entry.lease = until);
-        Box::pin(async move { Ok(renewed.is_some()) })
+    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+        let claim = self.claim_due_now(lease);
+        Box::pin(async { Ok(claim) })
     }
 
-    fn release<'a>(&'a self, id: &'a TaskId, attempt: u64) -> StoreFuture<'a, ()> {
-        self.as_attempt(id, attempt, |entry| entry.lease = None);
+    fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
+        let renewed = self.set_due_now((id, attempt), lease, false);
+        Box::pin(async move { Ok(renewed) })
+    }
+
+    fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()> {
+        self.set_due_now((id, attempt), after, true);
         Box::pin(async { Ok(()) })
     }
 

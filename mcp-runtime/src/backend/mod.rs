@@ -14,4 +14,4 @@ mod task_store;
 pub use contract::check_task_store;
 pub use memory_tasks::MemoryTaskStore;
 pub use task::{NewTask, StoredTask, TaskChange, TaskId, TaskOutcome, TaskPage, TaskStatus};
-pub use task_store::{TaskChanged, TaskCreation, TaskStore};
+pub use task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore};

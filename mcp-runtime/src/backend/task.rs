@@ -103,6 +103,9 @@ pub struct NewTask {
     pub poll_interval: Duration,
     /// The initial [`state`](StoredTask::state).
     pub state: Arc<str>,
+    /// All that another process needs to run the call: text that is opaque to stores. Empty if the store does not outlive
+    /// the process.
+    pub call: Arc<str>,
     /// The time for which the creator has the lease.
     pub lease: Duration,
     /// Number of bytes that the process which runs the task keeps outside of the store until the task is final, such as
@@ -111,7 +114,7 @@ pub struct NewTask {
 }
 
 impl NewTask {
-    /// Creates a task with a new id, an empty state, a lease of 30 seconds, a time to live of one hour and polls every
+    /// Creates a task with a new id, an empty state and call, a lease of 30 seconds, a time to live of one hour and polls every
     /// second.
     #[must_use]
     pub fn new(owner: impl Into<Arc<str>>, tool: impl Into<Arc<str>>) -> Self {
@@ -122,6 +125,7 @@ impl NewTask {
             ttl: Duration::from_hours(1),
             poll_interval: Duration::from_secs(1),
             state: "".into(),
+            call: "".into(),
             lease: Duration::from_secs(30),
             call_bytes: 0,
         }
@@ -154,8 +158,13 @@ pub struct StoredTask {
     pub version: u64,
     /// Number of claims so far; the creator's is the first. Only the latest attempt may write.
     pub attempt: u64,
+    /// Number of claims since the task was created or last waited for answers, without those that were given back. The
+    /// creator's is the first. If it is greater than [`limits.tasks.max_attempts`](crate::Limits), the task fails.
+    pub tries: u32,
     /// What the task remembers between two runs: text that is opaque to stores.
     pub state: Arc<str>,
+    /// All that another process needs to run the call, or nothing. Stores may drop it when the task is final.
+    pub call: Arc<str>,
     /// The outcome of a completed or failed task.
     pub outcome: Option<TaskOutcome>,
     /// Number of bytes that the process which runs the task keeps outside of the store until the task is final.
@@ -178,7 +187,9 @@ impl StoredTask {
             poll_interval: task.poll_interval,
             version: 1,
             attempt: 1,
+            tries: 1,
             state: Arc::clone(&task.state),
+            call: Arc::clone(&task.call),
             outcome: None,
             call_bytes: task.call_bytes,
         }
@@ -192,23 +203,36 @@ impl StoredTask {
             self.state = state;
         }
         self.outcome = change.outcome;
+        if self.status == TaskStatus::InputRequired {
+            self.tries = 0;
+        }
         if self.status.is_final() {
             self.call_bytes = 0;
+            self.call = "".into();
         }
         // A clock that goes back must not make a task older than it was.
         self.updated_at = now.max(self.updated_at);
         self.version = self.version.saturating_add(1);
     }
 
-    /// Returns the number of bytes that the texts and the call take.
-    pub(super) fn size(&self) -> usize {
+    /// Makes the task that of a new attempt.
+    pub fn begin_attempt(&mut self) {
+        self.attempt = self.attempt.saturating_add(1);
+        self.tries = self.tries.saturating_add(1);
+        self.version = self.version.saturating_add(1);
+    }
+
+    /// Returns the number of bytes that the texts and the call take, for stores that bound them.
+    #[must_use]
+    pub fn size(&self) -> usize {
         let outcome = match &self.outcome {
             Some(TaskOutcome::Result { json, .. } | TaskOutcome::Error { json }) => json.len(),
             None => 0,
         };
         let message = self.message.as_ref().map_or(0, |message| message.len());
         let names = self.owner.len() + self.tool.len();
-        (names + self.state.len() + outcome + message).saturating_add(self.call_bytes)
+        let texts = names + self.state.len() + self.call.len() + outcome + message;
+        texts.saturating_add(self.call_bytes)
     }
 }
 

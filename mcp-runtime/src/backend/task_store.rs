@@ -29,24 +29,38 @@ pub enum TaskChanged {
     Full,
 }
 
+/// A store's response to a process that has room for a task.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TaskClaim {
+    /// A task that was due, with its new attempt.
+    Claimed(StoredTask),
+    /// No task is due. The next one is after this time, unless none is working.
+    Wait(Option<Duration>),
+}
+
 /// A store of tasks, for [`Server::task_store`](crate::Server::task_store).
 ///
-/// **Unstable**: as it is today, only one process runs the tasks of a store: another process finds them, but it does not
-/// have their calls and cannot go on with them. The methods for that, by which a process claims what is due, will be added
-/// in a later version, and implementations will have to follow.
-///
-/// Run `backend::check_task_store` (feature `testing`) against an implementation. The rules are:
+/// **Open**: implement it on a database. Run `backend::check_task_store` (feature `testing`) against an implementation. The rules are:
 ///
 /// - A task is found from its creation until its time to live ends, and never after that.
 /// - Every change and every claim makes the version greater. [`change`](Self::change) is a compare-and-swap by version,
 ///   so a change that another one has overtaken changes nothing.
 /// - A final task never changes.
-/// - The process that runs a task has a lease of it. A lapsed lease can be claimed; each claim is a new attempt, and an older
-///   attempt can neither renew its lease nor begin or complete a step.
+/// - The process that runs a task, or has it in its queue, has a lease of it. A working task without a lease is **due**: any
+///   process can claim it. So is one whose lease has lapsed, because its process has died. Each claim is a new attempt,
+///   and an older attempt can neither renew its lease nor begin or complete a step.
 ///
 /// Errors are for a store that does not work, such as one that cannot be reached: the request that needs it fails, and
 /// the error is logged. Each method must be safe to drop at any `await`.
 pub trait TaskStore: Send + Sync + 'static {
+    /// Returns `true` if tasks outlive the process, so that it or another one can go on with them. Servers then store all
+    /// that a call needs ([`NewTask::call`]), claim what is due while they serve, and give their leases back when they
+    /// stop. The default is `false`: when the server stops, its tasks are cancelled.
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
     /// Creates a task with the status `working`, whose creator has the lease as the first attempt.
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation>;
 
@@ -63,7 +77,7 @@ pub trait TaskStore: Send + Sync + 'static {
     ) -> StoreFuture<'a, Option<TaskPage>>;
 
     /// Changes a task if its version is still `version` and its status is not final. A status other than `working` ends
-    /// the lease.
+    /// the lease, so a task whose questions have been answered is due.
     fn change<'a>(
         &'a self,
         id: &'a TaskId,
@@ -71,15 +85,19 @@ pub trait TaskStore: Send + Sync + 'static {
         change: TaskChange,
     ) -> StoreFuture<'a, TaskChanged>;
 
-    /// Claims a task whose status is `working` and whose lease has lapsed or was given back. Returns the task with its new attempt.
+    /// Claims a task if it is due. Returns it with its new attempt.
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>>;
+
+    /// Claims the task that has been due for the longest time.
+    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim>;
 
     /// Renews the lease of an attempt for `lease` from now. Returns `false` if it is not the latest attempt, or if the
     /// task is no longer working.
     fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool>;
 
-    /// Gives back the lease of an attempt, so that the task can be claimed at once. Does nothing for an older attempt.
-    fn release<'a>(&'a self, id: &'a TaskId, attempt: u64) -> StoreFuture<'a, ()>;
+    /// Gives back the lease of an attempt, so that the task is due after this time. The attempt no longer counts in
+    /// [`tries`](StoredTask::tries). Does nothing for an older attempt.
+    fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()>;
 
     /// Waits until the version of a task is no longer `version`, or the task no longer exists. It may return early.
     fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()>;

@@ -12,6 +12,7 @@ use crate::context::editor::{Edit, Editor};
 use crate::context::extension::ExtensionNotification;
 use crate::context::notifier::{ChangeNotification, Notifier};
 use crate::error::Error;
+use crate::handler::background::BackgroundCall;
 use crate::handler::dynamic::{DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool};
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::protocol::ProtocolVersion;
@@ -52,15 +53,23 @@ impl ServerHandle {
         Notifier::new(Arc::clone(&self.0))
     }
 
-    /// Runs a future in the background until it ends. It belongs to the server: when the server stops, the future may end
-    /// within [`limits.calls.drain_timeout`](crate::Limits) and is dropped after that. Nothing is run once the server
-    /// has stopped serving.
+    /// Runs a future in the background until it ends. It belongs to the server: it is run once the server serves, and when
+    /// the server stops, it may end within [`limits.calls.drain_timeout`](crate::Limits) and is dropped after that. Nothing
+    /// is run once the server has stopped serving.
     ///
-    /// # Panics
-    ///
-    /// Panics outside of a tokio runtime.
+    /// A server that is [embedded](crate::Server::into_http_service) in another program serves from its first request.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(Box::pin(work));
+    }
+
+    /// Creates a call again from its [text](BackgroundCall::to_text), for as many runs as it takes. Its tool must still exist,
+    /// and the caller must be allowed to use it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the call cannot be run, as a sentence for its client.
+    pub fn restore_call(&self, text: &str) -> Result<BackgroundCall, String> {
+        self.0.restore_call(text)
     }
 
     /// Waits until the server has been told to stop, or has no clients left to serve.
@@ -96,6 +105,10 @@ pub(crate) trait Control: Send + Sync {
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers);
     /// Sends a notification of an extension to those of these callers who ask for it.
     fn notify_extension(&self, _notification: ExtensionNotification) {}
+    /// Returns `true` if a client listens to a notification of an extension.
+    fn has_listeners(&self, _notification: &str, _key: Option<&str>) -> bool {
+        false
+    }
     /// Edits a list. Returns `true` if it changed, in which case clients have already been notified.
     fn edit(&self, edit: Edit) -> Result<bool, Error>;
     /// Returns the names of the enabled definitions, in order.
@@ -114,6 +127,10 @@ pub(crate) trait Control: Send + Sync {
         false
     }
     fn shut_down(&self);
+    /// Creates a call again from its text.
+    fn restore_call(&self, _text: &str) -> Result<BackgroundCall, String> {
+        Err("the server has not been started".into())
+    }
     /// Keeps a value until the server ends.
     fn keep_until_end(&self, _value: Box<dyn Any + Send>) {}
     /// Runs work in the background.
@@ -125,89 +142,4 @@ pub(crate) trait Control: Send + Sync {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use super::*;
-    use crate::context::{Caller, Principal};
-    use crate::handler::dynamic::Arguments;
-
-    /// Records the requested actions.
-    #[derive(Default)]
-    struct Recorder(Mutex<Vec<String>>);
-
-    impl Recorder {
-        fn write(&self, line: String) {
-            self.0.lock().unwrap().push(line);
-        }
-    }
-
-    impl Control for Recorder {
-        fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
-            let all = matches!(audience, NotifiedCallers::All);
-            self.write(format!("{change:?}{}", if all { "" } else { " for some" }));
-        }
-
-        fn edit(&self, edit: Edit) -> Result<bool, Error> {
-            self.write(format!("{:?} {:?}", edit.list, edit.steps));
-            Ok(true)
-        }
-
-        fn names(&self, list: Capability) -> Vec<String> {
-            vec![format!("{list:?}")]
-        }
-
-        fn shut_down(&self) {
-            self.write("shut down".into());
-        }
-    }
-
-    fn prompt(name: &str) -> DynamicPrompt {
-        DynamicPrompt::new(name, |_: Arguments, _| async { String::new() })
-    }
-
-    #[test]
-    fn every_change_reaches_the_server() {
-        let recorder = Arc::new(Recorder::default());
-        let server = ServerHandle(Arc::clone(&recorder) as Arc<dyn Control>);
-        server.prompts().insert(prompt("a")).unwrap();
-        server.prompts().replace(prompt("a")).unwrap();
-        assert!(server.tools().remove("t"));
-        assert!(server.resources().disable("x:y"));
-        assert!(server.resource_templates().enable("x:{y}"));
-        assert_eq!(server.resource_templates().names(), ["Templates"]);
-        let changed = server.prompts().edit(|prompts| {
-            prompts.remove("a").insert(prompt("b"));
-        });
-        assert!(changed.unwrap());
-        server.notify().tools_changed();
-        server.notify().prompts_changed();
-        server.notify().resources_changed();
-        server.notify().resource_updated("x:y");
-        server.notify().resource_updated("x:a b");
-        let some = server.notify().for_callers(Caller::is_trusted);
-        some.tools_changed();
-        let alice = Principal::new("alice");
-        server
-            .notify()
-            .for_principal(&alice)
-            .resource_updated("x:y");
-        server.shut_down();
-        let lines = recorder.0.lock().unwrap().join("\n");
-        expect_test::expect![[r#"
-            Prompts [Insert(Prompt(DynamicPrompt { name: "a", .. }))]
-            Prompts [Replace(Prompt(DynamicPrompt { name: "a", .. }))]
-            Tools [Remove("t")]
-            Resources [Disable("x:y")]
-            Templates [Enable("x:{y}")]
-            Prompts [Remove("a"), Insert(Prompt(DynamicPrompt { name: "b", .. }))]
-            List(Tools)
-            List(Prompts)
-            List(Resources)
-            Resource("x:y")
-            List(Tools) for some
-            Resource("x:y") for some
-            shut down"#]]
-        .assert_eq(&lines);
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 mod caller;
+mod caller_record;
 mod capability;
 pub(crate) mod current;
 mod editor;
@@ -30,6 +31,7 @@ mod type_name;
 pub use ask::{Ask, AskError, Elicited, Questions};
 pub(crate) use ask::{CallQuestion, QuestionKey, QuestionProgress, QuestionTransport};
 pub use caller::Caller;
+pub(crate) use caller_record::CallerRecord;
 pub use capability::Capability;
 pub(crate) use editor::{Edit, EditStep};
 pub use editor::{Editor, ListEdit};

@@ -136,6 +136,13 @@ impl Notifier {
         self.send_extension(notification.into(), Some(key.into()), params);
     }
 
+    /// Returns `true` if a client listens to a notification of an extension, with this key if its filter member has keys.
+    /// Then parameters that take work need to be made. The clients may belong to other callers than this notifier's.
+    #[must_use]
+    pub fn has_listeners(&self, notification: &str, key: Option<&str>) -> bool {
+        self.control.has_listeners(notification, key)
+    }
+
     fn send_extension(&self, method: String, key: Option<String>, params: impl Serialize) {
         if let Some(params) = notification_params(&method, params) {
             self.control.notify_extension(ExtensionNotification {

@@ -93,11 +93,12 @@ impl RequestContext {
     pub(crate) fn size(&self) -> usize {
         let meta = self.meta.as_ref().map_or(0, |meta| meta.len());
         #[cfg(feature = "http")]
-        let parts = self.info.headers().map_or(0, |headers| {
-            let headers = headers.iter();
+        let parts = {
+            let headers = self.info.headers().into_iter().flatten();
             let headers = headers.map(|(name, value)| name.as_str().len() + value.len());
-            headers.sum::<usize>()
-        });
+            let uri = [self.info.path(), self.info.query()].into_iter().flatten();
+            headers.sum::<usize>() + uri.map(str::len).sum::<usize>()
+        };
         #[cfg(not(feature = "http"))]
         let parts = 0;
         // In 2026-07-28, the capabilities are parsed from `_meta`.

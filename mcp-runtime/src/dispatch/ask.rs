@@ -11,6 +11,7 @@ use crate::context::{
     once,
 };
 use crate::dispatch::Dispatcher;
+use crate::dispatch::both_stores::BothStores;
 use crate::dispatch::journal::Journal;
 use crate::dispatch::pending::{PendingQuestions, wire_id};
 use crate::dispatch::rounds::{Round, RoundEnd};
@@ -374,17 +375,25 @@ impl QuestionTransport for ClientQuestions {
     }
 
     fn journal(&self) -> String {
-        match &self.way {
-            QuestionDelivery::Rounds(round) => round.journal(self.call_id()).to_text(),
-            _ => Journal::of_call(self.call_id()).to_text(),
+        let mut journal = match &self.way {
+            QuestionDelivery::Rounds(round) => round.journal(self.call_id()),
+            _ => Journal::of_call(self.call_id()),
+        };
+        // The round in which the handler has run ends here.
+        if self.runs.has_begun() {
+            journal.round = journal.round.saturating_add(1);
         }
+        journal.to_text()
     }
 
     fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
         match &self.way {
             QuestionDelivery::Rounds(round) => {
-                let own = round.steps().cloned();
-                own.or_else(|| self.dispatcher.settings.once_store.clone())
+                let of_server = self.dispatcher.settings.once_store.clone();
+                match round.steps().cloned() {
+                    None => of_server,
+                    Some(own) => Some(BothStores::over(own, of_server)),
+                }
             }
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
         }

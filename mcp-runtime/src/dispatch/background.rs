@@ -23,11 +23,12 @@ use crate::dispatch::call::run_user_code;
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::rounds::{CallMemory, Round, RoundEnd};
+use crate::dispatch::stored_call;
 use crate::dispatch::target::CallTarget;
 use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::background::{
-    BackgroundFuture, BackgroundOutcome, BackgroundQuestion, BackgroundRun, BackgroundRunner,
-    QuestionAnswer,
+    BackgroundFuture, BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun,
+    BackgroundRunner, QuestionAnswer,
 };
 use crate::handler::call::Running;
 use crate::handler::middleware::Next;
@@ -79,14 +80,25 @@ impl NotificationSender for DetachedContext {
 
 impl BackgroundRunner for DetachedCall {
     fn permit(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Option<CallPermit>> + Send>> {
-        Box::pin(async move {
-            let permits = self.target.guards()?.permits.as_ref()?;
-            permits.acquire(usize::MAX).await
-        })
+        Box::pin(async move { self.target.guards()?.permits.as_ref()?.wait().await })
+    }
+
+    fn try_permit(&self) -> Option<BackgroundPermit> {
+        let guards = self.target.guards();
+        let Some(permits) = guards.and_then(|guards| guards.permits.as_ref()) else {
+            return Some(BackgroundPermit(None));
+        };
+        permits
+            .try_acquire()
+            .map(|permit| BackgroundPermit(Some(permit)))
     }
 
     fn request_size(&self) -> usize {
         self.request.size()
+    }
+
+    fn to_text(&self, arguments: &str) -> Option<String> {
+        stored_call::to_text(&self.target, &self.request, arguments)
     }
 
     fn run(

@@ -1,10 +1,10 @@
 //! The dispatcher: settings, definitions and limits, shared by all of a server's channels.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-#[cfg(any(feature = "cli", feature = "http", feature = "testing"))]
-use crate::context::Caller;
-use crate::context::{Control, EnvironmentHeaders, OnceStore, RequestSource, ServerHandle, States};
+use crate::context::{
+    Caller, Control, EnvironmentHeaders, OnceStore, RequestSource, ServerHandle, States,
+};
 use crate::dispatch::admission::Admission;
 use crate::dispatch::notifications::Notifications;
 #[cfg(feature = "http")]
@@ -22,6 +22,7 @@ use crate::handler::middleware::Next;
 use crate::handler::sanitize::Sanitizer;
 use crate::handler::tags::TagSelection;
 use crate::limits::Limits;
+#[cfg(any(feature = "cli", feature = "testing"))]
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
@@ -105,13 +106,23 @@ impl Dispatcher {
         registry: Arc<Registry>,
         shared: Arc<ServerShared>,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        let dispatcher = Arc::new(Self {
             rates: RateLimits::new(settings.rate, &settings.limits),
             blocking: CallPermits::new(settings.limits.calls.max_blocking),
             settings,
             registry,
             shared,
-        })
+        });
+        // It cannot be set already: starting consumes the server, so this runs only once.
+        let calls: Weak<Self> = Arc::downgrade(&dispatcher);
+        let _ = dispatcher.shared.calls.set(calls);
+        dispatcher
+    }
+
+    /// Begins the server's work in the background, if it has not begun. Must be called in a tokio runtime.
+    #[inline]
+    pub(crate) fn begin_work(&self) {
+        self.shared.work.begin();
     }
 
     /// Returns `true` while any blocking tool is running, even if its call was abandoned.
@@ -128,7 +139,6 @@ impl Dispatcher {
     }
 
     /// Drops the server's work in the background.
-    #[cfg(feature = "http")]
     pub(crate) fn abandon_work(&self) {
         self.shared.work.abandon();
     }
@@ -167,11 +177,17 @@ impl Dispatcher {
         request: &Request<'_>,
         source: &RequestSource,
     ) -> RequestSource {
-        match (source, &self.settings.environment_headers) {
-            (RequestSource::Message, Some(headers)) if request.caller.is_trusted() => {
-                RequestSource::Environment(Arc::clone(headers))
-            }
-            (source, _) => source.clone(),
+        match source {
+            RequestSource::Message => self.message_source(&request.caller),
+            source => source.clone(),
+        }
+    }
+
+    /// Returns the source of such data for a message that came with none.
+    pub(super) fn message_source(&self, caller: &Caller) -> RequestSource {
+        match &self.settings.environment_headers {
+            Some(headers) if caller.is_trusted() => RequestSource::Environment(Arc::clone(headers)),
+            _ => RequestSource::Message,
         }
     }
 

@@ -124,6 +124,12 @@ impl Notifications {
         }
     }
 
+    /// Returns `true` if a listener asks for notifications with this member of the filter and this key.
+    pub(super) fn are_followed(&self, member: &str, key: Option<&str>) -> bool {
+        let listeners = self.listeners();
+        listeners.iter().any(|mailbox| mailbox.follows(member, key))
+    }
+
     fn listeners(&self) -> Vec<Arc<Mailbox>> {
         let mailboxes = lock(&self.mailboxes);
         mailboxes.iter().filter_map(Weak::upgrade).collect()
@@ -220,16 +226,8 @@ impl Mailbox {
     }
 
     fn post_extension(&self, member: &str, notification: &Arc<ExtensionNotification>) {
-        let is_followed = |filter: &ExtensionFilter| {
-            *filter.member == *member
-                && match (&filter.keys, &notification.key) {
-                    (None, None) => true,
-                    (Some(keys), Some(key)) => keys.iter().any(|known| **known == **key),
-                    (None, Some(_)) | (Some(_), None) => false,
-                }
-        };
-        let is_wanted = self.state().filter.extensions.iter().any(is_followed);
-        if !is_wanted || !self.is_in(&notification.audience) {
+        let is_followed = self.follows(member, notification.key.as_deref());
+        if !is_followed || !self.is_in(&notification.audience) {
             return;
         }
         // If it replaces an earlier notification, the client has been woken for that one.
@@ -237,6 +235,19 @@ impl Mailbox {
         if is_new {
             (self.wake)();
         }
+    }
+
+    /// Returns `true` if the listener asks for notifications of an extension with this member of the filter and this key.
+    fn follows(&self, member: &str, key: Option<&str>) -> bool {
+        let follows = |filter: &ExtensionFilter| {
+            *filter.member == *member
+                && match (&filter.keys, key) {
+                    (None, None) => true,
+                    (Some(keys), Some(key)) => keys.iter().any(|known| **known == *key),
+                    (None, Some(_)) | (Some(_), None) => false,
+                }
+        };
+        self.state().filter.extensions.iter().any(follows)
     }
 
     /// Returns `true` if the listener's caller is in the audience. The lock is not held while user code decides.

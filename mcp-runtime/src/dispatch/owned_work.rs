@@ -4,6 +4,7 @@ use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -16,19 +17,48 @@ use crate::lock::lock;
 /// Time that work has to end after it has been told to, in addition to `limits.calls.drain_timeout`.
 const OVERTIME: Duration = Duration::from_millis(500);
 
-/// Work in the background. It is dropped when the server ends.
+/// A future that runs in the background.
+pub(super) type BackgroundWork = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Work in the background. It begins when the server serves, and is dropped when the server ends.
 #[derive(Default)]
 pub(super) struct OwnedWork {
+    /// Set once the server serves.
+    is_serving: AtomicBool,
+    /// Work that was given before.
+    early: Mutex<Vec<BackgroundWork>>,
     running: Mutex<JoinSet<()>>,
     /// Values that are dropped when the server ends.
     kept: Mutex<Vec<Box<dyn Any + Send>>>,
-    /// Cancelled when the server no longer serves anybody.
+    /// Cancelled when the server no longer serves.
     stopping: CancellationToken,
 }
 
 impl OwnedWork {
+    /// Runs the work that was given before the server served, and all later work at once.
+    pub(super) fn begin(&self) {
+        if self.is_serving.load(Ordering::Relaxed) {
+            return;
+        }
+        let early = {
+            let mut early = lock(&self.early);
+            self.is_serving.store(true, Ordering::Relaxed);
+            std::mem::take(&mut *early)
+        };
+        for work in early {
+            self.spawn(work);
+        }
+    }
+
     /// Runs a future until it ends. Does nothing if the server has stopped serving.
-    pub(super) fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
+    pub(super) fn spawn(&self, work: BackgroundWork) {
+        {
+            let mut early = lock(&self.early);
+            if !self.is_serving.load(Ordering::Relaxed) {
+                early.push(work);
+                return;
+            }
+        }
         let mut running = lock(&self.running);
         while running.try_join_next().is_some() {}
         if !self.stopping.is_cancelled() {
@@ -42,13 +72,14 @@ impl OwnedWork {
 
     /// Keeps a value until the server ends. Drops it now if the server has ended.
     pub(super) fn keep(&self, value: Box<dyn Any + Send>) {
+        let mut kept = lock(&self.kept);
+        // Under the lock: values that are pushed now are dropped by `drop_kept`.
         if !self.stopping.is_cancelled() {
-            lock(&self.kept).push(value);
+            kept.push(value);
         }
     }
 
     /// Drops all work.
-    #[cfg(feature = "http")]
     pub(super) fn abandon(&self) {
         self.stopping.cancel();
         let running = std::mem::take(&mut *lock(&self.running));
@@ -57,6 +88,8 @@ impl OwnedWork {
     }
 
     fn drop_kept(&self) {
+        let early = std::mem::take(&mut *lock(&self.early));
+        drop(early);
         let kept = std::mem::take(&mut *lock(&self.kept));
         drop(kept);
     }

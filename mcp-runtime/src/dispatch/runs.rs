@@ -52,6 +52,11 @@ impl HandlerRuns {
         state.running = state.running.saturating_add(1);
     }
 
+    /// Returns `true` once the first run has begun, if something wraps the handler.
+    pub(super) fn has_begun(&self) -> bool {
+        self.state().has_begun
+    }
+
     pub(super) fn end(&self) {
         let state = &mut *self.state();
         state.running = state.running.saturating_sub(1);

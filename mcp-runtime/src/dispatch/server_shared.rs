@@ -1,9 +1,9 @@
-//! The state behind a handle to a server, which exists even before the server starts.
+//! The state behind a server's handle. It exists even before the server starts.
 
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::cancellation::CancellationToken;
 use crate::context::{
@@ -13,13 +13,24 @@ use crate::dispatch::notifications::Notifications;
 use crate::dispatch::owned_work::OwnedWork;
 use crate::error::Error;
 use crate::extension::Extensions;
+use crate::handler::background::BackgroundCall;
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 use crate::registry::Registry;
 use crate::types::ClientCapabilities;
 
-/// The state behind a [`ServerHandle`]. It exists even before the server starts.
+/// Creates stored calls again. Implemented by the dispatcher.
+pub(super) trait CallRestorer: Send + Sync {
+    /// Creates a call again from its text.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why it cannot be run, as a sentence for its client.
+    fn restore_call(self: Arc<Self>, text: &str) -> Result<BackgroundCall, String>;
+}
+
+/// The state behind a [`ServerHandle`](crate::ServerHandle). It exists even before the server starts.
 #[derive(Default)]
 pub(crate) struct ServerShared {
     pub(super) notifications: Notifications,
@@ -28,6 +39,8 @@ pub(crate) struct ServerShared {
     extensions: OnceLock<Arc<Extensions>>,
     /// Changes requested before the server starts. They are applied when it starts.
     early: Mutex<Vec<Edit>>,
+    /// Set when the server starts.
+    pub(super) calls: OnceLock<Weak<dyn CallRestorer>>,
     shutdown: CancellationToken,
     pub(super) work: OwnedWork,
 }
@@ -76,6 +89,11 @@ impl Control for ServerShared {
         self.work.spawn(work);
     }
 
+    fn restore_call(&self, text: &str) -> Result<BackgroundCall, String> {
+        let calls = self.calls.get().and_then(Weak::upgrade);
+        calls.ok_or("the server does not serve")?.restore_call(text)
+    }
+
     fn keep_until_end(&self, value: Box<dyn Any + Send>) {
         self.work.keep(value);
     }
@@ -98,6 +116,12 @@ impl Control for ServerShared {
         if let Some(member) = extensions.member_of(name, notification.key.is_some()) {
             self.notifications.post_extension(member, &notification);
         }
+    }
+
+    fn has_listeners(&self, notification: &str, key: Option<&str>) -> bool {
+        let member = self.extensions.get();
+        let member = member.and_then(|all| all.member_of(notification, key.is_some()));
+        member.is_some_and(|member| self.notifications.are_followed(member, key))
     }
 
     fn edit(&self, edit: Edit) -> Result<bool, Error> {

@@ -16,8 +16,7 @@ use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};
 use crate::types::LoggingLevel;
 
-/// The progress of a report that only tells that a call is still running. It is so small that any later report of the
-/// handler is greater.
+/// The progress of a report that only tells that a call is still running.
 const SLIGHT_PROGRESS: f64 = 1e-9;
 
 /// Accepts complete messages for the stream of one request.
@@ -50,7 +49,10 @@ pub(super) struct CallStream {
 #[derive(Default)]
 pub(super) struct Reports {
     over: bool,
+    /// The progress in the latest report to the client.
     last: Option<f64>,
+    /// The progress in the handler's own latest report.
+    last_of_handler: Option<f64>,
     /// Time of the latest report.
     at: Option<Instant>,
     /// The latest report, held back because reports arrived too quickly.
@@ -143,6 +145,16 @@ impl CallStream {
         self.sink.send(&message)
     }
 
+    /// Reports progress that is greater than in the report before.
+    fn report(&self, reports: &mut Reports, progress: Progress) {
+        reports.last = Some(progress.progress);
+        reports.at = Some(Instant::now());
+        let new = || TokenBucket::new(Rate::a_second(self.rate, self.rate));
+        let bucket = reports.bucket.get_or_insert_with(new);
+        let sent = bucket.take(Instant::now()) && self.send_progress(&progress);
+        reports.held = (!sent).then_some(progress);
+    }
+
     fn reports(&self) -> std::sync::MutexGuard<'_, Reports> {
         lock(&self.state)
     }
@@ -154,37 +166,35 @@ impl NotificationSender for CallStream {
         if self.token.is_none() || !progress.progress.is_finite() || !total_is_finite {
             return;
         }
-        let mut reports = self.reports();
-        if reports.over || reports.last.is_some_and(|last| progress.progress <= last) {
+        let reports = &mut *self.reports();
+        let is_less = |last: f64| progress.progress <= last;
+        if reports.over || reports.last_of_handler.is_some_and(is_less) {
             return;
         }
-        reports.last = Some(progress.progress);
-        reports.at = Some(Instant::now());
-        let new = || TokenBucket::new(Rate::a_second(self.rate, self.rate));
-        let bucket = reports.bucket.get_or_insert_with(new);
-        let sent = bucket.take(Instant::now()) && self.send_progress(progress);
-        reports.held = (!sent).then(|| progress.clone());
+        reports.last_of_handler = Some(progress.progress);
+        let mut progress = progress.clone();
+        // A sign of life since then may have been slightly greater.
+        if let Some(last) = reports.last.filter(|last| progress.progress <= *last) {
+            progress.progress = last.next_up();
+        }
+        self.report(reports, progress);
     }
 
     fn keep_alive(&self, quiet: Duration) -> Duration {
-        let last = {
-            let mut reports = self.reports();
-            let silent = reports.at.map_or(quiet, |at| at.elapsed());
-            if let Some(rest) = quiet.checked_sub(silent).filter(|rest| !rest.is_zero()) {
-                return rest;
-            }
-            // A report that was held back says more than the smallest progress.
-            if let Some(held) = reports.held.take() {
-                reports.at = Some(Instant::now());
-                self.send_progress(&held);
-                return quiet;
-            }
-            reports.last
-        };
-        let last = last.unwrap_or_default();
-        self.progress(&Progress::from(
-            (last + SLIGHT_PROGRESS).max(last.next_up()),
-        ));
+        let reports = &mut *self.reports();
+        let silent = reports.at.map_or(quiet, |at| at.elapsed());
+        if let Some(rest) = quiet.checked_sub(silent).filter(|rest| !rest.is_zero()) {
+            return rest;
+        }
+        // A report that was held back says more than the smallest progress.
+        if let Some(held) = reports.held.take() {
+            reports.at = Some(Instant::now());
+            self.send_progress(&held);
+        } else if self.token.is_some() && !reports.over {
+            let last = reports.last.unwrap_or_default();
+            let slightly = (last + SLIGHT_PROGRESS).max(last.next_up());
+            self.report(reports, Progress::from(slightly));
+        }
         quiet
     }
 

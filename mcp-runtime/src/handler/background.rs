@@ -24,11 +24,11 @@ use crate::jsonrpc::ErrorObject;
 /// notifications of the call go nowhere, and its progress goes to [`BackgroundRun::on_progress`].
 #[derive(Clone)]
 pub struct BackgroundCall {
-    pub(super) name: Arc<str>,
-    pub(super) arguments: Arc<str>,
-    pub(super) next: Next,
-    pub(super) journal: Arc<str>,
-    pub(super) runner: Arc<dyn BackgroundRunner>,
+    pub(crate) name: Arc<str>,
+    pub(crate) arguments: Arc<str>,
+    pub(crate) next: Next,
+    pub(crate) journal: Arc<str>,
+    pub(crate) runner: Arc<dyn BackgroundRunner>,
 }
 
 /// Runs calls in the background. Implemented by `dispatch`, for one call.
@@ -37,8 +37,12 @@ pub(crate) trait BackgroundRunner: Send + Sync {
     fn permit(
         self: Arc<Self>,
     ) -> Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
+    /// Returns a permit if one is free or the concurrent calls of the handler are not limited.
+    fn try_permit(&self) -> Option<BackgroundPermit>;
     /// Returns the number of bytes of the request's data, without the arguments.
     fn request_size(&self) -> usize;
+    /// Returns the call with these arguments in its stored form. `None` if it cannot be stored.
+    fn to_text(&self, arguments: &str) -> Option<String>;
     /// Runs the handler, wrapped in `next`, with these arguments.
     fn run(
         self: Arc<Self>,
@@ -73,11 +77,28 @@ impl BackgroundCall {
         &self.journal
     }
 
+    /// Returns the call as text, from which [`ServerHandle::restore_call`](crate::ServerHandle::restore_call) creates it again,
+    /// in this process or another one. `None` if it is not a call to a tool.
+    ///
+    /// The text has the arguments, the caller with its scopes and claims, the client's capabilities and `_meta`, so keep it as
+    /// safe as they are. It has neither the journal, which changes with each run, nor anything of an HTTP request: a
+    /// restored call has no headers, URL, extensions, addresses or session.
+    #[must_use]
+    pub fn to_text(&self) -> Option<String> {
+        self.runner.to_text(&self.arguments)
+    }
+
     /// Waits until the tool's option `concurrency` lets the call run, for as long as that takes. Without a permit in its
     /// [`BackgroundRun`], a run waits by itself, and fails if too many calls are waiting already.
     pub fn permit(&self) -> impl Future<Output = BackgroundPermit> + Send + use<> {
         let waiting = Arc::clone(&self.runner).permit();
         async move { BackgroundPermit(waiting.await) }
+    }
+
+    /// Like [`permit`](Self::permit), but returns `None` instead of waiting.
+    #[must_use]
+    pub fn try_permit(&self) -> Option<BackgroundPermit> {
+        self.runner.try_permit()
     }
 
     /// Runs the call from its start, until it ends or needs answers that it does not have. Dropping the future cancels

@@ -125,7 +125,8 @@ impl Call {
     /// In protocol version 2026-07-28, a question to the client ends a round, and the entire call, including
     /// middleware, runs again with the answer. Middleware starts in every round; in every round but the last, it is
     /// dropped while awaiting [`Next::run`]. Actions that must happen only once per call belong in the first round.
-    /// [`Context::call_id`] is the same in all rounds. In older versions, a call has only one round.
+    /// [`Context::call_id`] is the same in all rounds. In older versions, a call has only one round, unless it is a task:
+    /// tasks run in rounds in all versions.
     #[must_use]
     pub fn round(&self) -> u16 {
         self.round

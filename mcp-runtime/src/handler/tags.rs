@@ -74,6 +74,16 @@ impl TagSelection {
         Self(lists.cloned().collect())
     }
 
+    /// Returns the lists of tags, each in the form that [`parse`](Self::parse) reads. A definition has to be selected by all.
+    pub(crate) fn lists(&self) -> Vec<String> {
+        let lists = self.0.iter().map(|list| {
+            let excluded = list.excluded.iter().map(|tag| format!("-{tag}"));
+            let included = list.included.iter().map(|tag| tag.to_string());
+            included.chain(excluded).collect::<Vec<_>>().join(",")
+        });
+        lists.collect()
+    }
+
     /// Returns `true` if a definition with these tags is selected.
     pub(crate) fn selects(&self, tags: &[Box<str>]) -> bool {
         let has = |names: &[Box<str>]| names.iter().any(|name| tags.contains(name));

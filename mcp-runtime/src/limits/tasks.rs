@@ -14,6 +14,12 @@ pub struct TaskLimits {
     /// Maximum number of tasks that run concurrently in the process. Default 64. Further tasks wait. A `concurrency`
     /// option on the tool applies as well.
     pub max_running: usize,
+    /// Maximum number of times that a task is started, not counting new starts after answers. Default 3. It is started
+    /// again when its process has died, or has lost the task; after that many times, it fails.
+    pub max_attempts: u32,
+    /// Time after which another process may go on with a task whose process has not been heard of. Default 30 s. A process
+    /// says every third of it that it is alive.
+    pub lease: Duration,
     /// Maximum number of bytes that all tasks in the process take: the arguments, `_meta` and HTTP headers of their
     /// requests until they have ended, their results, answers, and results of `once`. Default 256 MiB. When exceeded: new tasks are refused, and a task that needs more fails.
     pub max_bytes: usize,
@@ -40,6 +46,8 @@ impl Default for TaskLimits {
             max_tasks: 10_000,
             max_per_caller: 1_000,
             max_running: 64,
+            max_attempts: 3,
+            lease: Duration::from_secs(30),
             max_bytes: 256 << 20,
             max_bytes_per_caller: 64 << 20,
             max_state_bytes: 1 << 20,
@@ -67,11 +75,13 @@ impl TaskLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 9] {
+    pub(super) fn zeros(&self) -> [(&'static str, bool); 11] {
         [
             ("tasks.max_tasks", self.max_tasks == 0),
             ("tasks.max_per_caller", self.max_per_caller == 0),
             ("tasks.max_running", self.max_running == 0),
+            ("tasks.max_attempts", self.max_attempts == 0),
+            ("tasks.lease", self.lease.is_zero()),
             ("tasks.max_bytes", self.max_bytes == 0),
             ("tasks.max_bytes_per_caller", self.max_bytes_per_caller == 0),
             ("tasks.max_state_bytes", self.max_state_bytes == 0),

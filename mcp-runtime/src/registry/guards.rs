@@ -86,15 +86,26 @@ impl CallPermits {
         self.free.available_permits() < self.max
     }
 
+    /// Returns a permit if one is free.
+    pub(crate) fn try_acquire(&self) -> Option<CallPermit> {
+        Arc::clone(&self.free).try_acquire_owned().ok()
+    }
+
+    /// Waits for a permit for as long as it takes. Calls that wait here do not count as waiting for
+    /// [`acquire`](Self::acquire).
+    pub(crate) async fn wait(&self) -> Option<CallPermit> {
+        // The semaphore is never closed.
+        Arc::clone(&self.free).acquire_owned().await.ok()
+    }
+
     /// Waits for a permit. Returns `None` if `max_waiting` calls are already waiting. Dropping the future cancels the
     /// wait.
     pub(crate) async fn acquire(&self, max_waiting: usize) -> Option<CallPermit> {
-        if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+        if let Some(permit) = self.try_acquire() {
             return Some(permit);
         }
         let _waiting = QueuedCall::enter(&self.waiting, max_waiting)?;
-        // The semaphore is never closed.
-        Arc::clone(&self.free).acquire_owned().await.ok()
+        self.wait().await
     }
 }
 

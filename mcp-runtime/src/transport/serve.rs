@@ -42,6 +42,8 @@ async fn serve_watched<T: Transport>(
     shutdown: CancellationToken,
     watchdog: &Watchdog,
 ) -> Result<(), Error> {
+    let _work = WorkGuard(Arc::clone(&dispatcher));
+    dispatcher.begin_work();
     let max = transport.max_connections().max(1);
     let mut connections = JoinSet::new();
     let mut accepted = 0_u64;
@@ -84,6 +86,15 @@ async fn serve_watched<T: Transport>(
     match failure {
         Some(error) if ended_by_itself && accepted == 1 => Err(error.into()),
         _ => Ok(accepting?),
+    }
+}
+
+/// Drops the server's work in the background when dropped.
+struct WorkGuard(Arc<Dispatcher>);
+
+impl Drop for WorkGuard {
+    fn drop(&mut self) {
+        self.0.abandon_work();
     }
 }
 

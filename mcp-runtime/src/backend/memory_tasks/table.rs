@@ -16,6 +16,8 @@ pub(super) struct TaskTable {
     pub(super) by_owner: HashMap<Arc<str>, CallerTasks>,
     /// The tasks in the order in which their time to live ends.
     pub(super) by_expiry: BTreeMap<(Instant, u64), TaskId>,
+    /// The working tasks in the order in which they are due.
+    pub(super) by_due: BTreeMap<(Instant, u64), TaskId>,
     pub(super) created: u64,
     pub(super) bytes: usize,
 }
@@ -34,7 +36,8 @@ pub(super) struct TaskEntry {
     pub(super) task: StoredTask,
     pub(super) number: u64,
     pub(super) expires: Instant,
-    pub(super) lease: Option<Instant>,
+    /// The time from which a process can claim the task: the end of its lease. `None` unless it is working.
+    pub(super) due: Option<Instant>,
     pub(super) steps: HashMap<Box<str>, Option<Box<str>>>,
     /// Number of bytes of the steps.
     pub(super) step_bytes: usize,
@@ -60,11 +63,27 @@ impl TaskTable {
         }
     }
 
+    /// Sets the time from which a process can claim a task.
+    pub(super) fn set_due(&mut self, id: &TaskId, due: Option<Instant>) {
+        let Some(entry) = self.tasks.get_mut(id) else {
+            return;
+        };
+        if let Some(before) = std::mem::replace(&mut entry.due, due) {
+            self.by_due.remove(&(before, entry.number));
+        }
+        if let Some(due) = due {
+            self.by_due.insert((due, entry.number), id.clone());
+        }
+    }
+
     pub(super) fn remove(&mut self, id: &TaskId) {
         let Some(entry) = self.tasks.remove(id) else {
             return;
         };
         self.by_expiry.remove(&(entry.expires, entry.number));
+        if let Some(due) = entry.due {
+            self.by_due.remove(&(due, entry.number));
+        }
         let size = entry.task.size().saturating_add(entry.step_bytes);
         self.count(&entry.task.owner, size, 0);
         if let Some(owned) = self.by_owner.get_mut(&entry.task.owner) {

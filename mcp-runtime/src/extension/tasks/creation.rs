@@ -13,7 +13,6 @@ use crate::extension::ExtensionResult;
 use crate::extension::tasks::heartbeat::with_heartbeat;
 use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::names::ID;
-use crate::extension::tasks::running::LEASE;
 use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
 use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::wire;
@@ -78,7 +77,7 @@ pub(super) async fn intercept(
         let (plain, starts) = call.clone().until_task_starts();
         tokio::select! {
             biased;
-            output = next.clone().run(plain) => return output,
+            output = with_heartbeat(plain, next.clone()) => return output,
             () = starts => {}
         }
     }
@@ -109,12 +108,20 @@ impl TaskService {
         task.ttl = ttl.unwrap_or(usual).max(MIN_TTL).min(longest);
         task.poll_interval = options.poll_interval.unwrap_or(self.limits.poll_interval);
         task.state = TaskState::new(call.journal()).to_text();
-        task.lease = LEASE;
-        task.call_bytes = call.size();
+        task.lease = self.limits.lease;
+        if self.store.outlives_process() {
+            let text = call.to_text();
+            task.call = text
+                .ok_or_else(|| refused("the call cannot be stored"))?
+                .into();
+        } else {
+            task.call_bytes = call.size();
+        }
         let now = Instant::now();
         let local = LocalTask {
             call,
             server: context.server().clone(),
+            attempt: 1,
             expires: now.checked_add(task.ttl).unwrap_or(now),
             cancel: CancellationToken::default(),
         };
@@ -130,10 +137,14 @@ impl TaskService {
         let id = task.id.clone();
         self.end_with(&local.server);
         // A cancellation can arrive as soon as the store has the task.
-        self.local.insert(&id, local.clone());
+        if !self.local.insert(&id, local.clone()) {
+            return Err(HandlerError::exposed(
+                "the server is stopping; try again later",
+            ));
+        }
         let created = self.store.create(task).await;
         if !matches!(created, Ok(TaskCreation::Created(_))) {
-            self.local.end(&id);
+            self.local.end(&id, 1);
         }
         let task = match created.map_err(unavailable)? {
             TaskCreation::Created(task) => task,

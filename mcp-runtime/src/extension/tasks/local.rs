@@ -16,6 +16,8 @@ use crate::lock::lock;
 pub(super) struct LocalTask {
     pub(super) call: BackgroundCall,
     pub(super) server: ServerHandle,
+    /// The attempt with which this process began to have the task.
+    pub(super) attempt: u64,
     /// The end of its time to live.
     pub(super) expires: Instant,
     pub(super) cancel: CancellationToken,
@@ -29,12 +31,17 @@ pub(super) struct LocalTasks(Mutex<LocalTable>);
 struct LocalTable {
     tasks: HashMap<TaskId, LocalTask>,
     by_expiry: BTreeSet<(Instant, TaskId)>,
+    /// `true` once the server has ended.
+    is_closed: bool,
 }
 
 impl LocalTasks {
-    /// Adds a task, and forgets those whose time to live has ended.
-    pub(super) fn insert(&self, id: &TaskId, task: LocalTask) {
+    /// Adds a task, and forgets those whose time to live has ended. Returns `false` once the server has ended.
+    pub(super) fn insert(&self, id: &TaskId, task: LocalTask) -> bool {
         let table = &mut *lock(&self.0);
+        if table.is_closed {
+            return false;
+        }
         let now = Instant::now();
         while let Some((expires, id)) = table.by_expiry.first()
             && *expires <= now
@@ -44,24 +51,35 @@ impl LocalTasks {
         }
         table.by_expiry.insert((task.expires, id.clone()));
         table.tasks.insert(id.clone(), task);
+        true
     }
 
     pub(super) fn get(&self, id: &TaskId) -> Option<LocalTask> {
         lock(&self.0).tasks.get(id).cloned()
     }
 
-    /// Forgets all tasks, and cancels their runs.
+    /// Forgets all tasks, cancels their runs, and takes no more.
     pub(super) fn end_all(&self) {
-        let table = std::mem::take(&mut *lock(&self.0));
+        let closed = LocalTable {
+            is_closed: true,
+            ..LocalTable::default()
+        };
+        let table = std::mem::replace(&mut *lock(&self.0), closed);
         for task in table.tasks.values() {
             task.cancel.cancel();
         }
     }
 
-    /// Forgets a task that has ended, and cancels its run.
-    pub(super) fn end(&self, id: &TaskId) {
+    /// Forgets a task that has ended, or that this process no longer has, and cancels its run. Does nothing if the process
+    /// has the task again, from a later attempt on.
+    pub(super) fn end(&self, id: &TaskId, attempt: u64) {
         let table = &mut *lock(&self.0);
-        if let Some(task) = table.tasks.remove(id) {
+        if table
+            .tasks
+            .get(id)
+            .is_some_and(|task| task.attempt <= attempt)
+            && let Some(task) = table.tasks.remove(id)
+        {
             table.by_expiry.remove(&(task.expires, id.clone()));
             task.cancel.cancel();
         }

@@ -261,7 +261,8 @@ impl TaskService {
         }
         match answered {
             TaskChanged::Changed(task) if task.status == TaskStatus::Working => {
-                self.resume(&task.id).await
+                self.resume(&task.id).await;
+                Ok(())
             }
             TaskChanged::Full => Err(refused("the server has no room for more answers")),
             TaskChanged::Changed(_) | TaskChanged::Unchanged => Ok(()),

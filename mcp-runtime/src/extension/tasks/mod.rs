@@ -1,18 +1,20 @@
 //! Tasks: calls to tools that go on after their request, for clients of both protocols that know them.
 //!
 //! In 2026-07-28, tasks are the extension `io.modelcontextprotocol/tasks`; in 2025-11-25, they belong to the core
-//! protocol. Both are served from one [`TaskStore`]: `creation` decides which calls become tasks, `running` runs them,
-//! `methods` answers requests about them, and `wire` has the forms of both protocols. Everything here uses the public
+//! protocol. Both are served from one [`TaskStore`]: `creation` decides which calls become tasks, `running` runs them in
+//! the order of `run_queue`, `claiming` goes on with those of other processes, `methods` answers requests about them, and `wire` has the forms of both protocols. Everything here uses the public
 //! interface for extensions.
 //!
 //! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
 //! basic/utilities/tasks.
 
+mod claiming;
 mod creation;
 mod heartbeat;
 mod local;
 mod methods;
 mod names;
+mod run_queue;
 mod running;
 mod service;
 mod state;
@@ -43,7 +45,15 @@ pub(crate) fn extension(
 ) -> Extension {
     let service = Arc::new(TaskService::new(store, limits, drain));
     let creating = Arc::clone(&service);
+    let claiming = Arc::clone(&service);
     let extension = Extension::new(ID)
+        .setup(move |server| {
+            if claiming.store.outlives_process() {
+                claiming.end_with(server);
+                server.spawn(claiming.claim_tasks(server.clone()));
+            }
+            Ok(())
+        })
         .since(ProtocolVersion::OLDEST_MODERN)
         .core_in(ProtocolVersion::has_tasks)
         .core_capability("tasks", |caller| {

@@ -12,36 +12,49 @@ use crate::ErrorObject;
 use crate::backend::{
     StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
 };
-use crate::context::{CallId, OnceClaim, OnceStore, Progress, StoreFuture};
+use crate::context::{CallId, OnceClaim, OnceStore, Progress, ServerHandle, StoreFuture};
 use crate::extension::tasks::local::LocalTask;
-use crate::extension::tasks::service::{TaskService, unavailable};
+use crate::extension::tasks::run_queue::RunPermit;
+use crate::extension::tasks::service::TaskService;
 use crate::extension::tasks::state::TaskState;
-use crate::extension::{BackgroundOutcome, BackgroundRun};
+use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundRun};
 use crate::handler::handler_error::Result;
 use crate::lock::lock;
 use crate::panics;
 
-/// Time for which a process that runs a task has it to itself. It is renewed whenever a third of it has passed.
-pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// Time for which a store that does not work is asked again to record the end of a run.
 const RECORDING: Duration = Duration::from_mins(1);
 /// Time until a store is asked again for the first time. It doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
+/// Longest time between two attempts, in addition to the lease.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Shortest time between two status messages of a task.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
 
+/// The error of a store that does not work.
+type StoreError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The end of an attempt.
-enum Attempt {
+pub(super) enum Attempt {
     Ended(BackgroundOutcome),
     /// The server stops, and the time to end has passed.
     Stopped,
     /// The time to live has ended.
     Expired,
-    /// The task was cancelled, or its lease was lost: this attempt has nothing to record.
+    /// The lease could not be renewed in time.
+    Lapsed,
+    /// The task was cancelled, or another attempt has its lease: this one has nothing to record.
     Lost,
 }
 
 impl Attempt {
+    /// Returns the end of an attempt that cannot run, for a reason that the client may read.
+    pub(super) fn failed(reason: impl Into<String>) -> Self {
+        Self::Ended(BackgroundOutcome::Failed(ErrorObject::internal(
+            reason.into(),
+        )))
+    }
+
     fn panicked(panic: &str) -> Self {
         tracing::error!(panic, "a run of a task panicked");
         Self::Ended(BackgroundOutcome::Failed(ErrorObject::internal(
@@ -54,33 +67,58 @@ impl TaskService {
     /// Runs a task of which this process has the lease.
     pub(super) fn start(self: &Arc<Self>, task: StoredTask, local: LocalTask) {
         let (service, server) = (Arc::clone(self), local.server.clone());
-        server.spawn(async move {
-            let id = task.id.clone();
-            let attempt = task.attempt;
-            let mut running = Box::pin(service.attempt(&task, &local));
-            let ended = poll_fn(|cx| match panics::catch(|| running.as_mut().poll(cx)) {
-                Ok(polled) => polled,
-                // A store can panic; handlers and middleware are caught inside of the run.
-                Err(panic) => Poll::Ready(Attempt::panicked(&panic)),
-            });
-            let ended = ended.await;
-            drop(running);
-            if let Err(error) = service.record_for_sure(&id, attempt, ended, &local).await {
-                tracing::error!(task = ?id, ?error, "the end of a run of a task cannot be recorded");
-                service.local.end(&id);
-            }
+        server.spawn(async move { service.run_attempt(&task, &local).await });
+    }
+
+    /// Runs an attempt to its end, and records the end.
+    pub(super) async fn run_attempt(&self, task: &StoredTask, local: &LocalTask) {
+        let mut running = Box::pin(self.attempt(task, local));
+        let ended = poll_fn(|cx| match panics::catch(|| running.as_mut().poll(cx)) {
+            Ok(polled) => polled,
+            // A store can panic; handlers and middleware are caught inside of the run.
+            Err(panic) => Poll::Ready(Attempt::panicked(&panic)),
         });
+        let ended = ended.await;
+        drop(running);
+        self.record_for_sure(task, ended, &local.server).await;
+        if self.store.outlives_process() {
+            self.local.end(&task.id, task.attempt);
+        }
     }
 
     /// Runs a task again whose questions have been answered, unless another request does.
-    pub(super) async fn resume(self: &Arc<Self>, id: &TaskId) -> Result<()> {
-        if let Some(local) = self.local.get(id) {
-            let claimed = self.store.claim(id, LEASE).await.map_err(unavailable)?;
-            if let Some(task) = claimed {
-                self.start(task, local);
+    pub(super) async fn resume(self: &Arc<Self>, id: &TaskId) {
+        if self.store.outlives_process() {
+            self.due.notify_one();
+        } else if let Some(local) = self.local.get(id) {
+            match self.store.claim(id, self.limits.lease).await {
+                Ok(Some(task)) => self.start(task, local),
+                Ok(None) => {}
+                Err(error) => self.resume_later(id.clone(), local, &error),
             }
         }
-        Ok(())
+    }
+
+    /// Claims a task again and again, until the store works or has not worked for too long.
+    fn resume_later(self: &Arc<Self>, id: TaskId, local: LocalTask, error: &StoreError) {
+        tracing::warn!(task = ?id, %error, "a task cannot be claimed; it is claimed later");
+        let (service, server) = (Arc::clone(self), local.server.clone());
+        server.spawn(async move {
+            let until = Instant::now() + RECORDING;
+            let mut wait = FIRST_RETRY;
+            loop {
+                sleep(wait).await;
+                match service.store.claim(&id, service.limits.lease).await {
+                    Ok(Some(task)) => return service.run_attempt(&task, &local).await,
+                    Ok(None) => return,
+                    Err(error) if Instant::now() >= until => {
+                        tracing::error!(task = ?id, %error, "a task cannot be claimed; it does not go on");
+                        return service.local.end(&id, u64::MAX);
+                    }
+                    Err(_) => wait = wait.saturating_mul(2).min(service.limits.lease / 6),
+                }
+            }
+        });
     }
 
     async fn attempt(&self, task: &StoredTask, local: &LocalTask) -> Attempt {
@@ -91,21 +129,32 @@ impl TaskService {
         tokio::select! {
             biased;
             () = local.cancel.cancelled() => Attempt::Lost,
-            outcome = self.run(task, local) => Attempt::Ended(outcome),
-            () = self.keep_lease(task) => Attempt::Lost,
+            ended = self.run(task, local) => ended,
+            ended = self.keep_lease(task) => ended,
             () = sleep_until(local.expires) => Attempt::Expired,
             () = stopped => Attempt::Stopped,
         }
     }
 
-    async fn run(&self, task: &StoredTask, local: &LocalTask) -> BackgroundOutcome {
-        // A task that waits for its own tool must not keep the tasks of other tools waiting.
-        let permit = local.call.permit().await;
-        // The semaphore is never closed.
-        let _running = Arc::clone(&self.permits).acquire_owned().await;
+    async fn run(&self, task: &StoredTask, local: &LocalTask) -> Attempt {
+        let waiting = async {
+            sleep(self.pause_before(task)).await;
+            self.permits(task, local).await
+        };
+        // Another process can begin a task that has not begun here.
+        let stopped = async {
+            if !self.store.outlives_process() {
+                return std::future::pending().await;
+            }
+            local.server.stopping().await;
+        };
+        let (permit, _running) = tokio::select! {
+            biased;
+            () = stopped => return Attempt::Stopped,
+            permits = waiting => permits,
+        };
         let Some(mut state) = TaskState::read(&task.state) else {
-            let error = ErrorObject::internal("the state of the task cannot be read");
-            return BackgroundOutcome::Failed(error);
+            return Attempt::failed("the state of the task cannot be read");
         };
         let reports = Arc::new(LatestReport::default());
         let latest = Arc::clone(&reports);
@@ -121,8 +170,37 @@ impl TaskService {
             .on_progress(move |progress| latest.set(progress));
         tokio::select! {
             biased;
-            outcome = local.call.run(run) => outcome,
+            outcome = local.call.run(run) => Attempt::Ended(outcome),
             never = self.write_messages(task, local, &reports) => never,
+        }
+    }
+
+    /// Waits until the task can run, and returns the permits of its tool and of the process.
+    async fn permits(&self, task: &StoredTask, local: &LocalTask) -> (BackgroundPermit, RunPermit) {
+        loop {
+            let turn = self.queue.turn(&task.owner).await;
+            let Some(tool) = local.call.try_permit() else {
+                drop(turn);
+                let tool = local.call.permit().await;
+                match self.queue.try_acquire() {
+                    Some(process) => return (tool, process),
+                    None => continue,
+                }
+            };
+            if let Some(process) = turn.take() {
+                return (tool, process);
+            }
+        }
+    }
+
+    /// Returns the time to wait before an attempt, which grows with the number of attempts that were lost.
+    fn pause_before(&self, task: &StoredTask) -> Duration {
+        match task.tries.checked_sub(2) {
+            None => Duration::ZERO,
+            Some(lost) => {
+                let pause = self.limits.lease / 30;
+                pause.saturating_mul(1 << lost.min(10)).min(LONGEST_PAUSE)
+            }
         }
     }
 
@@ -147,34 +225,41 @@ impl TaskService {
     }
 
     /// Renews the lease of an attempt. Returns when the attempt has lost it, or may have.
-    async fn keep_lease(&self, task: &StoredTask) {
-        let mut lapses = Instant::now() + LEASE;
+    async fn keep_lease(&self, task: &StoredTask) -> Attempt {
+        let mut lapses = Instant::now() + self.limits.lease;
         while Instant::now() < lapses {
-            sleep(LEASE / 3).await;
+            sleep(self.limits.lease / 3).await;
             let started = Instant::now();
-            let renewed = self.store.renew(&task.id, task.attempt, LEASE);
-            match timeout_at(lapses.min(started + LEASE / 6), renewed).await {
-                Ok(Ok(true)) => lapses = started + LEASE,
-                Ok(Ok(false)) => return,
+            let renewed = self.store.renew(&task.id, task.attempt, self.limits.lease);
+            match timeout_at(lapses.min(started + self.limits.lease / 6), renewed).await {
+                Ok(Ok(true)) => lapses = started + self.limits.lease,
+                Ok(Ok(false)) => return Attempt::Lost,
                 // The store may work again before the lease lapses.
                 Ok(Err(error)) => tracing::warn!(%error, "the lease of a task cannot be renewed"),
                 Err(_) => {}
             }
         }
         tracing::error!(task = ?task.id, "the lease of a task has lapsed; its run is dropped");
+        Attempt::Lapsed
     }
 
     /// Records how an attempt has ended. A store that does not work has some time to work again; meanwhile, the attempt
     /// keeps its lease.
-    async fn record_for_sure(
+    pub(super) async fn record_for_sure(
         &self,
-        id: &TaskId,
-        attempt: u64,
+        task: &StoredTask,
         ended: Attempt,
-        local: &LocalTask,
-    ) -> Result<()> {
+        server: &ServerHandle,
+    ) {
+        let (id, attempt) = (&task.id, task.attempt);
         let end = match ended {
-            Attempt::Lost => return Ok(()),
+            Attempt::Lost => return,
+            // Another process claims the task, or this one does when the store works again.
+            Attempt::Lapsed if self.store.outlives_process() => return,
+            Attempt::Lapsed => End::failed(&ErrorObject::internal(
+                "the store of tasks could not be reached for too long",
+            )),
+            Attempt::Stopped if self.store.outlives_process() => return self.give_back(task).await,
             Attempt::Expired => End::Cancelled("its time to live has ended"),
             Attempt::Stopped => End::Cancelled("the server was stopped before the task had ended"),
             Attempt::Ended(outcome) => End::of(outcome),
@@ -182,24 +267,51 @@ impl TaskService {
         let until = Instant::now() + RECORDING;
         let mut wait = FIRST_RETRY;
         loop {
-            let error = match self.record(id, attempt, &end, local).await {
-                Ok(()) => return Ok(()),
-                Err(error) if Instant::now() + wait >= until => return Err(error),
+            let error = match self.record(id, attempt, &end, server).await {
+                Ok(()) => return,
+                Err(error) if Instant::now() + wait >= until => {
+                    tracing::error!(task = ?id, ?error, "the end of a run of a task cannot be recorded");
+                    return self.local.end(id, attempt);
+                }
                 Err(error) => error,
             };
             tracing::warn!(task = ?id, ?error, "the end of a run of a task is recorded later");
             sleep(wait).await;
-            wait = wait.saturating_mul(2).min(LEASE / 6);
+            wait = wait.saturating_mul(2).min(self.limits.lease / 6);
             // If this fails as well, the next attempt to record tells.
-            let _ = timeout(LEASE / 6, self.store.renew(id, attempt, LEASE)).await;
+            let _ = timeout(
+                self.limits.lease / 6,
+                self.store.renew(id, attempt, self.limits.lease),
+            )
+            .await;
         }
     }
 
-    async fn record(&self, id: &TaskId, attempt: u64, end: &End, local: &LocalTask) -> Result<()> {
+    /// Gives back the lease of an attempt, so that another process can begin it at once.
+    pub(super) async fn give_back(&self, task: &StoredTask) {
+        let released = self.store.release(&task.id, task.attempt, Duration::ZERO);
+        match timeout(self.limits.lease / 3, released).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(task = ?task.id, %error, "the lease of a task cannot be given back; it will lapse");
+            }
+            Err(_) => {
+                tracing::warn!(task = ?task.id, "the store of tasks is slow; the lease of a task will lapse");
+            }
+        }
+    }
+
+    async fn record(
+        &self,
+        id: &TaskId,
+        attempt: u64,
+        end: &End,
+        server: &ServerHandle,
+    ) -> Result<()> {
         let change = |task: &StoredTask| {
             (task.attempt == attempt).then(|| end.change(task, self.limits.max_state_bytes))
         };
-        let recorded = self.change(id, &local.server, change).await?;
+        let recorded = self.change(id, server, change).await?;
         if !matches!(recorded, TaskChanged::Full) {
             return Ok(());
         }
@@ -208,7 +320,7 @@ impl TaskService {
         let change = |task: &StoredTask| {
             (task.attempt == attempt).then(|| full.change(task, usize::MAX).state(""))
         };
-        self.change(id, &local.server, change).await.map(drop)
+        self.change(id, server, change).await.map(drop)
     }
 }
 
@@ -245,13 +357,17 @@ impl End {
 
     fn change(&self, task: &StoredTask, max_state_bytes: usize) -> TaskChange {
         match self {
-            Self::Cancelled(why) => TaskChange::to(TaskStatus::Cancelled).message(*why),
-            Self::Completed(outcome) => {
-                TaskChange::to(TaskStatus::Completed).outcome(outcome.clone())
-            }
+            // Nothing reads the state of a final task, so its journal and its answers are not kept.
+            Self::Cancelled(why) => TaskChange::to(TaskStatus::Cancelled)
+                .message(*why)
+                .state(""),
+            Self::Completed(outcome) => TaskChange::to(TaskStatus::Completed)
+                .outcome(outcome.clone())
+                .state(""),
             Self::Failed(message, outcome) => TaskChange::to(TaskStatus::Failed)
                 .message(Arc::clone(message))
-                .outcome(outcome.clone()),
+                .outcome(outcome.clone())
+                .state(""),
             Self::Asks { journal, questions } => {
                 let mut state = TaskState::read(&task.state).unwrap_or_default();
                 state.ask(journal.clone(), questions.clone());

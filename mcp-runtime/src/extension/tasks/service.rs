@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::Notify;
 use tracing::Instrument as _;
 
-use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStore};
+use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 use crate::context::{Caller, ServerHandle};
 use crate::error::Error;
 use crate::extension::tasks::local::LocalTasks;
 use crate::extension::tasks::names::CHANGED;
+use crate::extension::tasks::run_queue::RunQueue;
 use crate::extension::tasks::wire;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::limits::TaskLimits;
@@ -24,8 +25,10 @@ pub(super) struct TaskService {
     /// Time that running tasks have to end once the server stops.
     pub(super) drain: Duration,
     /// Permits for tasks that run.
-    pub(super) permits: Arc<Semaphore>,
+    pub(super) queue: RunQueue,
     pub(super) local: LocalTasks,
+    /// Notified when a task of a store that outlives the process may have become due.
+    pub(super) due: Notify,
     /// `true` if the tasks of this process are forgotten when the server ends.
     ends_with_server: AtomicBool,
 }
@@ -41,13 +44,13 @@ impl Drop for ForgetTasks {
 
 impl TaskService {
     pub(super) fn new(store: Arc<dyn TaskStore>, limits: TaskLimits, drain: Duration) -> Self {
-        let max = limits.max_running.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             store,
+            queue: RunQueue::new(limits.max_running),
             limits,
             drain,
-            permits: Arc::new(Semaphore::new(max)),
             local: LocalTasks::default(),
+            due: Notify::new(),
             ends_with_server: AtomicBool::new(false),
         }
     }
@@ -90,8 +93,11 @@ impl TaskService {
             let changed = self.store.change(id, task.version, change);
             match changed.await.map_err(unavailable)? {
                 TaskChanged::Changed(changed) => {
-                    if changed.status.is_final() {
-                        self.local.end(id);
+                    // A parked task takes no memory if the store has its call.
+                    let is_parked = changed.status == TaskStatus::InputRequired
+                        && self.store.outlives_process();
+                    if is_parked || changed.status.is_final() {
+                        self.local.end(id, changed.attempt);
                     }
                     announce(&changed, server);
                     return Ok(TaskChanged::Changed(changed));
@@ -107,6 +113,9 @@ impl TaskService {
 /// Notifies the clients of 2026-07-28 that listen to a task.
 fn announce(task: &StoredTask, server: &ServerHandle) {
     let notify = server.notify().for_key(Arc::clone(&task.owner));
+    if !notify.has_listeners(CHANGED, Some(task.id.as_str())) {
+        return;
+    }
     notify.extension_key(CHANGED, task.id.as_str(), wire::detailed_task(task));
 }
 

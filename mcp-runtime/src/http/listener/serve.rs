@@ -44,6 +44,7 @@ where
     H: Future<Output = io::Result<S>> + Send + 'static,
 {
     let sessions = SessionGuard(service.clone());
+    service.0.dispatcher.begin_work();
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
     let mut tasks = JoinSet::new();

@@ -90,6 +90,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.0.dispatcher.begin_work();
         let peer = mounted::peer_address(request.extensions());
         self.respond(peer, None, request)
     }

@@ -1,5 +1,6 @@
 //! How tasks end: with results, errors, by cancellation, and when their time to live ends.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::middleware::{Call, Next};
@@ -7,7 +8,10 @@ use serde_json::{Value, json};
 use tests::Version;
 use tests::wait::until;
 
-use super::{Bench, LEGACY, MODERN, client_of, connect, count, create, get, server, settled, text};
+use super::{
+    Bench, LEGACY, MODERN, accepted, answer, client_of, connect, count, create, get, server,
+    settled, text,
+};
 
 // Covers: XTASK-04, XTASK-05, TASK-05, TASK-07
 #[tokio::test]
@@ -173,4 +177,27 @@ async fn parameters_that_do_not_fit_are_errors() {
         let params = json!({"taskId": task["taskId"], "inputResponses": answers});
         client.fails("tasks/update", params, -32602).await;
     }
+}
+
+#[tokio::test]
+async fn the_rounds_before_and_after_a_call_becomes_a_task_have_different_numbers() {
+    let rounds = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&rounds);
+    let noting = move |call: Call, next: Next| {
+        if call.name() == "pay_first" {
+            seen.lock().unwrap().push(call.round());
+        }
+        next.run(call)
+    };
+    let server = server(&Bench::default()).middleware(noting);
+    let mut client = client_of(server, MODERN).await;
+    let task = create(&mut client, "pay_first", json!({})).await;
+    assert_eq!(
+        settled(&mut client, &task).await["status"],
+        "input_required"
+    );
+    answer(&mut client, &task, json!({"sure": accepted(true)})).await;
+    assert_eq!(settled(&mut client, &task).await["status"], "completed");
+    // Once in the call itself, and twice in the task.
+    assert_eq!(*rounds.lock().unwrap(), [1, 2, 3]);
 }

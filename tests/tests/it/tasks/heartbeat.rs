@@ -6,7 +6,17 @@ use mcp_runtime::prelude::*;
 use serde_json::json;
 use tests::Version;
 
-use crate::support::connect;
+use super::TASKS;
+use crate::support::{connect, raw};
+
+/// Asks for patience before it begins to count, and may never become a task.
+#[tool(tags("heartbeat"), task(manual))]
+async fn late(ctx: &Context) -> &'static str {
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    ctx.progress((0, 2, "none yet"));
+    ctx.progress((1, 2, "one"));
+    "done"
+}
 
 /// Takes its time, and reports progress in between if it is told to.
 #[tool(tags("heartbeat"), task)]
@@ -42,6 +52,31 @@ async fn a_client_that_wants_progress_hears_something_every_15_seconds() {
                 "{progress:?}"
             );
             assert_eq!(progress.len(), expected, "{progress:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_after_a_sign_of_life_is_sent_even_if_it_starts_at_zero() {
+    for version in Version::ERAS {
+        // Also clients that know tasks hear from a call that is not a task yet.
+        for knows_tasks in [false, true] {
+            let mut client = raw(new_server!().tags(["heartbeat"]), version);
+            if knows_tasks {
+                client.capabilities = json!({"extensions": {TASKS: {}}});
+            }
+            let mut client = client.connect().await;
+            client.meta.insert("progressToken".into(), json!("p"));
+            assert_eq!(client.text("late", json!({})).await, "done");
+            let told = client.drain().await;
+            let messages: Vec<_> = told.iter().map(|told| &told["params"]["message"]).collect();
+            assert_eq!(
+                messages,
+                [&json!(null), &json!("none yet"), &json!("one")],
+                "{told:?}"
+            );
+            let progress = told.iter().map(|told| told["params"]["progress"].as_f64());
+            assert!(progress.is_sorted_by(|one, other| one < other), "{told:?}");
         }
     }
 }

@@ -122,6 +122,40 @@ async fn a_tool_that_runs_alone_does_not_keep_the_tasks_of_others_waiting() {
     }
 }
 
+#[tokio::test]
+async fn plain_calls_do_not_wait_for_tasks_that_are_not_running() {
+    for version in Version::ERAS {
+        let bench = Bench::default();
+        let limits = Limits::default().with(|limits| {
+            limits.tasks.max_running = 1;
+            limits.calls.max_waiting = 2;
+        });
+        let mut client = client_of(server(&bench).limits(limits), version).await;
+        let running = create(&mut client, "job", json!({})).await;
+        until(async || count(&bench.started) == 1).await;
+        let mut waiting = Vec::new();
+        for _ in 0..5 {
+            waiting.push(create(&mut client, "narrow_job", json!({})).await);
+        }
+        client.pass().await;
+        // The tool is free, though five tasks wait to use it.
+        if version.is_modern() {
+            client.capabilities = json!({});
+        }
+        let plain = json!({"name": "narrow_job", "arguments": {}});
+        let call = client.start("tools/call", plain).await;
+        until(async || count(&bench.started) == 2).await;
+        bench.go_on.add_permits(7);
+        client.response(&call).await.unwrap();
+        if version.is_modern() {
+            client.capabilities = json!({"extensions": {super::TASKS: {}}});
+        }
+        for task in waiting.iter().chain([&running]) {
+            assert_eq!(settled(&mut client, task).await["status"], "completed");
+        }
+    }
+}
+
 // Limits: tasks.max_state_bytes
 #[tokio::test]
 async fn the_bytes_between_two_questions() {

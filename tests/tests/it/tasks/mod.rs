@@ -7,8 +7,10 @@ mod http;
 mod legacy;
 mod limits;
 mod modern;
+mod other_process;
 mod questions;
 mod stopping;
+mod test_store;
 mod unreliable;
 
 use std::sync::Arc;

@@ -1,0 +1,154 @@
+//! The rules of leases, and of the tasks that are due.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::{LATER, LONG, SHORT, change, created, loaded, new, release};
+use crate::backend::{StoredTask, TaskChange, TaskClaim, TaskId, TaskStatus, TaskStore};
+
+pub(super) async fn leases(store: &dyn TaskStore) {
+    let claim = async |id: &TaskId| store.claim(id, LONG).await.expect("the store works");
+    let renew = async |id: &TaskId, attempt| {
+        store
+            .renew(id, attempt, LONG)
+            .await
+            .expect("the store works")
+    };
+    let mut wanted = new("leaser");
+    wanted.lease = SHORT;
+    let task = created(store, wanted).await;
+    assert!(claim(&task.id).await.is_none(), "the creator has the lease");
+    sleep(LATER).await;
+    let second = claim(&task.id)
+        .await
+        .expect("a lapsed lease can be claimed");
+    assert!(second.attempt > task.attempt && second.version > task.version);
+    assert!(
+        claim(&task.id).await.is_none(),
+        "of two claims, one succeeds"
+    );
+    assert!(
+        !renew(&task.id, task.attempt).await,
+        "an older attempt renews nothing"
+    );
+    assert!(renew(&task.id, second.attempt).await);
+    let stale = change(store, &task, TaskChange::to(TaskStatus::Failed)).await;
+    assert!(stale.is_none(), "an older attempt writes nothing");
+    let release = async |attempt| release(store, &task.id, attempt, Duration::ZERO).await;
+    release(task.attempt).await;
+    assert!(
+        claim(&task.id).await.is_none(),
+        "an older attempt releases nothing"
+    );
+    release(second.attempt).await;
+    let third = claim(&task.id)
+        .await
+        .expect("a released task can be claimed");
+    let parked = change(store, &third, TaskChange::to(TaskStatus::InputRequired)).await;
+    let parked = parked.expect("the version is current");
+    assert!(
+        claim(&task.id).await.is_none(),
+        "a task that asks cannot be claimed"
+    );
+    assert!(!renew(&task.id, third.attempt).await);
+    let resumed = change(store, &parked, TaskChange::to(TaskStatus::Working)).await;
+    assert!(resumed.is_some());
+    let fourth = claim(&task.id)
+        .await
+        .expect("an answered task can be claimed");
+    assert!(
+        fourth.attempt > third.attempt,
+        "attempts are never used again"
+    );
+}
+
+/// Claims all that is due. Returns the tasks and the time until the next one.
+async fn claim_all(store: &dyn TaskStore) -> (Vec<StoredTask>, Option<Duration>) {
+    let mut claimed = Vec::new();
+    loop {
+        match store.claim_due(LONG).await.expect("the store works") {
+            TaskClaim::Claimed(task) => claimed.push(task),
+            TaskClaim::Wait(wait) => return (claimed, wait),
+        }
+    }
+}
+
+pub(super) async fn due(store: &dyn TaskStore) {
+    // What earlier parts have left.
+    claim_all(store).await;
+    let mut brief = new("one");
+    brief.lease = SHORT;
+    let brief = created(store, brief).await;
+    let held = created(store, new("other")).await;
+    let (none, wait) = claim_all(store).await;
+    assert!(none.is_empty(), "the creators have the leases");
+    let wait = wait.expect("a lease can lapse");
+    assert!(
+        wait <= SHORT,
+        "the next task is due when the first lease lapses"
+    );
+    sleep(LATER).await;
+    let (claimed, _) = claim_all(store).await;
+    let [lapsed] = &claimed[..] else {
+        panic!("the task whose lease has lapsed is due: {claimed:?}")
+    };
+    assert_eq!(
+        (&lapsed.id, lapsed.attempt, lapsed.tries),
+        (&brief.id, 2, 2)
+    );
+    assert_eq!((&*lapsed.call, &*lapsed.state), ("the call", "{}"));
+    assert!(
+        lapsed.version > brief.version,
+        "a claim makes the version greater"
+    );
+    release(store, &held.id, held.attempt, SHORT).await;
+    let early = store.claim(&held.id, LONG).await.expect("the store works");
+    assert!(early.is_none(), "a task given back is due after the time");
+    assert!(claim_all(store).await.0.is_empty());
+    let renewed = store.renew(&lapsed.id, lapsed.attempt, LONG).await;
+    assert!(renewed.expect("the store works"));
+    sleep(LATER).await;
+    let (claimed, _) = claim_all(store).await;
+    let [given_back] = &claimed[..] else {
+        panic!("a task given back is due: {claimed:?}")
+    };
+    assert_eq!((&given_back.id, given_back.attempt), (&held.id, 2));
+    assert_eq!(
+        given_back.tries, 1,
+        "an attempt that was given back does not count"
+    );
+    let parked = change(store, given_back, TaskChange::to(TaskStatus::InputRequired)).await;
+    let parked = parked.expect("the version is current");
+    assert!(
+        claim_all(store).await.0.is_empty(),
+        "a task that asks is not due"
+    );
+    let answered = change(store, &parked, TaskChange::to(TaskStatus::Working)).await;
+    assert!(answered.is_some());
+    let (claimed, _) = claim_all(store).await;
+    let [answered] = &claimed[..] else {
+        panic!("an answered task is due: {claimed:?}")
+    };
+    assert_eq!((answered.attempt, answered.tries), (3, 1));
+    let reported = change(store, answered, TaskChange::to(TaskStatus::Working)).await;
+    assert!(reported.is_some());
+    assert!(
+        claim_all(store).await.0.is_empty(),
+        "a status message does not end the lease"
+    );
+    let (one, other) = tokio::join!(store.claim(&answered.id, LONG), store.claim_due(LONG));
+    assert!(one.expect("the store works").is_none());
+    assert!(matches!(
+        other.expect("the store works"),
+        TaskClaim::Wait(_)
+    ));
+    let latest = loaded(store, &answered.id).await;
+    let done = change(store, &latest, TaskChange::to(TaskStatus::Cancelled)).await;
+    assert!(done.is_some());
+    release(store, &answered.id, answered.attempt, Duration::ZERO).await;
+    assert!(
+        claim_all(store).await.0.is_empty(),
+        "a final task is never due"
+    );
+}

@@ -1,0 +1,87 @@
+//! Two stores for `once` results: a call's own, which makes it go on where it was, and the server's, which guards against
+//! a second call for the same work.
+
+use std::sync::Arc;
+
+use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
+
+/// Work is granted only if both stores grant it.
+pub(super) struct BothStores {
+    own: Arc<dyn OnceStore>,
+    of_server: Arc<dyn OnceStore>,
+}
+
+impl BothStores {
+    /// Returns the call's own store, combined with that of the server if there is one.
+    pub(super) fn over(
+        own: Arc<dyn OnceStore>,
+        of_server: Option<Arc<dyn OnceStore>>,
+    ) -> Arc<dyn OnceStore> {
+        match of_server {
+            None => own,
+            Some(of_server) => Arc::new(Self { own, of_server }),
+        }
+    }
+}
+
+impl OnceStore for BothStores {
+    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
+        Box::pin(async move {
+            let own = self.own.begin(call, name).await?;
+            if own != OnceClaim::Granted {
+                return Ok(own);
+            }
+            let claim = self.of_server.begin(call, name).await?;
+            match &claim {
+                OnceClaim::Granted => {}
+                OnceClaim::Done(result) => self.own.complete(call, name, result).await?,
+                OnceClaim::Taken => self.own.abandon(call, name).await?,
+            }
+            Ok(claim)
+        })
+    }
+
+    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.own.complete(call, name, result).await?;
+            self.of_server.complete(call, name, result).await
+        })
+    }
+
+    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.of_server.abandon(call, name).await?;
+            self.own.abandon(call, name).await
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::MemoryOnceStore;
+
+    #[tokio::test]
+    async fn a_second_call_for_the_same_work_is_not_granted() {
+        let of_server: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
+        let store = || {
+            let own = Arc::new(MemoryOnceStore::default());
+            BothStores::over(own, Some(Arc::clone(&of_server)))
+        };
+        let call = CallId([7; 16]);
+        let (first, second) = (store(), store());
+        assert_eq!(first.begin(call, "pay").await.unwrap(), OnceClaim::Granted);
+        assert_eq!(second.begin(call, "pay").await.unwrap(), OnceClaim::Taken);
+        first.complete(call, "pay", "1").await.unwrap();
+        let done = OnceClaim::Done("1".to_owned());
+        // The first one from its own store, the second one from the server's.
+        assert_eq!(first.begin(call, "pay").await.unwrap(), done);
+        assert_eq!(second.begin(call, "pay").await.unwrap(), done);
+        assert_eq!(first.begin(call, "mail").await.unwrap(), OnceClaim::Granted);
+        first.abandon(call, "mail").await.unwrap();
+        assert_eq!(
+            second.begin(call, "mail").await.unwrap(),
+            OnceClaim::Granted
+        );
+    }
+}

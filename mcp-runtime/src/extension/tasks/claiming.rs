@@ -1,0 +1,124 @@
+//! Goes on with tasks that no process runs: those whose process has died or stopped, and those that were answered.
+//!
+//! Only a store whose tasks outlive the process is asked for them.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep};
+
+use crate::backend::{StoredTask, TaskClaim};
+use crate::cancellation::CancellationToken;
+use crate::context::ServerHandle;
+use crate::extension::tasks::local::LocalTask;
+use crate::extension::tasks::running::Attempt;
+use crate::extension::tasks::service::TaskService;
+
+/// Longest time after which the store is asked again. Other processes do not tell when they make a task due.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// Time until a store that does not work is asked again for the first time. It doubles with each failure.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+
+impl TaskService {
+    /// Claims tasks that are due, as many as can run at once, until the server stops.
+    pub(super) async fn claim_tasks(self: Arc<Self>, server: ServerHandle) {
+        let max = self.limits.max_running.clamp(1, Semaphore::MAX_PERMITS);
+        let room = Arc::new(Semaphore::new(max));
+        let mut stopping = pin!(server.stopping());
+        let mut retry = FIRST_RETRY;
+        loop {
+            let permit = tokio::select! {
+                biased;
+                () = &mut stopping => return,
+                permit = Arc::clone(&room).acquire_owned() => permit,
+            };
+            // The semaphore is never closed.
+            let Ok(permit) = permit else { return };
+            // Not dropped when the server stops: the task might have been claimed.
+            let wait = match self.store.claim_due(self.limits.lease).await {
+                Ok(TaskClaim::Claimed(task)) => {
+                    retry = FIRST_RETRY;
+                    let stopped = tokio::select! {
+                        biased;
+                        () = &mut stopping => true,
+                        () = std::future::ready(()) => false,
+                    };
+                    if stopped {
+                        return self.give_back(&task).await;
+                    }
+                    self.go_on(task, &server, permit);
+                    continue;
+                }
+                Ok(TaskClaim::Wait(wait)) => {
+                    retry = FIRST_RETRY;
+                    wait.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the store of tasks cannot be asked for tasks that are due");
+                    let wait = retry;
+                    retry = retry.saturating_mul(2).min(LONGEST_WAIT);
+                    wait
+                }
+            };
+            drop(permit);
+            tokio::select! {
+                biased;
+                () = &mut stopping => return,
+                () = self.due.notified() => {}
+                () = sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Runs a task that this process has claimed.
+    fn go_on(
+        self: &Arc<Self>,
+        task: StoredTask,
+        server: &ServerHandle,
+        room: OwnedSemaphorePermit,
+    ) {
+        let (service, handle) = (Arc::clone(self), server.clone());
+        server.spawn(async move {
+            let _room = room;
+            match service.restore(&task, &handle) {
+                Ok(local) => {
+                    if service.local.insert(&task.id, local.clone()) {
+                        service.run_attempt(&task, &local).await;
+                    } else {
+                        service.give_back(&task).await;
+                    }
+                }
+                Err(reason) => {
+                    tracing::error!(task = ?task.id, tool = &*task.tool, reason, "a task cannot go on");
+                    let end = Attempt::failed(reason);
+                    service.record_for_sure(&task, end, &handle).await;
+                }
+            }
+        });
+    }
+
+    /// Returns the call of a task, or the reason why it cannot go on.
+    fn restore(&self, task: &StoredTask, server: &ServerHandle) -> Result<LocalTask, String> {
+        let max = self.limits.max_attempts;
+        if task.tries > max {
+            return Err(format!(
+                "the task was started {max} times, and each time its process died or lost it; it is not started again"
+            ));
+        }
+        let call = server.restore_call(&task.call)?;
+        let age = SystemTime::now()
+            .duration_since(task.created_at)
+            .unwrap_or_default();
+        let now = Instant::now();
+        let left = task.ttl.saturating_sub(age);
+        Ok(LocalTask {
+            call,
+            server: server.clone(),
+            attempt: task.attempt,
+            expires: now.checked_add(left).unwrap_or(now),
+            cancel: CancellationToken::default(),
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! The order in which tasks run: callers take turns, so that many tasks of one do not hold up those of the others.
+//!
+//! A task needs two permits: one of the process, and one of its tool if the tool's concurrent calls are limited. It holds
+//! neither while it waits for the other. When it has its turn but not its tool, it passes the turn on and waits for the
+//! tool; the permit of the process is never set aside for a task that cannot use it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::oneshot;
+
+use crate::lock::lock;
+
+/// Permits of the process for a limited number of tasks.
+#[derive(Clone)]
+pub(super) struct RunQueue(Arc<Mutex<QueueState>>);
+
+struct QueueState {
+    /// Number of free permits.
+    free: usize,
+    /// Number of tasks that have their turn and have not used it yet.
+    called: usize,
+    /// The callers with waiting tasks, each once; the first one is called next.
+    turns: VecDeque<Arc<str>>,
+    /// The waiting tasks of each caller, in the order of their arrival.
+    waiting: HashMap<Arc<str>, VecDeque<oneshot::Sender<Turn>>>,
+}
+
+/// The right of a task to take a permit. Dropping it passes it on.
+pub(super) struct Turn(Option<RunQueue>);
+
+/// Permission to run one task, given back when dropped.
+pub(super) struct RunPermit(RunQueue);
+
+impl RunQueue {
+    /// Creates a queue with this number of permits, at least one.
+    pub(super) fn new(permits: usize) -> Self {
+        Self(Arc::new(Mutex::new(QueueState {
+            free: permits.max(1),
+            called: 0,
+            turns: VecDeque::new(),
+            waiting: HashMap::new(),
+        })))
+    }
+
+    /// Waits for the turn of a task of this caller. Dropping the future cancels the wait.
+    pub(super) async fn turn(&self, caller: &Arc<str>) -> Turn {
+        let receiver = {
+            let mut state = lock(&self.0);
+            if state.turns.is_empty() && state.called < state.free {
+                state.called = state.called.saturating_add(1);
+                return Turn(Some(self.clone()));
+            }
+            let (sender, receiver) = oneshot::channel();
+            state.enqueue(caller, sender);
+            receiver
+        };
+        match receiver.await {
+            Ok(turn) => turn,
+            // The queue keeps the sender until it has sent a turn.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Returns a permit if one is free, for a task that has had its turn before.
+    pub(super) fn try_acquire(&self) -> Option<RunPermit> {
+        let mut state = lock(&self.0);
+        state.free = state.free.checked_sub(1)?;
+        Some(RunPermit(self.clone()))
+    }
+
+    /// Calls as many tasks as there are free permits.
+    fn call_next(&self) {
+        loop {
+            let next = {
+                let mut state = lock(&self.0);
+                let is_free = state.called < state.free;
+                let Some(next) = is_free.then(|| state.dequeue()).flatten() else {
+                    return;
+                };
+                state.called = state.called.saturating_add(1);
+                next
+            };
+            // Dropping the turn of a task that no longer waits would call the next one from here.
+            if let Err(mut unused) = next.send(Turn(Some(self.clone()))) {
+                unused.0 = None;
+                self.end_turn();
+            }
+        }
+    }
+
+    fn end_turn(&self) {
+        let mut state = lock(&self.0);
+        state.called = state.called.saturating_sub(1);
+    }
+}
+
+impl QueueState {
+    fn enqueue(&mut self, caller: &Arc<str>, task: oneshot::Sender<Turn>) {
+        let tasks = self.waiting.entry(Arc::clone(caller)).or_default();
+        if tasks.is_empty() {
+            self.turns.push_back(Arc::clone(caller));
+        }
+        tasks.push_back(task);
+    }
+
+    fn dequeue(&mut self) -> Option<oneshot::Sender<Turn>> {
+        let caller = self.turns.pop_front()?;
+        let tasks = self.waiting.get_mut(&caller)?;
+        let task = tasks.pop_front();
+        if tasks.is_empty() {
+            self.waiting.remove(&caller);
+        } else {
+            self.turns.push_back(caller);
+        }
+        task
+    }
+}
+
+impl Turn {
+    /// Takes the permit. Returns `None` if a task that has had its turn before was faster.
+    pub(super) fn take(mut self) -> Option<RunPermit> {
+        let queue = self.0.take()?;
+        queue.end_turn();
+        queue.try_acquire()
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(queue) = self.0.take() {
+            queue.end_turn();
+            queue.call_next();
+        }
+    }
+}
+
+impl Drop for RunPermit {
+    fn drop(&mut self) {
+        {
+            let mut state = lock(&self.0.0);
+            state.free = state.free.saturating_add(1);
+        }
+        self.0.call_next();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    type Waiting = Pin<Box<dyn Future<Output = Turn>>>;
+
+    fn wait(queue: &RunQueue, caller: &str) -> Waiting {
+        let (queue, caller) = (queue.clone(), Arc::from(caller));
+        let mut waiting: Waiting = Box::pin(async move { queue.turn(&caller).await });
+        assert!(poll(&mut waiting).is_none());
+        waiting
+    }
+
+    fn poll(waiting: &mut Waiting) -> Option<Turn> {
+        match waiting
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            Poll::Ready(turn) => Some(turn),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn callers_take_turns_and_their_own_tasks_keep_their_order() {
+        let queue = RunQueue::new(1);
+        let mut running = queue.try_acquire();
+        let names = ["a1", "a2", "a3", "b1", "c1", "b2"];
+        let mut tasks: Vec<_> = names.map(|name| (name, wait(&queue, &name[..1]))).into();
+        let mut order = Vec::new();
+        while !tasks.is_empty() {
+            assert!(queue.try_acquire().is_none());
+            drop(running.take());
+            let mut polled = tasks.iter_mut().enumerate();
+            let called = polled.find_map(|(index, (_, task))| Some((index, poll(task)?)));
+            let (index, turn) = called.expect("one of them is called");
+            order.push(tasks.remove(index).0);
+            running = turn.take();
+            assert!(running.is_some());
+        }
+        assert_eq!(order, ["a1", "b1", "c1", "a2", "b2", "a3"]);
+        drop(running);
+        assert!(queue.try_acquire().is_some());
+    }
+
+    #[test]
+    fn turns_that_are_not_used_are_passed_on() {
+        let queue = RunQueue::new(1);
+        let running = queue.try_acquire();
+        let (first, second) = (wait(&queue, "a"), wait(&queue, "a"));
+        let (mut third, mut fourth) = (wait(&queue, "a"), wait(&queue, "a"));
+        drop(first);
+        drop(running);
+        // The second one is called, and dropped before it knows.
+        drop(second);
+        let turn = poll(&mut third).expect("the third one is called");
+        assert!(poll(&mut fourth).is_none());
+        drop(turn);
+        let turn = poll(&mut fourth).expect("the fourth one is called");
+        // A task that got its tool meanwhile takes the permit first.
+        let faster = queue.try_acquire();
+        assert!(faster.is_some() && turn.take().is_none());
+        let mut last = wait(&queue, "a");
+        drop(faster);
+        assert!(poll(&mut last).is_some_and(|turn| turn.take().is_some()));
+    }
+}
