@@ -79,8 +79,6 @@ pub(crate) struct Settings {
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
     pub(crate) extensions: Arc<Extensions>,
-    /// The definitions that the server selects by their tags; `None` for all.
-    pub(crate) selection: Option<TagSelection>,
     /// The rules for all definitions.
     pub(crate) rules: Arc<ServerRules>,
     /// `true` if the instructions have a line for each tag.
@@ -147,7 +145,7 @@ impl Dispatcher {
         requested: Option<TagSelection>,
     ) -> RequestOrigin {
         let caller = self.settings.admission.admit(caller.into());
-        RequestOrigin::stateless(caller, self.narrowed(requested))
+        RequestOrigin::stateless(caller, requested)
     }
 
     /// Returns the tool with this name if a request of this origin may use it. Used to compare headers with the
@@ -202,7 +200,6 @@ impl Dispatcher {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller);
-        let view = view.narrowed_to(self.settings.selection.as_ref());
         let search = self.settings.search.as_ref();
         let search = search.into_iter().flat_map(SearchTools::callables);
         view.tool_items(search, |_| true, version)
@@ -218,7 +215,6 @@ impl Dispatcher {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller);
-        let view = view.narrowed_to(self.settings.selection.as_ref());
         view.resources_without_listers(version)
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::context::{Capability, Context};
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::entries;
 use crate::handler::dynamic::{Arguments, DynamicTool};
@@ -32,8 +32,9 @@ impl SearchTools {
     ///
     /// Fails if a pinned tool does not exist.
     pub(crate) fn new(options: ToolSearch, registry: &Arc<Registry>) -> Result<Self, Error> {
-        let snapshot = registry.snapshot();
-        let unknown = options.pinned.iter().find(|name| !snapshot.has_tool(name));
+        // A pinned tool that is not selected is simply not there.
+        let known = registry.snapshot().names(Capability::Tools);
+        let unknown = options.pinned.iter().find(|name| !known.contains(name));
         if let Some(name) = unknown {
             let message = format!("there is no tool `{name}` to pin");
             return Err(Error::new(ErrorKind::Configuration, message));

@@ -36,7 +36,8 @@ impl Server {
     }
 
     /// Describes a tag to models, in a few words, for [`tags_in_instructions`](Self::tags_in_instructions). A described
-    /// tag can be selected even while no definition has it, because definitions with it may be inserted later.
+    /// tag can be selected even while no definition has it, because definitions with it may be inserted later. This makes
+    /// the tag public: anyone can learn that it exists, even if definitions with it are hidden from them.
     pub fn describe_tag(mut self, tag: impl Into<String>, description: impl Into<String>) -> Self {
         let described = (tag.into(), description.into());
         self.tag_settings.descriptions.push(described);

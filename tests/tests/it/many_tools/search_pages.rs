@@ -55,6 +55,15 @@ async fn tools_of_pages_stay_in_the_list_and_those_only_for_pages_are_not_for_mo
             .await;
         assert_eq!(by_page["content"][0]["text"], "reset");
     }
+    // So does the server's own selection, in which pinned tools may be missing.
+    let search = ToolSearch::above(9).pin(["clean_scales"]);
+    let hub = Hub::serve(scales().select_tags("shown").tool_search(search));
+    for version in Version::ALL {
+        let mut client = anonymous(&hub, version).await;
+        assert_eq!(names(&mut client).await, ["show_scales"]);
+        let read = json!({"uri": "ui://tests/scales"});
+        client.ok("resources/read", read).await;
+    }
     // A page without tags belongs to the selected tools that name it.
     let served = serve(scales()).await;
     for version in Version::ALL {

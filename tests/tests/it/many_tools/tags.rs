@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_runtime::dynamic::DynamicTool;
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::types::CacheScope;
-use mcp_runtime::{Cacheable, Error};
+use mcp_runtime::{Cacheable, Error, Principal};
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;
@@ -180,6 +180,12 @@ async fn an_unknown_or_malformed_selection_is_refused_with_the_tags_that_exist()
                 Some("issues,pulls"),
                 "no definition has the tag `pulls`",
             ),
+            // Its definition is hidden from everybody, so its tag is not confirmed either.
+            (
+                "/mcp?tags=secret",
+                None,
+                "no definition has the tag `secret`; the tags are `admin`, `docs`, `http`, `issues`, `many`",
+            ),
             ("/mcp?tags=", None, "a tag is empty"),
             ("/mcp?tags", None, "a tag is empty"),
             ("/mcp?tags=issues,", None, "a tag is empty"),
@@ -196,8 +202,8 @@ async fn an_unknown_or_malformed_selection_is_refused_with_the_tags_that_exist()
             };
             let message = refused["error"]["message"].as_str().unwrap();
             assert!(message.contains(expected), "{path}: {message}");
-            // Its definition is hidden from everybody.
-            assert!(!message.contains("secret"), "{message}");
+            let tags = message.split_once("; the tags").unwrap_or_default().1;
+            assert!(!tags.contains("secret"), "{message}");
         }
         let twice = [("X-MCP-Tags", "issues"), ("x-mcp-tags", "docs")];
         let refused = HttpHost::connect(&served, version, "/mcp", &twice).await;
@@ -282,22 +288,58 @@ async fn a_server_selects_for_every_client_and_requests_narrow_it_further() {
             ("/mcp", &["list_issues", "close_issue"][..]),
             ("/mcp?tags=-admin", &["list_issues"]),
             ("/mcp?tags=later", &[]),
-            ("/mcp?tags=docs", &[]),
         ] {
             let host = HttpHost::connect(&served, version, path, &[])
                 .await
                 .unwrap();
             assert_eq!(host.list(TOOLS).await, expected, "{path}");
         }
+        // A tag that the server does not serve is answered like one that does not exist.
+        let refused = HttpHost::connect(&served, version, "/mcp?tags=docs", &[]).await;
+        let refused = refused.err().expect("`docs` is not served");
+        let message = refused["error"]["message"].as_str().unwrap();
+        let expected =
+            "no definition has the tag `docs`; the tags are `admin`, `issues`, `later`, `many`";
+        assert!(message.contains(expected), "{message}");
     }
     handle.tools().insert(task("come").tags(["later"])).unwrap();
     handle.tools().insert(task("other").tags(["more"])).unwrap();
-    let host = HttpHost::connect(&served, Version::V2025_11_25, "/mcp?tags=later,more", &[])
+    let host = HttpHost::connect(&served, Version::V2025_11_25, "/mcp?tags=later", &[])
         .await
         .unwrap();
     assert_eq!(host.list(TOOLS).await, ["come"]);
     let refused = host.call("tools/call", json!({"name": "other"})).await;
     assert_eq!(refused["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn lists_of_a_server_that_selects_are_the_same_for_everyone() {
+    let day = Duration::from_hours(24);
+    // The definitions that are left have no access rules.
+    let public = server().select_tags("issues").page_size(1);
+    let hub = Hub::serve(public.cache(Cacheable::Everything, day, CacheScope::Public));
+    let mut client = hub.client(Version::V2026_07_28).connect().await;
+    let first = client.ok(TOOLS, json!({})).await;
+    assert_eq!(first["cacheScope"], "public");
+    assert_eq!(first["tools"][0]["name"], "list_issues");
+    let other = hub.client_as(Version::V2026_07_28, |connection| {
+        connection.with_principal(Principal::new("alice"))
+    });
+    let params = json!({"cursor": first["nextCursor"]});
+    let second = other.connect().await.ok(TOOLS, params).await;
+    assert_eq!(second["tools"][0]["name"], "close_issue");
+    assert!(second.get("nextCursor").is_none(), "{second}");
+}
+
+#[tokio::test]
+async fn a_described_tag_is_public() {
+    let served = serve(server().describe_tag("secret", "Not for all")).await;
+    for version in Version::ALL {
+        let host = HttpHost::connect(&served, version, "/mcp?tags=secret", &[])
+            .await
+            .unwrap();
+        assert!(host.list(TOOLS).await.is_empty());
+    }
 }
 
 #[tokio::test]
