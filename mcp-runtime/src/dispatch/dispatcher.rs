@@ -20,8 +20,10 @@ use crate::extension::Extensions;
 use crate::handler::access::Access;
 use crate::handler::middleware::Next;
 use crate::handler::sanitize::Sanitizer;
+#[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
 use crate::limits::Limits;
+#[cfg(any(feature = "cli", feature = "testing"))]
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::rate::Rate;
@@ -194,15 +196,16 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Returns the tools that this caller may use, listed or not, as comma-separated JSON objects.
+    /// Returns the tools that this caller may use, listed or not, as comma-separated JSON objects. The tools of a search are
+    /// among them if clients are given them.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller);
         let search = self.settings.search.as_ref();
-        let search = search.into_iter().flat_map(SearchTools::callables);
-        view.tool_items(search, |_| true, version)
+        let search = search.and_then(|search| search.listed(view, version));
+        view.tool_items(search.unwrap_or_default(), |_| true, version)
     }
 
     /// Returns the defined resources that this caller may use, as comma-separated JSON objects.

@@ -4,6 +4,7 @@
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::request::Request;
+#[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
 use crate::registry::{CallerView, Snapshot};
 

@@ -21,7 +21,7 @@ pub(crate) struct ServerRules {
 impl ServerRules {
     /// Returns an error if no definition may have this name because a tool of the server itself does.
     pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
-        if self.searches_tools && [ToolSearch::SEARCH, ToolSearch::CALL].contains(&name) {
+        if self.searches_tools && ToolSearch::is_name(name) {
             return Err(
                 "the name is that of a tool that `Server::tool_search` adds; choose another"
                     .to_owned(),

@@ -163,6 +163,7 @@ impl CallableTable {
     }
 
     /// Returns `true` if any callable, served or not, has this tag.
+    #[cfg(feature = "http")]
     pub(crate) fn has_tag(&self, tag: &str) -> bool {
         self.tags.contains(tag)
     }

@@ -64,7 +64,7 @@ pub(super) fn choose(
     for (tag, _) in &rules.tag_scopes {
         check(tag, &known);
     }
-    let choice = Choice { only, tags };
+    let choice = AuthorChoice { only, tags };
     let pages = choice.pages(definitions);
     let mut chosen = Vec::new();
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
@@ -97,12 +97,12 @@ pub(super) fn choose(
 
 /// The choice of an author: functions, tags, or everything.
 #[derive(Clone, Copy)]
-pub(crate) struct Choice<'a> {
+pub(crate) struct AuthorChoice<'a> {
     pub(crate) only: Option<&'a [Selected]>,
     pub(crate) tags: &'a [String],
 }
 
-impl Choice<'_> {
+impl AuthorChoice<'_> {
     pub(super) fn includes(self, definition: &Definition) -> bool {
         if self.only.is_none() && self.tags.is_empty() {
             return true;

@@ -20,7 +20,7 @@ use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
-use choose::{Choice, choose, nothing_to_serve_message};
+use choose::{AuthorChoice, choose, nothing_to_serve_message};
 
 /// The sources of a server's definitions.
 #[derive(Debug)]
@@ -97,13 +97,13 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
 pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
     let submitted = inventory::iter::<Submitted>();
     let definitions: Vec<_> = submitted.map(|submitted| submitted.0).collect();
-    !Choice { only, tags }.pages(&definitions).is_empty()
+    !AuthorChoice { only, tags }.pages(&definitions).is_empty()
 }
 
 /// Returns `true` if a server with this selection serves a tool with the option `task`.
 pub(crate) fn serves_tasks(only: Option<&[Selected]>, tags: &[String]) -> bool {
     let mut definitions = inventory::iter::<Submitted>().map(|submitted| submitted.0);
-    let choice = Choice { only, tags };
+    let choice = AuthorChoice { only, tags };
     definitions.any(|definition| definition.options.task.is_some() && choice.includes(definition))
 }
 

@@ -10,7 +10,7 @@ use super::view::CallerView;
 use crate::context::Capability;
 use crate::handler::tags::{TagSelection, UnknownTag};
 use crate::registry::callable::{Callable, Details};
-use crate::registry::table::TableSlot;
+use crate::registry::table::{CallableTable, TableSlot};
 
 impl Snapshot {
     /// Returns an error if a tag of the server's own selection is unknown: no definition has it, and it is not
@@ -20,7 +20,7 @@ impl Snapshot {
         selection: &TagSelection,
         described: impl Iterator<Item = &'t str>,
     ) -> Result<(), UnknownTag> {
-        let tags = self.tables().into_iter().flat_map(|table| table.tags());
+        let tags = self.tables().into_iter().flat_map(CallableTable::tags);
         let tags: BTreeSet<&str> = tags.chain(described).collect();
         selection.check(|tag| tags.contains(tag), || tags.clone())
     }
@@ -86,7 +86,7 @@ impl CallerView<'_> {
         let described: BTreeSet<&str> = described.collect();
         let visible = || {
             let tables = self.snapshot.tables().into_iter();
-            let callables = tables.flat_map(|table| table.visible());
+            let callables = tables.flat_map(CallableTable::visible);
             let callables = callables.map(|slot| &*slot.callable);
             callables.filter(|callable| callable.access.is_visible_to(self.caller))
         };

@@ -59,6 +59,19 @@ impl<'a> CallerView<'a> {
         self.find_usable(&self.snapshot.tools, name, errors::unknown_tool)
     }
 
+    /// Returns the tool with this name, or `None` if the caller cannot see one. No similar name is looked for.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the caller lacks required scopes.
+    pub(crate) fn visible_tool(
+        &self,
+        name: &str,
+    ) -> Result<Option<&'a Arc<Callable>>, ErrorObject> {
+        let tool = self.find(&self.snapshot.tools, name);
+        tool.map(|tool| self.check_scopes(tool)).transpose()
+    }
+
     /// Returns the tools that the request may use, in the order of the list.
     pub(crate) fn tools(self) -> impl Iterator<Item = &'a Arc<Callable>> {
         let callables = self.snapshot.tools.visible().map(|slot| &slot.callable);
