@@ -77,8 +77,9 @@ pub struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Creates a reader that enforces limits.
-    pub(super) fn within(text: &'a str, limits: &ParseLimits) -> Self {
+    /// Creates a reader that enforces limits, for text that is not part of a message that has been checked.
+    #[must_use]
+    pub fn within(text: &'a str, limits: &ParseLimits) -> Self {
         Self {
             nodes: limits.max_values,
             depth: limits.max_depth.min(MAX_DEPTH),

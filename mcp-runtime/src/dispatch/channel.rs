@@ -75,7 +75,7 @@ impl ChannelMemory {
             is_lasting: true,
             is_legacy: false,
             listens: Vec::new(),
-            origin: RequestOrigin::of_connection(caller, dispatcher.narrowed(None), logs),
+            origin: RequestOrigin::of_connection(caller, None, logs),
         }
     }
 
@@ -91,7 +91,7 @@ impl ChannelMemory {
     /// Sets the definitions that subsequent messages select.
     #[cfg(feature = "http")]
     pub(crate) fn set_selection(&mut self, requested: Option<TagSelection>) {
-        self.origin.selection = self.dispatcher.narrowed(requested);
+        self.origin.selection = requested;
     }
 
     /// Sets the channel used to apply rate limits.

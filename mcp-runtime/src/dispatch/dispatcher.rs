@@ -20,6 +20,7 @@ use crate::extension::Extensions;
 use crate::handler::access::Access;
 use crate::handler::middleware::Next;
 use crate::handler::sanitize::Sanitizer;
+#[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
 use crate::limits::Limits;
 #[cfg(any(feature = "cli", feature = "testing"))]
@@ -80,8 +81,6 @@ pub(crate) struct Settings {
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) admission: Admission,
     pub(crate) extensions: Arc<Extensions>,
-    /// The definitions that the server selects by their tags; `None` for all.
-    pub(crate) selection: Option<TagSelection>,
     /// The rules for all definitions.
     pub(crate) rules: Arc<ServerRules>,
     /// `true` if the instructions have a line for each tag.
@@ -157,7 +156,7 @@ impl Dispatcher {
         requested: Option<TagSelection>,
     ) -> RequestOrigin {
         let caller = self.settings.admission.admit(caller.into());
-        RequestOrigin::stateless(caller, self.narrowed(requested))
+        RequestOrigin::stateless(caller, requested)
     }
 
     /// Returns the tool with this name if a request of this origin may use it. Used to compare headers with the
@@ -212,16 +211,16 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Returns the tools that this caller may use, listed or not, as comma-separated JSON objects.
+    /// Returns the tools that this caller may use, listed or not, as comma-separated JSON objects. The tools of a search are
+    /// among them if clients are given them.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller);
-        let view = view.narrowed_to(self.settings.selection.as_ref());
         let search = self.settings.search.as_ref();
-        let search = search.into_iter().flat_map(SearchTools::callables);
-        view.tool_items(search, |_| true, version)
+        let search = search.and_then(|search| search.listed(view, version));
+        view.tool_items(search.unwrap_or_default(), |_| true, version)
     }
 
     /// Returns the defined resources that this caller may use, as comma-separated JSON objects.
@@ -234,7 +233,6 @@ impl Dispatcher {
         let caller = self.settings.admission.admit(caller.clone());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller);
-        let view = view.narrowed_to(self.settings.selection.as_ref());
         view.resources_without_listers(version)
     }
 

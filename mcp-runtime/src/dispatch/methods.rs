@@ -14,6 +14,7 @@ use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
 use crate::dispatch::target::{CallTarget, CompletionTarget, ListTarget, ReadTarget};
 use crate::handler::definition::ClientFeature;
+use crate::handler::tool_search::ToolSearch;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
 use crate::protocol::{Method, MethodCapability, errors, negotiation};
@@ -45,16 +46,19 @@ impl Dispatcher {
         let (target, arguments) = match method {
             Method::ToolsCall | Method::PromptsGet => {
                 let name = request.string(Member::Name, self.limits().message.max_name_bytes)?;
-                let found = match method {
-                    Method::ToolsCall => view.tool(&name),
-                    _ => view.prompt(&name),
-                };
-                let (callable, arguments) = match (found, &self.settings.search) {
-                    (Ok(callable), _) => (Arc::clone(callable), request.arguments()?.into()),
-                    (Err(unknown), Some(search)) if method == Method::ToolsCall => {
-                        search.resolve(&name, request.arguments()?, view, unknown)?
+                let (callable, arguments) = match (method, &self.settings.search) {
+                    (Method::ToolsCall, Some(search)) if ToolSearch::is_name(&name) => {
+                        let limits = self.limits().message.parse_limits();
+                        search.resolve(&name, request.arguments()?, view, &limits)?
                     }
-                    (Err(unknown), _) => return Err(unknown),
+                    (Method::ToolsCall, _) => {
+                        let tool = view.tool(&name)?;
+                        (Arc::clone(tool), request.arguments()?.into())
+                    }
+                    _ => {
+                        let prompt = view.prompt(&name)?;
+                        (Arc::clone(prompt), request.arguments()?.into())
+                    }
                 };
                 if let Some(refusal) = missing_capabilities(&request, &callable.requires) {
                     return refusal.answer(self, &request, out);

@@ -1,9 +1,10 @@
-//! The definitions that a request selects by their tags, in addition to what the server itself selects.
+//! The definitions that a request selects by their tags, among those that the server itself selects.
 
 #[cfg(feature = "http")]
 use crate::context::Caller;
 use crate::dispatch::Dispatcher;
 use crate::dispatch::request::Request;
+#[cfg(feature = "http")]
 use crate::handler::tags::TagSelection;
 use crate::registry::{CallerView, Snapshot};
 
@@ -38,14 +39,5 @@ impl Dispatcher {
             checked.map_err(|unknown| unknown.to_string())?;
         }
         Ok(all)
-    }
-
-    /// Returns the selection for a request that makes this one itself. It never selects more than the server does.
-    pub(super) fn narrowed(&self, requested: Option<TagSelection>) -> Option<TagSelection> {
-        match (&self.settings.selection, requested) {
-            (Some(server), Some(requested)) => Some(server.and(&requested)),
-            (Some(server), None) => Some(server.clone()),
-            (None, requested) => requested,
-        }
     }
 }

@@ -4,20 +4,20 @@
 //! everything that a direct call goes through.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::context::{Capability, Context};
 use crate::error::{Error, ErrorKind};
 use crate::handler::decode::entries;
 use crate::handler::dynamic::{Arguments, DynamicTool};
 use crate::handler::handler_error::HandlerError;
 use crate::handler::output::Json;
 use crate::handler::tool_search::ToolSearch;
-use crate::jsonrpc::{ErrorObject, unquote};
-use crate::protocol::{ProtocolVersion, errors};
+use crate::jsonrpc::{ErrorObject, ParseLimits, Scan, unquote};
+use crate::protocol::ProtocolVersion;
 use crate::registry::{Callable, CallerView, Registry, tool};
 
 /// The two tools and the options for them.
@@ -25,6 +25,8 @@ pub(crate) struct SearchTools {
     options: ToolSearch,
     search: Arc<Callable>,
     call: Arc<Callable>,
+    /// Both as they are listed, rendered for each protocol version.
+    rendered: [OnceLock<String>; ProtocolVersion::ALL.len()],
 }
 
 impl SearchTools {
@@ -32,8 +34,9 @@ impl SearchTools {
     ///
     /// Fails if a pinned tool does not exist.
     pub(crate) fn new(options: ToolSearch, registry: &Arc<Registry>) -> Result<Self, Error> {
-        let snapshot = registry.snapshot();
-        let unknown = options.pinned.iter().find(|name| !snapshot.has_tool(name));
+        // A pinned tool that is not selected is simply not there.
+        let known = registry.snapshot().names(Capability::Tools);
+        let unknown = options.pinned.iter().find(|name| !known.contains(name));
         if let Some(name) = unknown {
             let message = format!("there is no tool `{name}` to pin");
             return Err(Error::new(ErrorKind::Configuration, message));
@@ -45,6 +48,7 @@ impl SearchTools {
         Ok(Self {
             search: made(search_tool(&options, registry))?,
             call: made(call_tool(registry))?,
+            rendered: Default::default(),
             options,
         })
     }
@@ -52,71 +56,112 @@ impl SearchTools {
     /// Returns the list that replaces the list of tools. Returns `None` if the request could use only so many tools that
     /// they are all listed.
     pub(super) fn page(&self, view: CallerView<'_>, version: ProtocolVersion) -> Option<Bytes> {
+        let first = self.listed(view, version)?;
+        let pinned = &self.options.pinned;
+        let is_listed = |tool: &Callable| {
+            pinned.iter().any(|name| **name == *tool.name) || is_listed_for_clients(tool)
+        };
+        Some(view.short_tool_page(first, is_listed, version))
+    }
+
+    /// Returns the two tools as they are listed, separated by a comma. Returns `None` if the request could use only so many
+    /// tools that they are all listed, without these two.
+    pub(super) fn listed(&self, view: CallerView<'_>, version: ProtocolVersion) -> Option<&str> {
         if !view.has_more_tools_than(self.options.above) {
             return None;
         }
-        let pinned = &self.options.pinned;
-        // Hosts read in the list which page belongs to a tool, and which tools are not for models.
-        let is_pinned = |tool: &Callable| {
-            pinned.iter().any(|name| **name == *tool.name)
-                || tool.page_uri().is_some()
-                || tool.is_for_pages_only()
-        };
-        Some(view.short_tool_page(self.callables(), is_pinned, version))
+        let rendered = self.rendered.get(version as usize)?;
+        Some(rendered.get_or_init(|| {
+            let mut text = String::new();
+            self.search.append(&mut text, version);
+            self.call.append(&mut text, version);
+            text
+        }))
     }
 
-    /// Returns the two tools.
-    pub(super) fn callables(&self) -> [&Callable; 2] {
-        [&self.search, &self.call]
-    }
-
-    /// Returns the tool to call, with its arguments, for a name that is not the name of a tool that the request may use.
+    /// Returns the tool to call, with its arguments, for the name of one of the two tools. JSON inside strings has to keep
+    /// the `limits` of messages.
     ///
     /// # Errors
     ///
-    /// Returns `unknown` if this is not one of the two tools, or an error if the caller lacks scopes for the tool that is
-    /// to be called.
+    /// Returns an error if the caller lacks scopes for the tool that is to be called.
     pub(super) fn resolve<'m>(
         &self,
         name: &str,
         arguments: &'m str,
         view: CallerView<'_>,
-        unknown: ErrorObject,
+        limits: &ParseLimits,
     ) -> Result<(Arc<Callable>, Cow<'m, str>), ErrorObject> {
         if name == ToolSearch::SEARCH {
             return Ok((Arc::clone(&self.search), arguments.into()));
         }
-        if name != ToolSearch::CALL {
-            return Err(unknown);
+        if let Some(call) = NamedCall::read(arguments, limits)
+            && let Some(tool) = view.visible_tool(&call.name)?
+            && refusal(tool, &call.name).is_none()
+            && !(call.is_in_string && tool.is_strict())
+        {
+            return Ok((Arc::clone(tool), call.arguments));
         }
         // Anything that cannot be called is left to the tool itself, which explains it to the model.
-        let Some((name, inner)) = read_call(arguments) else {
-            return Ok((Arc::clone(&self.call), arguments.into()));
-        };
-        match view.tool(&name) {
-            Ok(tool) if !tool.is_for_pages_only() => Ok((Arc::clone(tool), inner)),
-            Err(error) if errors::scopes_needed(&error).is_some() => Err(error),
-            _ => Ok((Arc::clone(&self.call), arguments.into())),
-        }
+        Ok((Arc::clone(&self.call), arguments.into()))
     }
 }
 
-/// Returns the name and the arguments of the tool to call, unless there is a mistake.
-fn read_call(arguments: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
-    let (mut name, mut inner) = (None, Cow::Borrowed("{}"));
-    for (member, value) in entries(arguments).ok()? {
-        match &*member {
-            "name" => name = Some(unquote(value).ok()?),
-            "arguments" if value.starts_with('{') => inner = value.into(),
-            // Some models write objects as strings.
-            "arguments" => {
-                inner = unquote(value).ok()?;
-                entries(&inner).ok()?;
-            }
-            _ => return None,
-        }
+/// Returns `true` for tools whose definitions clients have to find in the list: hosts read there which page belongs to a
+/// tool, which tools are not for models, which calls have to be tasks, and which arguments to repeat in headers.
+fn is_listed_for_clients(tool: &Callable) -> bool {
+    tool.page_uri().is_some()
+        || tool.is_for_pages_only()
+        || tool.task.as_ref().is_some_and(|task| task.is_required)
+        || tool.mirrors_arguments()
+}
+
+/// Returns the reason why a tool cannot be called through `call_tool`, if it cannot.
+fn refusal(tool: &Callable, name: &str) -> Option<String> {
+    if tool.is_for_pages_only() {
+        Some(format!("the tool `{name}` is for pages, not for models"))
+    } else if tool.mirrors_arguments() {
+        // Intermediaries decide by the headers, which a client sends only for a tool that it calls itself.
+        Some(format!("call the tool `{name}` by its own name"))
+    } else {
+        None
     }
-    Some((name?, inner))
+}
+
+/// The call that the arguments of `call_tool` describe.
+struct NamedCall<'m> {
+    name: Cow<'m, str>,
+    arguments: Cow<'m, str>,
+    /// `true` if the arguments were written as a string that contains an object, as some models do.
+    is_in_string: bool,
+}
+
+impl<'m> NamedCall<'m> {
+    /// Reads the arguments of `call_tool`. Returns `None` if there is a mistake in them.
+    fn read(arguments: &'m str, limits: &ParseLimits) -> Option<Self> {
+        let mut name = None;
+        let mut inner = Cow::Borrowed("{}");
+        let mut is_in_string = false;
+        for (member, value) in entries(arguments).ok()? {
+            match &*member {
+                "name" => name = Some(unquote(value).ok()?),
+                "arguments" if value.starts_with('{') => inner = value.into(),
+                "arguments" => {
+                    inner = unquote(value).ok()?;
+                    // The limits of the message have counted it as one value.
+                    Scan::within(&inner, limits).members(|scan, _| scan.next_value().map(drop))?;
+                    entries(&inner).ok()?;
+                    is_in_string = true;
+                }
+                _ => return None,
+            }
+        }
+        Some(Self {
+            name: name?,
+            arguments: inner,
+            is_in_string,
+        })
+    }
 }
 
 fn search_tool(options: &ToolSearch, registry: &Arc<Registry>) -> DynamicTool {
@@ -127,6 +172,7 @@ fn search_tool(options: &ToolSearch, registry: &Arc<Registry>) -> DynamicTool {
             "query": {
                 "type": "string",
                 "description": "What the tool should do, in a few words, or its name",
+                "maxLength": 500,
             },
             "limit": {
                 "type": "integer",
@@ -226,11 +272,10 @@ fn call_tool(registry: &Arc<Registry>) -> DynamicTool {
             let (caller, selection) = context.viewer();
             let problem = match snapshot.seen_by(caller).narrowed_to(selection).tool(&name) {
                 Err(unknown) => unknown.message,
-                Ok(tool) if tool.is_for_pages_only() => {
-                    format!("the tool `{name}` is for pages, not for models")
-                }
-                // It was inserted a moment ago.
-                Ok(_) => "try again".to_owned(),
+                Ok(tool) => refusal(tool, &name).unwrap_or_else(|| {
+                    // It was inserted a moment ago.
+                    "try again".to_owned()
+                }),
             };
             let text = format!("{problem} (find tools with `{}`)", ToolSearch::SEARCH);
             Err::<String, _>(HandlerError::exposed(text))

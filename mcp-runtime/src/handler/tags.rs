@@ -1,8 +1,10 @@
 //! Tags of definitions, and selections of definitions by their tags.
 //!
-//! A selection narrows the view of one request: `issues,-admin` selects the definitions that have the tag `issues` and
-//! not `admin`. The server and each request can have one; a definition has to be in all of them.
+//! `issues,-admin` selects the definitions that have the tag `issues` and not `admin`. A server can have a selection,
+//! which decides what it serves, and each request can have one, which narrows its view; a definition has to be in all of
+//! them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -97,18 +99,13 @@ impl TagSelection {
     pub(crate) fn check<'t>(
         &self,
         known: impl Fn(&str) -> bool,
-        show: impl Fn() -> Vec<&'t str>,
+        show: impl FnOnce() -> BTreeSet<&'t str>,
     ) -> Result<(), UnknownTag> {
         let mut names = self.0.iter().flat_map(TagList::names);
         let Some(unknown) = names.find(|name| !known(name)) else {
             return Ok(());
         };
-        let shown = show();
-        Err(UnknownTag {
-            tag: unknown.to_owned(),
-            suggestion: closest(unknown, shown.iter().copied()).map(str::to_owned),
-            known: shown.into_iter().map(str::to_owned).collect(),
-        })
+        Err(UnknownTag::new(unknown, show()))
     }
 }
 
@@ -119,13 +116,25 @@ impl TagList {
     }
 }
 
-/// A selected tag that no definition has.
+/// A tag that no definition has.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnknownTag {
     tag: String,
     suggestion: Option<String>,
     /// The tags that definitions have.
     known: Vec<String>,
+}
+
+impl UnknownTag {
+    /// Creates the error for a tag, which shows these tags that definitions have.
+    pub(crate) fn new<'t>(tag: &str, known: impl IntoIterator<Item = &'t str>) -> Self {
+        let known: Vec<&str> = known.into_iter().collect();
+        Self {
+            tag: tag.to_owned(),
+            suggestion: closest(tag, known.iter().copied()).map(str::to_owned),
+            known: known.into_iter().map(str::to_owned).collect(),
+        }
+    }
 }
 
 impl fmt::Display for UnknownTag {
@@ -203,7 +212,10 @@ mod tests {
     fn an_unknown_tag_is_named_with_those_that_exist() {
         let check = |text: &str, known: &[&'static str]| {
             let selection = TagSelection::parse(text).unwrap();
-            let checked = selection.check(|tag| known.contains(&tag), || known.to_vec());
+            let checked = selection.check(
+                |tag| known.contains(&tag),
+                || known.iter().copied().collect(),
+            );
             checked.map_err(|unknown| unknown.to_string())
         };
         assert_eq!(check("issues,-admin", &["admin", "issues"]), Ok(()));

@@ -22,6 +22,11 @@ impl ToolSearch {
     /// The name of the tool that calls another.
     pub(crate) const CALL: &str = "call_tool";
 
+    /// Returns `true` for the names of the two tools.
+    pub(crate) fn is_name(name: &str) -> bool {
+        name == Self::SEARCH || name == Self::CALL
+    }
+
     /// Replaces the list of tools for every client that could use more than this number of tools.
     pub const fn above(tools: usize) -> Self {
         Self {

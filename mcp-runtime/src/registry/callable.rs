@@ -205,6 +205,17 @@ impl Callable {
         users.is_some_and(|users| !users.iter().any(|user| user == "model"))
     }
 
+    /// Returns `true` if a JSON object inside a string is not taken for the object.
+    pub(crate) fn is_strict(&self) -> bool {
+        let decoder = self.handler.decoder();
+        decoder.is_some_and(|decoder| !decoder.is_lenient())
+    }
+
+    /// Returns `true` if HTTP clients repeat arguments in headers, as the definition in the list asks for.
+    pub(crate) fn mirrors_arguments(&self) -> bool {
+        !self.handler.headers().is_empty()
+    }
+
     /// Returns the definition of a tool.
     pub(crate) fn as_tool(&self) -> Option<&Tool> {
         match &self.details {
@@ -225,7 +236,7 @@ impl Callable {
     }
 
     /// Appends the definition to a list under construction, in the form that `version` defines.
-    pub(super) fn append(&self, text: &mut String, version: ProtocolVersion) {
+    pub(crate) fn append(&self, text: &mut String, version: ProtocolVersion) {
         match &self.details {
             Details::Tool { tool, .. } => append(text, tool.clone(), version),
             Details::Prompt(prompt) => append(text, prompt.clone(), version),

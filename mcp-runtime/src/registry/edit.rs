@@ -45,7 +45,7 @@ pub(crate) struct EditOutcome {
 impl EditOutcome {
     /// Records that a slot has been changed or is about to be.
     fn add_audience_of(&mut self, slot: &TableSlot) {
-        if slot.enabled {
+        if slot.is_served() {
             self.audience.add_callers_with_access(&slot.callable.access);
         }
     }
@@ -143,15 +143,25 @@ pub(super) fn prepare(edit: Edit, rules: &ServerRules) -> Result<PreparedEdit, V
 pub(super) fn apply(
     snapshot: &Snapshot,
     prepared: PreparedEdit,
+    rules: &ServerRules,
 ) -> Result<(Snapshot, EditOutcome), NameTaken> {
+    let selection = rules.selection.as_ref();
+    let selects = |callable: &Callable| {
+        selection.is_none_or(|selection| snapshot.selects(selection, callable))
+    };
     let mut next = snapshot.clone();
-    let edited = edit(next.table_mut(prepared.list), prepared.steps)?;
+    let edited = edit(next.table_mut(prepared.list), prepared.steps, selects)?;
+    if let Some(selection) = selection {
+        // The tools of a page may have changed.
+        next.select(selection);
+    }
     Ok((next, edited))
 }
 
 fn edit(
     table: &mut Arc<CallableTable>,
     steps: Vec<PreparedStep>,
+    selects: impl Fn(&Callable) -> bool,
 ) -> Result<EditOutcome, NameTaken> {
     let mut slots: Vec<Option<TableSlot>> = table.slots().iter().cloned().map(Some).collect();
     // Searching the list for each name would make large edits slow.
@@ -165,7 +175,10 @@ fn edit(
     for step in steps {
         match step {
             PreparedStep::Put { callable, replace } => {
-                edited.audience.add_callers_with_access(&callable.access);
+                let selected = selects(&callable);
+                if selected {
+                    edited.audience.add_callers_with_access(&callable.access);
+                }
                 let name = Arc::clone(&callable.name);
                 let held = positions.get(&name).and_then(|index| slots.get_mut(*index));
                 match held {
@@ -179,6 +192,7 @@ fn edit(
                         edited.add_audience_of(slot);
                         slot.callable = callable;
                         slot.enabled = true;
+                        slot.selected = selected;
                     }
                     _ => {
                         positions.insert(Arc::clone(&name), slots.len());
@@ -186,6 +200,7 @@ fn edit(
                             key: OrderKey::Inserted(name),
                             callable,
                             enabled: true,
+                            selected,
                         }));
                     }
                 }

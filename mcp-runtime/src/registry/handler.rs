@@ -41,10 +41,6 @@ pub(crate) enum Handler {
 pub(crate) struct ArgumentRules {
     pub(crate) validator: Validator,
     /// The arguments that are mirrored in headers.
-    #[cfg_attr(
-        not(feature = "http"),
-        expect(dead_code, reason = "checked always, but mirrored by HTTP only")
-    )]
     pub(crate) headers: Vec<HeaderArgument>,
 }
 
@@ -98,7 +94,6 @@ impl Handler {
     }
 
     /// Returns the arguments that are mirrored in headers.
-    #[cfg(feature = "http")]
     pub(crate) fn headers(&self) -> &[HeaderArgument] {
         match self {
             Self::Function { decoder, .. } => decoder.headers(),

@@ -49,8 +49,11 @@ pub(crate) use snapshot::{CallerView, Snapshot, ToolGroup};
 #[cfg(feature = "cli")]
 pub(crate) use words::words;
 
-use crate::context::{Caller, Edit};
+#[cfg(feature = "http")]
+use crate::context::Caller;
+use crate::context::Edit;
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "http")]
 use crate::handler::tags::{TagSelection, UnknownTag};
 use crate::lock::lock;
 
@@ -88,17 +91,17 @@ impl Registry {
         Arc::clone(&current)
     }
 
-    /// Returns an error if a tag of the selection is unknown: no definition has it, and the server does not describe it.
-    /// The error names only tags that the caller can see.
+    /// Returns an error if a tag of the selection is unknown: no definition that this caller sees has it, and the server
+    /// does not describe it.
+    #[cfg(feature = "http")]
     pub(crate) fn check_tags(
         &self,
         selection: &TagSelection,
         caller: &Caller,
     ) -> Result<(), UnknownTag> {
         let snapshot = self.snapshot();
-        let described: Vec<&str> = self.rules.described_tags().collect();
-        let view = snapshot.seen_by(caller).narrowed_to(Some(selection));
-        view.check_tags(&described)
+        let described = self.rules.described_tags();
+        snapshot.seen_by(caller).check_tags(selection, described)
     }
 
     /// Applies either all changes in `edit` or none. If the list changes for any caller, `edit.list.kind()` is the
@@ -112,7 +115,7 @@ impl Registry {
         let prepared = edit::prepare(edit, &self.rules)
             .map_err(|problems| Error::new(ErrorKind::Configuration, problems.join("\n")))?;
         let _editing = lock(&self.editing);
-        let (next, edited) = edit::apply(&self.snapshot(), prepared)?;
+        let (next, edited) = edit::apply(&self.snapshot(), prepared, &self.rules)?;
         let former = {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *current, Arc::new(next))

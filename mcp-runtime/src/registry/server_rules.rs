@@ -1,5 +1,6 @@
 //! Rules that a server sets for all of its definitions, including those that are inserted while it runs.
 
+use crate::handler::tags::TagSelection;
 use crate::handler::tool_search::ToolSearch;
 
 /// The rules that a server sets for all of its definitions.
@@ -11,6 +12,8 @@ pub(crate) struct ServerRules {
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
     /// `true` if the server has the tools that search for tools.
     pub(crate) searches_tools: bool,
+    /// The selection of the definitions that are served; `None` for all.
+    pub(crate) selection: Option<TagSelection>,
     /// Tags with their descriptions for models.
     pub(crate) tag_descriptions: Vec<(String, String)>,
 }
@@ -18,7 +21,7 @@ pub(crate) struct ServerRules {
 impl ServerRules {
     /// Returns an error if no definition may have this name because a tool of the server itself does.
     pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
-        if self.searches_tools && [ToolSearch::SEARCH, ToolSearch::CALL].contains(&name) {
+        if self.searches_tools && ToolSearch::is_name(name) {
             return Err(
                 "the name is that of a tool that `Server::tool_search` adds; choose another"
                     .to_owned(),

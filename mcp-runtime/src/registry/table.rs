@@ -1,7 +1,7 @@
 //! The callables in one list. They can be looked up by name and are kept in a stable order. List pages are rendered
 //! only once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -29,6 +29,15 @@ pub(crate) struct TableSlot {
     pub(crate) key: OrderKey,
     pub(crate) callable: Arc<Callable>,
     pub(crate) enabled: bool,
+    /// `true` unless the tags that the server itself selects leave the callable out.
+    pub(crate) selected: bool,
+}
+
+impl TableSlot {
+    /// Returns `true` if requests can get the callable, provided that their callers may see it.
+    pub(crate) fn is_served(&self) -> bool {
+        self.enabled && self.selected
+    }
 }
 
 /// All callables in a list. The table is immutable; an edit creates a new one.
@@ -39,23 +48,25 @@ pub(crate) struct CallableTable {
     slots: Vec<TableSlot>,
     /// Maps names to indexes in `slots`.
     names: FnvMap<Arc<str>, usize>,
-    /// The indexes in `slots` of the enabled callables.
+    /// The indexes in `slots` of the callables that are served.
     visible: Vec<usize>,
-    /// `true` if any callable has access rules.
+    /// Maps URIs of pages to the indexes in `slots` of the tools that name them.
+    page_tools: BTreeMap<Box<str>, Vec<usize>>,
+    /// `true` if any selected callable has access rules.
     restricted: bool,
     /// `true` if the list is declared. A list is declared if it contains, has contained or may later contain callables,
     /// even disabled ones.
     offered: bool,
-    /// The tags of all callables, enabled or not.
+    /// The tags of all callables, served or not.
     tags: BTreeSet<Box<str>>,
     /// `true` if an argument of any callable has or has had completions.
     completed: bool,
-    /// The enabled items, rendered for each protocol version, for requests that get only some of them.
+    /// The items that are served, rendered for each protocol version, for requests that get only some of them.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
     /// The pages, rendered for each protocol version and page number. Only pages that start at a multiple of the page
     /// size are kept.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
-    /// The enabled tools, for searches.
+    /// The tools that are served, for searches.
     index: OnceLock<ToolIndex>,
 }
 
@@ -74,12 +85,17 @@ impl CallableTable {
         let visible = slots
             .iter()
             .enumerate()
-            .filter(|(_, slot)| slot.enabled)
+            .filter(|(_, slot)| slot.is_served())
             .map(|(index, _)| index)
             .collect();
-        let restricted = slots
-            .iter()
-            .any(|slot| slot.callable.access.is_restricted());
+        let mut page_tools: BTreeMap<Box<str>, Vec<usize>> = BTreeMap::new();
+        for (index, slot) in slots.iter().enumerate() {
+            if let Some(uri) = slot.callable.page_uri() {
+                page_tools.entry(uri.into()).or_default().push(index);
+            }
+        }
+        let mut selected = slots.iter().filter(|slot| slot.selected);
+        let restricted = selected.any(|slot| slot.callable.access.is_restricted());
         let mut callables = slots.iter().map(|slot| &slot.callable);
         let tags = callables.clone().flat_map(|callable| &callable.tags);
         Self {
@@ -90,6 +106,7 @@ impl CallableTable {
             slots,
             names,
             visible,
+            page_tools,
             restricted,
             items: Default::default(),
             pages: Default::default(),
@@ -108,25 +125,31 @@ impl CallableTable {
         self.list
     }
 
-    /// Returns the enabled callable with this name.
+    /// Returns the callable with this name, if it is served.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Callable>> {
         let slot = self.slots.get(*self.names.get(name)?)?;
-        slot.enabled.then_some(&slot.callable)
+        slot.is_served().then_some(&slot.callable)
     }
 
-    /// Returns all slots, enabled or not, in order.
+    /// Returns all slots, served or not, in order.
     pub(crate) fn slots(&self) -> &[TableSlot] {
         &self.slots
     }
 
-    /// Returns the enabled callables, in order.
+    /// Returns the slots of the tools that name this page, served or not.
+    pub(crate) fn tools_of_page(&self, uri: &str) -> impl Iterator<Item = &TableSlot> {
+        let tools = self.page_tools.get(uri).into_iter().flatten();
+        tools.filter_map(|index| self.slots.get(*index))
+    }
+
+    /// Returns the callables that are served, in order.
     pub(crate) fn visible(&self) -> impl Iterator<Item = &TableSlot> {
         self.visible
             .iter()
             .filter_map(|index| self.slots.get(*index))
     }
 
-    /// Returns the index of the enabled callables, which must be tools. It is made for the first search.
+    /// Returns the index of the callables that are served, which must be tools. It is made for the first search.
     pub(crate) fn index(&self) -> &ToolIndex {
         self.index.get_or_init(|| {
             let tools = self.visible().filter_map(|slot| slot.callable.as_tool());
@@ -134,14 +157,20 @@ impl CallableTable {
         })
     }
 
-    /// Returns `true` if any callable has access rules.
+    /// Returns `true` if any selected callable has access rules.
     pub(crate) fn is_restricted(&self) -> bool {
         self.restricted
     }
 
-    /// Returns `true` if any callable, enabled or not, has this tag.
+    /// Returns `true` if any callable, served or not, has this tag.
+    #[cfg(feature = "http")]
     pub(crate) fn has_tag(&self, tag: &str) -> bool {
         self.tags.contains(tag)
+    }
+
+    /// Returns the tags of all callables, served or not.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = &str> {
+        self.tags.iter().map(|tag| &**tag)
     }
 
     /// Returns `true` if the list is declared.
@@ -154,12 +183,12 @@ impl CallableTable {
         self.completed
     }
 
-    /// Returns the number of enabled callables.
+    /// Returns the number of callables that are served.
     pub(crate) fn len(&self) -> usize {
         self.visible.len()
     }
 
-    /// Returns the number of enabled callables up to and including the marked one, or up to its former position if it
+    /// Returns the number of callables that are served up to and including the marked one, or up to its former position if it
     /// has been removed.
     pub(crate) fn count_through(&self, mark: &ItemMark) -> usize {
         let held = self
@@ -173,7 +202,7 @@ impl CallableTable {
         self.visible.partition_point(|index| *index < next)
     }
 
-    /// Returns the members of the page that contains up to `size` enabled callables, starting at `start`. The page is
+    /// Returns the members of the page that contains up to `size` callables that are served, starting at `start`. The page is
     /// rendered once and is the same for all callers.
     ///
     /// `cursor` creates the cursor for the page that follows a slot.
@@ -214,7 +243,7 @@ impl CallableTable {
         }
     }
 
-    /// Returns up to `size` enabled callables, starting at `start`, or only those for which `shows` returns `true`.
+    /// Returns up to `size` callables that are served, starting at `start`, or only those for which `shows` returns `true`.
     pub(crate) fn select(
         &self,
         start: usize,
@@ -223,7 +252,7 @@ impl CallableTable {
     ) -> SelectedCallables {
         let positions = start..self.visible.len();
         let mut positions = positions.filter(|position| {
-            let slot = self.enabled_slot(*position);
+            let slot = self.served_slot(*position);
             slot.is_some_and(|slot| shows.is_none_or(|shows| shows(&slot.callable)))
         });
         SelectedCallables {
@@ -247,7 +276,7 @@ impl CallableTable {
         let last = part
             .positions
             .last()
-            .and_then(|position| self.enabled_slot(*position));
+            .and_then(|position| self.served_slot(*position));
         if let Some(last) = last.filter(|_| part.more) {
             text.push_str(",\"nextCursor\":\"");
             text.push_str(&cursor(last));
@@ -268,7 +297,7 @@ impl CallableTable {
             match rendered.and_then(|items| items.get(*position)) {
                 Some(item) => push(&mut text, item),
                 None => {
-                    if let Some(slot) = self.enabled_slot(*position) {
+                    if let Some(slot) = self.served_slot(*position) {
                         slot.callable.append(&mut text, version);
                     }
                 }
@@ -277,7 +306,7 @@ impl CallableTable {
         text
     }
 
-    /// Renders all enabled callables in the form that `version` defines.
+    /// Renders all callables that are served in the form that `version` defines.
     fn render(&self, version: ProtocolVersion) -> Box<[Arc<str>]> {
         let known = || self.items.iter().filter_map(OnceLock::get);
         let render = |(position, slot): (usize, &TableSlot)| {
@@ -292,16 +321,16 @@ impl CallableTable {
         self.visible().enumerate().map(render).collect()
     }
 
-    /// Returns the slot at this position among the enabled slots.
-    fn enabled_slot(&self, position: usize) -> Option<&TableSlot> {
+    /// Returns the slot at this position among those that are served.
+    fn served_slot(&self, position: usize) -> Option<&TableSlot> {
         self.slots.get(*self.visible.get(position)?)
     }
 }
 
-/// A selection of the enabled callables, in order.
+/// Some of the callables that are served, in order.
 #[derive(Debug)]
 pub(crate) struct SelectedCallables {
-    /// The positions of the selected callables among the enabled ones.
+    /// The positions of these callables among those that are served.
     positions: Vec<usize>,
     /// `true` if more callables follow.
     pub(crate) more: bool,

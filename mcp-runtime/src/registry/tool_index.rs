@@ -20,7 +20,7 @@ const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// The weight of a word that only begins with a word of the query.
 const PREFIX: f64 = 0.4;
-/// The length from which a word of the query finds longer words.
+/// The length in characters from which a word of the query finds longer words.
 const SHORTEST_PREFIX: usize = 3;
 /// Maximum number of different words of a query.
 const MAX_WORDS: usize = 32;
@@ -67,8 +67,7 @@ impl ToolIndex {
             (count + 1.0, total + length)
         });
         let mut scores: BTreeMap<usize, f64> = BTreeMap::new();
-        let query: BTreeSet<String> = words(query).into_iter().take(MAX_WORDS).collect();
-        for word in &query {
+        for word in &first_words(query) {
             let mut found = self.weights(word);
             found.retain(|tool, _| is_permitted(*tool));
             #[allow(clippy::cast_precision_loss, reason = "nobody has 2^52 tools")]
@@ -96,7 +95,7 @@ impl ToolIndex {
         for (found, tools) in from.take_while(|(found, _)| found.starts_with(word)) {
             let factor = if **found == *word {
                 1.0
-            } else if word.len() < SHORTEST_PREFIX {
+            } else if word.chars().count() < SHORTEST_PREFIX {
                 break;
             } else {
                 PREFIX
@@ -107,6 +106,18 @@ impl ToolIndex {
         }
         weights
     }
+}
+
+/// Returns the first different words of a query. No more of it is read, however long it is.
+fn first_words(query: &str) -> BTreeSet<String> {
+    let mut first = BTreeSet::new();
+    for word in words(query) {
+        first.insert(word);
+        if first.len() >= MAX_WORDS {
+            break;
+        }
+    }
+    first
 }
 
 /// Returns the texts by which a tool is found, with their weights.
@@ -234,9 +245,26 @@ mod tests {
     }
 
     #[test]
-    fn a_long_query_is_bounded() {
-        let many: Vec<String> = (0..100).map(|number| format!("w{number}")).collect();
-        let long = "word ".repeat(10_000) + &many.join(" ");
-        assert!(found(&long, &[true; 4]).is_empty());
+    fn the_first_different_words_of_a_long_query_count() {
+        let numbers = |count: usize| {
+            let words: Vec<_> = (0..count).map(|number| format!("w{number} ")).collect();
+            words.concat()
+        };
+        let repeated = "please ".repeat(10_000);
+        for (before, expected) in [
+            (&repeated, &["deploy"][..]),
+            (&numbers(MAX_WORDS - 1), &["deploy"]),
+            (&numbers(MAX_WORDS), &[]),
+        ] {
+            assert_eq!(found(&format!("{before}deploy"), &[true; 4]), expected);
+        }
+    }
+
+    #[test]
+    fn prefixes_are_measured_in_characters() {
+        let tools = [tool("issues", "Список задач.", &json!({}))];
+        let index = ToolIndex::new(tools.iter());
+        assert_eq!(index.search("спи", &[true]), [0]);
+        assert!(index.search("сп", &[true]).is_empty());
     }
 }

@@ -2,38 +2,65 @@
 //!
 //! `closeIssues`, `close_issue` and "Close issues." have the same words.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 /// Returns the words of a text: in lower case, and without an English plural ending. Identifiers are split at case
 /// changes and at characters that are neither letters nor digits. Each character of a script that is written without
 /// spaces is a word.
-pub(crate) fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut end = |word: &mut String| {
-        if !word.is_empty() {
-            words.push(singular(std::mem::take(word)));
-        }
-    };
-    let mut chars = text.chars().peekable();
-    let mut previous: Option<char> = None;
-    while let Some(char) = chars.next() {
-        let is_lower = |char: char| char.is_lowercase();
-        let begins = char.is_uppercase()
-            && previous.is_some_and(|previous| {
-                // `closeIssue`, and the last capital of `HTTPServer`.
-                !previous.is_uppercase() || chars.peek().copied().is_some_and(is_lower)
-            });
-        if begins || !char.is_alphanumeric() || is_unspaced(char) {
-            end(&mut word);
-        }
-        if is_unspaced(char) {
-            end(&mut char.to_string());
-        } else if char.is_alphanumeric() {
-            word.extend(char.to_lowercase());
-        }
-        previous = Some(char);
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
+    Words {
+        chars: text.chars().peekable(),
+        previous: None,
+        word: String::new(),
+        unspaced: None,
     }
-    end(&mut word);
-    words
+}
+
+/// Reads the words of a text one by one.
+struct Words<'t> {
+    chars: Peekable<Chars<'t>>,
+    previous: Option<char>,
+    /// The beginning of a word that may go on.
+    word: String,
+    /// A character that is a word and has been read, but not returned.
+    unspaced: Option<char>,
+}
+
+impl Iterator for Words<'_> {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        if let Some(char) = self.unspaced.take() {
+            return Some(char.into());
+        }
+        while let Some(char) = self.chars.next() {
+            let is_lower = |char: &char| char.is_lowercase();
+            let begins = char.is_uppercase()
+                && self.previous.is_some_and(|previous| {
+                    // `closeIssue`, and the last capital of `HTTPServer`.
+                    !previous.is_uppercase() || self.chars.peek().is_some_and(is_lower)
+                });
+            self.previous = Some(char);
+            let mut ended = String::new();
+            if begins || !char.is_alphanumeric() || is_unspaced(char) {
+                ended = std::mem::take(&mut self.word);
+            }
+            if is_unspaced(char) {
+                self.unspaced = Some(char);
+            } else if char.is_alphanumeric() {
+                self.word.extend(char.to_lowercase());
+            }
+            if !ended.is_empty() {
+                return Some(singular(ended));
+            }
+            if let Some(char) = self.unspaced.take() {
+                return Some(char.into());
+            }
+        }
+        let last = std::mem::take(&mut self.word);
+        (!last.is_empty()).then(|| singular(last))
+    }
 }
 
 /// Returns `true` for Chinese characters and Japanese syllables.
@@ -79,7 +106,8 @@ mod tests {
             (" - ", ""),
             ("s", "s"),
         ] {
-            assert_eq!(words(text).join(" "), expected, "{text}");
+            let words: Vec<_> = words(text).collect();
+            assert_eq!(words.join(" "), expected, "{text}");
         }
     }
 }

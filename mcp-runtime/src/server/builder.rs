@@ -424,6 +424,7 @@ impl Server {
             meta_keys: meta_keys.clone(),
             tag_scopes: self.tag_scopes,
             searches_tools: self.tool_search.is_some(),
+            selection: tags.selection,
             tag_descriptions: tags.descriptions,
         });
         let registry = Arc::new(Registry::build(Sources {
@@ -438,7 +439,6 @@ impl Server {
             has_methods: extensions.has_methods(),
         })?);
         self.shared.attach(&registry, &extensions)?;
-        TagSettings::check(tags.selection.as_ref(), &registry)?;
         let wrapping = self.wrapping;
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]
@@ -472,7 +472,6 @@ impl Server {
             hooks: self.hooks,
             admission: self.admission,
             extensions,
-            selection: tags.selection,
             rules,
             tags_in_instructions: tags.in_instructions,
         };

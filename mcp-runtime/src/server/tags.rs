@@ -1,6 +1,6 @@
 //! Settings about tags: their descriptions, and the definitions that are selected by them.
 
-use crate::handler::tags::TagSelection;
+use crate::handler::tags::{self, TagSelection};
 use crate::server::Server;
 
 impl Server {
@@ -36,10 +36,19 @@ impl Server {
     }
 
     /// Describes a tag to models, in a few words, for [`tags_in_instructions`](Self::tags_in_instructions). A described
-    /// tag can be selected even while no definition has it, because definitions with it may be inserted later.
+    /// tag can be selected even while no definition has it, because definitions with it may be inserted later. This makes
+    /// the tag public: anyone can learn that it exists, even if definitions with it are hidden from them.
+    ///
+    /// Start-up fails if a tag is described twice, or if it cannot be a tag.
     pub fn describe_tag(mut self, tag: impl Into<String>, description: impl Into<String>) -> Self {
-        let described = (tag.into(), description.into());
-        self.tag_settings.descriptions.push(described);
+        let tag = tag.into();
+        let descriptions = &mut self.tag_settings.descriptions;
+        self.faults.extend(tags::problem(&tag));
+        if descriptions.iter().any(|(known, _)| *known == tag) {
+            self.faults
+                .push(format!("the tag `{tag}` is described twice"));
+        }
+        descriptions.push((tag, description.into()));
         self
     }
 

@@ -91,10 +91,6 @@ pub(crate) struct Decoder {
     /// The schema as clients get it, if it differs from the enforced one.
     published: Option<Box<Value>>,
     arguments: Vec<ArgumentInfo>,
-    #[cfg_attr(
-        not(feature = "http"),
-        expect(dead_code, reason = "always validated, but mirrored only by HTTP")
-    )]
     headers: Vec<HeaderArgument>,
     /// `true` if the author wrote the schema, in which case all of it has to be checked.
     raw: bool,
@@ -130,7 +126,6 @@ impl Decoder {
     }
 
     /// Returns the arguments that are mirrored in headers.
-    #[cfg(feature = "http")]
     pub(crate) fn headers(&self) -> &[HeaderArgument] {
         &self.headers
     }
@@ -272,7 +267,8 @@ impl Decoder {
         self.flattened_types.as_ref().is_none_or(holds)
     }
 
-    fn is_lenient(&self) -> bool {
+    /// Returns `true` if what models often get wrong is accepted.
+    pub(crate) fn is_lenient(&self) -> bool {
         self.style != ArgumentStyle::Tool { strict: true }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Build;
 use crate::context::Edit;
 use crate::handler::definition::{Definition, Kind, Owner, Selected};
+use crate::handler::tags::UnknownTag;
 
 /// Maximum number of methods listed in one message.
 const LISTED: usize = 5;
@@ -49,7 +50,8 @@ pub(super) fn choose(
     let rules = Arc::clone(&build.rules);
     let mut check = |tag: &str, known: &BTreeSet<&str>| {
         if !known.contains(tag) {
-            build.problems.push(unknown_tag_message(tag, known));
+            let unknown = UnknownTag::new(tag, known.iter().copied());
+            build.problems.push(unknown.to_string());
         }
     };
     for tag in tags {
@@ -62,8 +64,8 @@ pub(super) fn choose(
     for (tag, _) in &rules.tag_scopes {
         check(tag, &known);
     }
-    let selection = Selection { only, tags };
-    let pages = selection.pages(definitions);
+    let choice = AuthorChoice { only, tags };
+    let pages = choice.pages(definitions);
     let mut chosen = Vec::new();
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
@@ -72,7 +74,7 @@ pub(super) fn choose(
                 .options
                 .app
                 .is_some_and(|uri| pages.contains(&uri));
-        if definition.kind == Kind::Completer || !(selection.includes(definition) || is_page) {
+        if definition.kind == Kind::Completer || !(choice.includes(definition) || is_page) {
             continue;
         }
         match definition.receiver {
@@ -93,23 +95,14 @@ pub(super) fn choose(
     chosen
 }
 
-fn unknown_tag_message(tag: &str, known: &BTreeSet<&str>) -> String {
-    let known: Vec<_> = known.iter().map(|tag| format!("`{tag}`")).collect();
-    if known.is_empty() {
-        return format!("no definition has the tag `{tag}`; none has a tag");
-    }
-    let known = known.join(", ");
-    format!("no definition has the tag `{tag}`; tags are {known}")
-}
-
 /// The choice of an author: functions, tags, or everything.
 #[derive(Clone, Copy)]
-pub(crate) struct Selection<'a> {
+pub(crate) struct AuthorChoice<'a> {
     pub(crate) only: Option<&'a [Selected]>,
     pub(crate) tags: &'a [String],
 }
 
-impl Selection<'_> {
+impl AuthorChoice<'_> {
     pub(super) fn includes(self, definition: &Definition) -> bool {
         if self.only.is_none() && self.tags.is_empty() {
             return true;
@@ -120,7 +113,7 @@ impl Selection<'_> {
             || tags.any(|tag| self.tags.iter().any(|asked| asked == tag))
     }
 
-    /// Returns the URIs of the pages that selected tools name. These pages are served too.
+    /// Returns the URIs of the pages that chosen tools name. These pages are served too.
     pub(crate) fn pages(self, definitions: &[&'static Definition]) -> Vec<&'static str> {
         let definitions = definitions.iter();
         definitions

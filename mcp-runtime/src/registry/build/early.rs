@@ -32,7 +32,7 @@ pub(super) fn apply(
                 .iter()
                 .map(|missing| no_such_name(noun, missing)),
         );
-        match edit::apply(snapshot, prepared) {
+        match edit::apply(snapshot, prepared, rules) {
             Ok((next, _)) => *snapshot = next,
             Err(NameTaken { noun, name }) => {
                 problems.push(match declared.get(&(noun, &*name)) {

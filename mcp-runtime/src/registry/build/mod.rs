@@ -20,7 +20,7 @@ use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
-use choose::{Selection, choose, nothing_to_serve_message};
+use choose::{AuthorChoice, choose, nothing_to_serve_message};
 
 /// The sources of a server's definitions.
 #[derive(Debug)]
@@ -97,15 +97,14 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
 pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
     let submitted = inventory::iter::<Submitted>();
     let definitions: Vec<_> = submitted.map(|submitted| submitted.0).collect();
-    !Selection { only, tags }.pages(&definitions).is_empty()
+    !AuthorChoice { only, tags }.pages(&definitions).is_empty()
 }
 
 /// Returns `true` if a server with this selection serves a tool with the option `task`.
 pub(crate) fn serves_tasks(only: Option<&[Selected]>, tags: &[String]) -> bool {
     let mut definitions = inventory::iter::<Submitted>().map(|submitted| submitted.0);
-    let selection = Selection { only, tags };
-    definitions
-        .any(|definition| definition.options.task.is_some() && selection.includes(definition))
+    let choice = AuthorChoice { only, tags };
+    definitions.any(|definition| definition.options.task.is_some() && choice.includes(definition))
 }
 
 /// Sorts definitions in source order: by file, then by line.
@@ -179,6 +178,14 @@ fn assemble(
         &build.rules,
         &mut build.problems,
     );
+    if let Some(selection) = &build.rules.selection {
+        let described = build.rules.described_tags();
+        let unknown = snapshot.check_tags(selection, described).err();
+        build
+            .problems
+            .extend(unknown.map(|unknown| unknown.to_string()));
+        snapshot.select(selection);
+    }
     if build.problems.is_empty() {
         Ok(snapshot)
     } else {
@@ -266,6 +273,8 @@ impl Build {
                 key: OrderKey::Declared(rank),
                 callable: Arc::new(callable),
                 enabled: true,
+                // The selection is applied when all definitions are known.
+                selected: true,
             };
             self.slots.push((list, slot));
         }

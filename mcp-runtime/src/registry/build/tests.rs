@@ -169,7 +169,7 @@ fn choosing_what_is_not_there_is_said() {
         &expect![[r"
         the server cannot start:
           `app::chosen` is not registered: is it annotated?
-          no definition has the tag `admn`; tags are `admin`"]],
+          no definition has the tag `admn`; the tags are `admin`; did you mean `admin`?"]],
     );
 }
 

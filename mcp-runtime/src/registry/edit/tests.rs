@@ -3,7 +3,9 @@
 use super::*;
 use crate::context::{Caller, Principal};
 use crate::handler::dynamic::ItemKind;
+use crate::handler::tags::TagSelection;
 use crate::registry::fixture::{change, page, prompt, prompts, title};
+use crate::registry::{Registry, Sources};
 
 #[test]
 fn inserted_prompts_come_in_the_order_of_their_names() {
@@ -208,4 +210,37 @@ fn completions_that_were_offered_stay_offered() {
         vec![EditStep::Remove("b".into())],
     );
     assert!(registry.snapshot().has_completers());
+}
+
+#[test]
+fn what_the_server_does_not_select_is_held_but_not_served() {
+    let rules = ServerRules {
+        selection: Some(TagSelection::parse("kept").unwrap()),
+        tag_descriptions: vec![("kept".to_owned(), String::new())],
+        ..ServerRules::default()
+    };
+    let registry = Registry::build(Sources {
+        only: Some(Vec::new()),
+        rules: Arc::new(rules),
+        ..Sources::default()
+    });
+    let registry = registry.unwrap();
+    let edit = |step: EditStep| {
+        let list = Capability::Prompts;
+        registry.edit(Edit {
+            list,
+            steps: vec![step],
+        })
+    };
+    let other = || prompt("other").tags(["other"]).into_item();
+    let edited = edit(EditStep::Insert(other())).unwrap();
+    assert!(edited.changed && edited.audience.is_empty());
+    assert!(edit(EditStep::Insert(other())).is_err());
+    assert!(registry.snapshot().prompts.get("other").is_none());
+    let disabled = edit(EditStep::Disable("other".into())).unwrap();
+    assert!(disabled.changed && disabled.audience.is_empty());
+    let replaced = prompt("other").tags(["kept"]).into_item();
+    let replaced = edit(EditStep::Replace(replaced)).unwrap();
+    assert!(!replaced.audience.is_empty());
+    assert!(registry.snapshot().prompts.get("other").is_some());
 }

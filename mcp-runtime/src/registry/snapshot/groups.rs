@@ -16,7 +16,8 @@ pub(crate) struct ToolGroup<'a> {
 
 impl<'a> CallerView<'a> {
     /// Returns the tools by tag: first the described tags in their order, then the others by name, and at last the tools
-    /// without tags. Returns nothing if no tool has a tag. A tool with several tags is in several groups.
+    /// without tags. Returns nothing if no tool has a tag. A tool with several tags is in several groups, and tools that only
+    /// pages call are in none.
     pub(crate) fn tools_by_tag<'g>(
         &self,
         descriptions: &'g [(String, String)],
@@ -26,7 +27,7 @@ impl<'a> CallerView<'a> {
     {
         let mut tagged: BTreeMap<&'g str, Vec<&'g str>> = BTreeMap::new();
         let mut untagged = Vec::new();
-        for tool in self.tools() {
+        for tool in self.tools().filter(|tool| !tool.is_for_pages_only()) {
             let name: &'g str = &tool.name;
             if tool.tags.is_empty() {
                 untagged.push(name);

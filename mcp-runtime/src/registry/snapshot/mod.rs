@@ -3,6 +3,7 @@
 mod groups;
 mod lists;
 mod search;
+mod select;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -76,7 +77,7 @@ impl Snapshot {
         Some(&first.callable.name)
     }
 
-    /// Returns the scopes required by all definitions that are enabled and not hidden from any caller, sorted.
+    /// Returns the scopes required by all definitions that are served and not hidden from any caller, sorted.
     #[cfg(feature = "auth")]
     pub(crate) fn scopes(&self) -> BTreeSet<String> {
         let visible = self.tables().into_iter().flat_map(CallableTable::visible);
@@ -87,15 +88,10 @@ impl Snapshot {
             .collect()
     }
 
-    /// Returns the names of enabled definitions, in order.
+    /// Returns the names of enabled definitions, selected or not, in order.
     pub(crate) fn names(&self, list: Capability) -> Vec<String> {
-        let visible = self.table(list).visible();
-        visible.map(|slot| (*slot.callable.name).into()).collect()
-    }
-
-    /// Returns `true` if there is an enabled tool with this name.
-    pub(crate) fn has_tool(&self, name: &str) -> bool {
-        self.tools.get(name).is_some()
+        let enabled = self.table(list).slots().iter().filter(|slot| slot.enabled);
+        enabled.map(|slot| (*slot.callable.name).into()).collect()
     }
 
     /// Returns `true` if tools are declared. They are declared if the server has, has had or may later have tools, even

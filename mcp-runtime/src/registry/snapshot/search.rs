@@ -8,6 +8,7 @@ use super::view::CallerView;
 use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
+use crate::registry::items::push;
 
 impl<'a> CallerView<'a> {
     /// Returns `true` if the request may use more than this number of tools.
@@ -19,32 +20,31 @@ impl<'a> CallerView<'a> {
         }
     }
 
-    /// Returns the members of a page that has only these tools, and those for which `is_pinned` returns `true`.
-    pub(crate) fn short_tool_page<'t>(
+    /// Returns the members of a page that has `first`, which are rendered tools, and then the tools that the request may
+    /// use and for which `shows` returns `true`.
+    pub(crate) fn short_tool_page(
         self,
-        first: impl IntoIterator<Item = &'t Callable>,
-        is_pinned: impl Fn(&Callable) -> bool,
+        first: &str,
+        shows: impl Fn(&Callable) -> bool,
         version: ProtocolVersion,
     ) -> Bytes {
-        let items = self.tool_items(first, is_pinned, version);
+        let items = self.tool_items(first, shows, version);
         format!("\"{}\":[{items}]", Capability::Tools.member()).into()
     }
 
-    /// Returns these tools, and those that the request may use and for which `shows` returns `true`, as comma-separated JSON
-    /// objects in the form that `version` defines.
-    pub(crate) fn tool_items<'t>(
+    /// Returns `first`, and those tools that the request may use and for which `shows` returns `true`, as comma-separated
+    /// JSON objects in the form that `version` defines.
+    pub(crate) fn tool_items(
         self,
-        first: impl IntoIterator<Item = &'t Callable>,
+        first: &str,
         shows: impl Fn(&Callable) -> bool,
         version: ProtocolVersion,
     ) -> String {
-        let mut items = String::new();
-        for tool in first {
-            tool.append(&mut items, version);
-        }
-        for tool in self.tools().filter(|tool| shows(tool)) {
-            tool.append(&mut items, version);
-        }
+        let table = &self.snapshot.tools;
+        let shows = |tool: &Callable| self.permits(tool) && shows(tool);
+        let others = table.select(0, usize::MAX, Some(&shows));
+        let mut items = first.to_owned();
+        push(&mut items, &table.items(&others, version));
         items
     }
 

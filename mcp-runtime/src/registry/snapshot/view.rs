@@ -2,18 +2,17 @@
 //! neither do items whose tags the request does not select.
 //!
 //! If the caller lacks scopes that a visible item requires, the item is omitted from lists, and a request for it is
-//! rejected with an error that names the required scopes. List pages are implemented in `lists`.
+//! rejected with an error that names the required scopes. List pages are implemented in `lists`, selections in `select`.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mcp_schema::suggest::closest;
 
 use super::Snapshot;
 use crate::context::{Caller, Capability};
-use crate::handler::tags::{TagSelection, UnknownTag};
+use crate::handler::tags::TagSelection;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{ProtocolVersion, errors};
 use crate::registry::callable::{Callable, Details};
@@ -26,7 +25,7 @@ use crate::types::CompletionReference;
 pub(crate) struct CallerView<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) caller: &'a Caller,
-    /// The selected definitions; `None` for all.
+    /// The definitions that the request selects; `None` for all.
     pub(super) selection: Option<&'a TagSelection>,
 }
 
@@ -34,27 +33,6 @@ impl<'a> CallerView<'a> {
     /// Returns the view without the definitions that are not selected.
     pub(crate) fn narrowed_to(self, selection: Option<&'a TagSelection>) -> Self {
         Self { selection, ..self }
-    }
-
-    /// Returns an error if a tag of the selection belongs to no definition. It shows only tags that the caller can see,
-    /// and any that are `declared` by the server.
-    pub(crate) fn check_tags(&self, declared: &[&str]) -> Result<(), UnknownTag> {
-        let Some(selection) = self.selection else {
-            return Ok(());
-        };
-        let tables = self.snapshot.tables();
-        let known =
-            |tag: &str| declared.contains(&tag) || tables.iter().any(|table| table.has_tag(tag));
-        let shown = || {
-            let callables = tables.iter().flat_map(|table| table.visible());
-            let callables = callables.map(|slot| &slot.callable);
-            let visible = callables.filter(|callable| callable.access.is_visible_to(self.caller));
-            let tags = visible.flat_map(|callable| &callable.tags);
-            let tags = tags.map(|tag| &**tag).chain(declared.iter().copied());
-            let tags: BTreeSet<_> = tags.collect();
-            tags.into_iter().collect()
-        };
-        selection.check(known, shown)
     }
 
     /// Returns `true` if other requests may get other contents of the list.
@@ -72,24 +50,6 @@ impl<'a> CallerView<'a> {
         self.is_selected(callable) && callable.access.is_usable_by(self.caller)
     }
 
-    fn is_selected(&self, callable: &Callable) -> bool {
-        self.selection.is_none_or(|selection| {
-            selection.selects(&callable.tags) || self.is_page_of_selected_tool(selection, callable)
-        })
-    }
-
-    /// Returns `true` for the page of an app that a selected tool names, whatever the tags of the page.
-    fn is_page_of_selected_tool(&self, selection: &TagSelection, page: &Callable) -> bool {
-        let Details::Resource(page) = &page.details else {
-            return false;
-        };
-        let tools = self.snapshot.tools.visible().map(|slot| &slot.callable);
-        page.uri.starts_with("ui://")
-            && tools
-                .filter(|tool| tool.page_uri() == Some(&*page.uri))
-                .any(|tool| selection.selects(&tool.tags) && tool.access.is_visible_to(self.caller))
-    }
-
     /// Returns the tool with this name.
     ///
     /// # Errors
@@ -97,6 +57,19 @@ impl<'a> CallerView<'a> {
     /// Returns an error if the caller cannot see a tool with this name or lacks required scopes.
     pub(crate) fn tool(&self, name: &str) -> Result<&'a Arc<Callable>, ErrorObject> {
         self.find_usable(&self.snapshot.tools, name, errors::unknown_tool)
+    }
+
+    /// Returns the tool with this name, or `None` if the caller cannot see one. No similar name is looked for.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the caller lacks required scopes.
+    pub(crate) fn visible_tool(
+        &self,
+        name: &str,
+    ) -> Result<Option<&'a Arc<Callable>>, ErrorObject> {
+        let tool = self.find(&self.snapshot.tools, name);
+        tool.map(|tool| self.check_scopes(tool)).transpose()
     }
 
     /// Returns the tools that the request may use, in the order of the list.
@@ -208,7 +181,7 @@ impl<'a> CallerView<'a> {
         Ok(RequestedCompleter { completer, known })
     }
 
-    /// Returns the enabled callable with this name, if it is visible to the caller.
+    /// Returns the callable with this name, if it is served and visible to the caller.
     fn find(&self, table: &'a CallableTable, name: &str) -> Option<&'a Arc<Callable>> {
         table.get(name).filter(|callable| self.shows(callable))
     }

@@ -2,6 +2,7 @@
 
 use axum::Router;
 use mcp_runtime::http::HttpOptions;
+use mcp_runtime::tool_search::ToolSearch;
 use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, send};
@@ -55,6 +56,15 @@ async fn a_call_without_its_scopes_is_forbidden_and_says_all_it_needs() {
         let (_, message) = server.message(&list).await;
         assert_eq!(names(&message).contains(&"write_note"), shown);
     }
+    // Through a search, too.
+    let search = fixture::server().tags(["auth"]).tags(["auth-scopes"]);
+    let search = search.tool_search(ToolSearch::above(0));
+    let search = serve_server(search.http(options(&issuer))).await;
+    let write = Request::tool("call_tool", json!({"name": "write_note"}));
+    let response = search.send(&with(write.clone(), &narrow)).await;
+    assert_eq!((response.status, challenge(&response)), (403, &*said));
+    let (status, message) = search.message(&with(write, &broad)).await;
+    assert_eq!((status, text(&message)), (200, "written"));
     // The same session, with the one token and with the other.
     for version in [
         Version::V2025_03_26,

@@ -35,7 +35,8 @@ fn tags_select_what_commands_use() {
             .collect();
         assert_eq!(
             names,
-            ["search_tools", "call_tool", "merge_pull_request"],
+            // There are too few for a search.
+            ["merge_pull_request"],
             "{arguments:?}"
         );
     }
@@ -59,7 +60,7 @@ fn check_counts_tokens_by_tool_and_knows_the_search() {
     assert_eq!((costs.len(), &report["tools"]), (3, &json!(6)));
     let text = run("many_tools", &["check"]).good();
     assert!(
-        text.contains("the 3 tools that are listed use about"),
+        text.contains("the 3 tools that models read use about"),
         "{text}"
     );
     let text = run("garden", &["check"]).good();

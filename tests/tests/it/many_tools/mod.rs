@@ -3,6 +3,7 @@
 mod search;
 mod search_calls;
 mod search_pages;
+mod server_tags;
 mod tags;
 
 use mcp_runtime::prelude::*;

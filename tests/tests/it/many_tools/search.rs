@@ -306,6 +306,7 @@ async fn mistakes_are_explained_to_the_model() {
             json!({}),
             json!({"query": "x", "limit": 0}),
             json!({"query": "x", "limit": 9}),
+            json!({"query": "x".repeat(501)}),
         ] {
             let params = json!({"name": "search_tools", "arguments": arguments});
             assert_eq!(client.ok("tools/call", params).await["isError"], true);

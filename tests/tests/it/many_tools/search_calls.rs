@@ -1,10 +1,13 @@
 //! Calls through the search: they ask questions and are limited as direct calls are.
 
-use serde_json::json;
-use tests::Version;
+use mcp_runtime::Limits;
+use mcp_runtime::prelude::*;
+use mcp_runtime::tool_search::ToolSearch;
+use serde_json::{Value, json};
 use tests::link::Hub;
+use tests::{Client, Version};
 
-use super::search::{anonymous, searching, through};
+use super::search::{anonymous, names, searching, through};
 
 #[tokio::test]
 async fn questions_are_asked_through_the_search() {
@@ -34,23 +37,152 @@ async fn questions_are_asked_through_the_search() {
         .await;
 }
 
+/// Returns the outcomes of a direct call and of a call through the search.
+async fn both(client: &mut Client, name: &str, arguments: Value) -> [Result<Value, String>; 2] {
+    let direct = json!({"name": name, "arguments": arguments});
+    let mut outcomes = Vec::new();
+    for params in [direct, through(name, arguments)] {
+        let outcome = client.request("tools/call", params).await;
+        outcomes.push(outcome.map_err(|failure| format!("{failure:?}")));
+    }
+    outcomes.try_into().unwrap()
+}
+
 #[tokio::test]
 async fn limits_apply_through_the_search() {
-    let hub = Hub::serve(searching());
-    let mut client = anonymous(&hub, Version::V2026_07_28).await;
-    let long = client
-        .request(
-            "tools/call",
-            through("count_parcels", json!({"long": true})),
-        )
-        .await;
-    assert!(!format!("{long:?}").contains("xxx"), "{long:?}");
-    // The one call of this hour has been made.
-    let refused = client
-        .request("tools/call", through("count_parcels", json!({})))
-        .await;
-    assert!(
-        format!("{refused:?}").contains("retry") || format!("{refused:?}").contains("again"),
-        "{refused:?}"
-    );
+    for version in Version::ALL {
+        // Each of the two may be called once an hour.
+        let (direct, searching) = (Hub::serve(searching()), Hub::serve(searching()));
+        let mut direct = anonymous(&direct, version).await;
+        let mut searching = anonymous(&searching, version).await;
+        let outcome = async |client: &mut Client, params: Value| {
+            let outcome = client.request("tools/call", params).await;
+            let text = format!("{outcome:?}");
+            // The time that is left may differ.
+            text.replace(|char: char| char.is_ascii_digit(), "")
+        };
+        let long = json!({"long": true});
+        let params = json!({"name": "count_parcels", "arguments": long});
+        let cut = outcome(&mut direct, params.clone()).await;
+        assert!(!cut.contains(&"x".repeat(601)), "{cut}");
+        let params_through = through("count_parcels", long);
+        assert_eq!(outcome(&mut searching, params_through.clone()).await, cut);
+        let refused = outcome(&mut direct, params).await;
+        assert_ne!(refused, cut);
+        assert_eq!(outcome(&mut searching, params_through).await, refused);
+    }
+}
+
+/// Takes no JSON in strings.
+#[tool(tags("through"), strict)]
+fn measure(length: u32) -> String {
+    length.to_string()
+}
+
+/// Delivers a parcel to a region.
+#[tool(tags("through"))]
+fn deliver(#[arg(header = "Region")] region: Option<String>) -> String {
+    region.unwrap_or_default()
+}
+
+/// Packs a parcel, perhaps as a task.
+#[tool(tags("through"), task)]
+fn pack() -> &'static str {
+    "packed"
+}
+
+/// Loads a van, as a task only.
+#[tool(tags("through"), task = required)]
+fn load() -> &'static str {
+    "loaded"
+}
+
+/// Waits for ever.
+#[tool(tags("through"), timeout = "1ms")]
+async fn wait() -> &'static str {
+    std::future::pending().await
+}
+
+fn through_server() -> Server {
+    let search = ToolSearch::above(0);
+    Server::new("through", "1")
+        .tags(["through"])
+        .tool_search(search)
+}
+
+#[tokio::test]
+async fn tools_whose_definitions_clients_need_stay_in_the_list() {
+    let hub = Hub::serve(through_server());
+    for version in Version::ALL {
+        let mut client = anonymous(&hub, version).await;
+        assert_eq!(
+            names(&mut client).await,
+            ["search_tools", "call_tool", "deliver", "load"]
+        );
+        // A proxy would not see the region.
+        let [direct, called] = both(&mut client, "deliver", json!({"region": "x"})).await;
+        assert_eq!(direct.unwrap()["content"][0]["text"], "x");
+        let called = called.unwrap();
+        let text = called["content"][0]["text"].as_str().unwrap();
+        assert_eq!(called["isError"], true);
+        assert!(
+            text.starts_with("call the tool `deliver` by its own name"),
+            "{text}"
+        );
+        let [direct, called] = both(&mut client, "wait", json!({})).await;
+        assert_eq!(direct, called);
+        assert!(direct.is_err() || direct.unwrap()["isError"] == true);
+    }
+}
+
+#[tokio::test]
+async fn a_call_through_the_search_becomes_a_task() {
+    let hub = Hub::serve(through_server());
+    for version in [Version::V2025_11_25, Version::V2026_07_28] {
+        let mut client = hub.client(version);
+        client.capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        let mut client = client.connect().await;
+        for (tool, text) in [("pack", "packed"), ("load", "loaded")] {
+            let mut params = through(tool, json!({}));
+            if !version.is_modern() {
+                params["task"] = json!({});
+            }
+            let created = client.ok("tools/call", params).await;
+            if version.is_modern() {
+                assert_eq!(created["resultType"], "task");
+                continue;
+            }
+            let task = json!({"taskId": created["task"]["taskId"]});
+            let result = client.ok("tasks/result", task).await;
+            assert_eq!(result["content"][0]["text"], text);
+        }
+        let mut plain = anonymous(&hub, version).await;
+        let [direct, called] = both(&mut plain, "load", json!({})).await;
+        assert_eq!(direct, called);
+        assert!(direct.is_err(), "{direct:?}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_in_a_string_keep_the_limits_of_messages_and_strictness() {
+    let small = Limits::default().with(|limits| limits.message.max_values = 100);
+    let hub = Hub::serve(searching().limits(small));
+    let strict = Hub::serve(through_server());
+    let text = |result: &Value| result["content"][0]["text"].as_str().unwrap().to_owned();
+    let in_string = |name: &str, inner: &Value| through(name, inner.to_string().into());
+    let refused = "arguments: expected object";
+    for version in Version::ALL {
+        let mut client = anonymous(&hub, version).await;
+        for (zeros, expected) in [(9, "unknown"), (200, refused)] {
+            let inner = json!({"parcel": {"weight": 1}, "zeros": vec![0; zeros]});
+            let result = client.ok("tools/call", in_string("weigh", &inner)).await;
+            assert!(text(&result).contains(expected), "{result}");
+        }
+        let mut client = anonymous(&strict, version).await;
+        let length = json!({"length": 3});
+        let result = client.ok("tools/call", in_string("measure", &length)).await;
+        assert!(text(&result).contains(refused), "{result}");
+        let result = client.ok("tools/call", through("measure", length)).await;
+        assert_eq!(text(&result), "3");
+    }
 }

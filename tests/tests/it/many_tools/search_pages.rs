@@ -33,7 +33,11 @@ fn clean_scales() -> &'static str {
 #[tokio::test]
 async fn tools_of_pages_stay_in_the_list_and_those_only_for_pages_are_not_for_models() {
     let scales = || Server::new("scales", "1").tags(["scales"]);
-    let hub = Hub::serve(scales().tool_search(ToolSearch::above(1)));
+    let hub = Hub::serve(
+        scales()
+            .tool_search(ToolSearch::above(1))
+            .tags_in_instructions(true),
+    );
     for version in Version::ALL {
         let mut client = anonymous(&hub, version).await;
         assert_eq!(
@@ -50,10 +54,29 @@ async fn tools_of_pages_stay_in_the_list_and_those_only_for_pages_are_not_for_mo
         assert_eq!(refused["isError"], true);
         let text = refused["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("is for pages"), "{text}");
+        let read = if version.is_modern() {
+            client.ok("server/discover", json!({})).await
+        } else {
+            client.initialized.clone()
+        };
+        let lines = read["instructions"].as_str().unwrap();
+        assert!(
+            lines.contains("scales: show_scales, clean_scales\n"),
+            "{lines}"
+        );
         let by_page = client
             .ok("tools/call", json!({"name": "reset_scales"}))
             .await;
         assert_eq!(by_page["content"][0]["text"], "reset");
+    }
+    // So does the server's own selection, in which pinned tools may be missing.
+    let search = ToolSearch::above(9).pin(["clean_scales"]);
+    let hub = Hub::serve(scales().select_tags("shown").tool_search(search));
+    for version in Version::ALL {
+        let mut client = anonymous(&hub, version).await;
+        assert_eq!(names(&mut client).await, ["show_scales"]);
+        let read = json!({"uri": "ui://tests/scales"});
+        client.ok("resources/read", read).await;
     }
     // A page without tags belongs to the selected tools that name it.
     let served = serve(scales()).await;

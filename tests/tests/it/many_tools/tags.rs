@@ -1,8 +1,7 @@
-//! Requests, and whole servers, that select definitions by their tags.
+//! Requests that select definitions by their tags, and what their senders read about tags.
 
 use std::time::Duration;
 
-use mcp_runtime::dynamic::DynamicTool;
 use mcp_runtime::http::HttpOptions;
 use mcp_runtime::types::CacheScope;
 use mcp_runtime::{Cacheable, Error};
@@ -13,7 +12,6 @@ use tests::link::Hub;
 
 use super::{HttpHost, serve, server};
 use crate::http::legacy_sse::Old;
-use mcp_runtime::prelude::*;
 
 const TOOLS: &str = "tools/list";
 
@@ -180,6 +178,12 @@ async fn an_unknown_or_malformed_selection_is_refused_with_the_tags_that_exist()
                 Some("issues,pulls"),
                 "no definition has the tag `pulls`",
             ),
+            // Its definition is hidden from everybody, so its tag is not confirmed either.
+            (
+                "/mcp?tags=secret",
+                None,
+                "no definition has the tag `secret`; the tags are `admin`, `docs`, `http`, `issues`, `many`",
+            ),
             ("/mcp?tags=", None, "a tag is empty"),
             ("/mcp?tags", None, "a tag is empty"),
             ("/mcp?tags=issues,", None, "a tag is empty"),
@@ -196,8 +200,8 @@ async fn an_unknown_or_malformed_selection_is_refused_with_the_tags_that_exist()
             };
             let message = refused["error"]["message"].as_str().unwrap();
             assert!(message.contains(expected), "{path}: {message}");
-            // Its definition is hidden from everybody.
-            assert!(!message.contains("secret"), "{message}");
+            let tags = message.split_once("; the tags").unwrap_or_default().1;
+            assert!(!tags.contains("secret"), "{message}");
         }
         let twice = [("X-MCP-Tags", "issues"), ("x-mcp-tags", "docs")];
         let refused = HttpHost::connect(&served, version, "/mcp", &twice).await;
@@ -264,98 +268,6 @@ async fn pages_are_those_of_the_selection_and_private() {
         }
     }
     assert_eq!(names, ["list_issues", "close_issue"]);
-}
-
-fn task(name: &str) -> DynamicTool {
-    DynamicTool::new(name, json!({"type": "object"}), async |_, _| "done")
-}
-
-#[tokio::test]
-async fn a_server_selects_for_every_client_and_requests_narrow_it_further() {
-    let narrow = server()
-        .select_tags("issues,later")
-        .describe_tag("later", "Comes later");
-    let handle = narrow.handle();
-    let served = serve(narrow).await;
-    for version in Version::ALL {
-        for (path, expected) in [
-            ("/mcp", &["list_issues", "close_issue"][..]),
-            ("/mcp?tags=-admin", &["list_issues"]),
-            ("/mcp?tags=later", &[]),
-            ("/mcp?tags=docs", &[]),
-        ] {
-            let host = HttpHost::connect(&served, version, path, &[])
-                .await
-                .unwrap();
-            assert_eq!(host.list(TOOLS).await, expected, "{path}");
-        }
-    }
-    handle.tools().insert(task("come").tags(["later"])).unwrap();
-    handle.tools().insert(task("other").tags(["more"])).unwrap();
-    let host = HttpHost::connect(&served, Version::V2025_11_25, "/mcp?tags=later,more", &[])
-        .await
-        .unwrap();
-    assert_eq!(host.list(TOOLS).await, ["come"]);
-    let refused = host.call("tools/call", json!({"name": "other"})).await;
-    assert_eq!(refused["error"]["code"], -32602);
-}
-
-#[tokio::test]
-async fn what_a_tag_requires_is_required_of_tools_made_at_run_time() {
-    let guarded = server()
-        .require_scopes("later", ["late"])
-        .describe_tag("later", "Comes later");
-    guarded
-        .handle()
-        .tools()
-        .insert(task("early").tags(["later"]))
-        .unwrap();
-    let handle = guarded.handle();
-    let hub = Hub::serve(guarded);
-    handle.tools().insert(task("come").tags(["later"])).unwrap();
-    for version in Version::ALL {
-        let mut anonymous = hub.client(version).connect().await;
-        for name in ["early", "come"] {
-            let failed = anonymous
-                .request("tools/call", json!({"name": name}))
-                .await
-                .unwrap_err();
-            assert!(failed.message.contains("late"), "{failed:?}");
-        }
-    }
-}
-
-#[test]
-fn mistakes_in_tags_keep_a_server_from_starting() {
-    let start = |server: Server| server.into_http_service().unwrap_err().to_string();
-    for (server, expected) in [
-        (
-            server().select_tags("issues,-amdin"),
-            "no definition has the tag `amdin`; the tags are `admin`",
-        ),
-        (
-            server().select_tags("issues,"),
-            "tags `issues,`: a tag is empty",
-        ),
-        (
-            server().require_scopes("pulls", ["a"]),
-            "no definition has the tag `pulls`",
-        ),
-    ] {
-        let error = start(server);
-        assert!(error.contains(expected), "{error}");
-    }
-    let broken = server();
-    broken
-        .handle()
-        .tools()
-        .insert(task("t").tags(["a,b", "-c"]))
-        .unwrap();
-    let error = start(broken);
-    assert!(
-        error.contains("contains `,`") && error.contains("begins with `-`"),
-        "{error}"
-    );
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! Lint rules for sizes that clients reject and for definitions that are hard to use. Each rule cites its source. The
 //! rules for names and schemas are in [`mcp_schema::model_rules`].
 
-use std::cmp::Reverse;
 use std::fmt;
 
 use mcp_schema::model_rules::{Severity, breaches};
@@ -10,6 +9,7 @@ use serde_json::Value;
 use crate::client::ListRequest;
 use crate::client::surface::Surface;
 use crate::server::command_line::check::similar::{MAX_PAIRS, similar_pairs};
+use crate::server::command_line::check::tokens::{TokenCost, total};
 
 /// A problem with a definition.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,7 @@ const MOST_TOOLS: usize = 128;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
 /// Returns all findings, in the order in which the surface lists the definitions.
-/// `costs` has the tools that clients list.
+/// `costs` has the tools that clients list and models read.
 pub(super) fn lint(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Lint> {
     let mut found = Findings::default();
     for tool in surface.items(ListRequest::Tools) {
@@ -69,34 +69,6 @@ pub(super) fn lint(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Lint> {
         ));
     }
     found.all
-}
-
-/// The tokens that a tool uses in a model's context.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct TokenCost<'t> {
-    pub(super) tool: &'t str,
-    pub(super) tokens: usize,
-}
-
-/// Estimates the number of tokens that each tool uses in a model's context, largest first: about one per four bytes of
-/// its name, description and input schema as JSON.
-pub(super) fn token_costs<'t>(tools: &'t [Value]) -> Vec<TokenCost<'t>> {
-    let cost = |tool: &'t Value| {
-        let read: [&Value; 3] = ["name", "description", "inputSchema"].map(|member| &tool[member]);
-        let bytes: usize = read.iter().map(|value| value.to_string().len()).sum();
-        TokenCost {
-            tool: tool["name"].as_str().unwrap_or_default(),
-            tokens: bytes.div_ceil(4),
-        }
-    };
-    let mut costs: Vec<_> = tools.iter().map(cost).collect();
-    costs.sort_by_key(|cost| Reverse(cost.tokens));
-    costs
-}
-
-/// Returns the tokens of all these tools together.
-pub(super) fn total(costs: &[TokenCost<'_>]) -> usize {
-    costs.iter().map(|cost| cost.tokens).sum()
 }
 
 /// Reports tools that models easily mistake for each other.
@@ -207,6 +179,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::server::command_line::check::tokens::token_costs;
 
     /// Returns the findings for a server with these tools.
     fn found(tools: &Value) -> Vec<String> {
@@ -356,11 +329,17 @@ mod tests {
             {"name": "get_user", "description": "Short.", "inputSchema": object},
             {"name": "user_get", "description": "x".repeat(400), "inputSchema": object},
         ]);
-        let costs = token_costs(tools.as_array().unwrap());
+        let mut both = tools.as_array().unwrap().clone();
+        // Models read neither its tokens nor its name.
+        both.push(json!({"name": "getUser", "inputSchema": object, "_meta": {"ui": {"visibility": ["app"]}}}));
+        let costs = token_costs(&both);
+        assert_eq!(costs.len(), 2);
         assert_eq!((costs[0].tool, costs[1].tool), ("user_get", "get_user"));
         // 10 + 8 + 17 bytes.
         assert_eq!((costs[1].tokens, total(&costs)), (9, costs[0].tokens + 9));
-        let found = found(&tools);
+        let found = found(&both.into());
+        let similar_pairs = found.iter().filter(|found| found.contains("same words"));
+        assert_eq!(similar_pairs.count(), 1, "{found:?}");
         let similar =
             "advice: the tools: `get_user` and `user_get` have the same words in their names";
         assert!(

@@ -7,6 +7,7 @@ mod page;
 mod similar;
 #[cfg(feature = "skills")]
 mod skills;
+mod tokens;
 
 use std::fs;
 
@@ -20,7 +21,8 @@ use crate::client::surface::compare::{SurfaceChange, compare};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, with_common_options};
-use lint::{Lint, TokenCost};
+use lint::Lint;
+use tokens::TokenCost;
 
 pub(super) fn command() -> Command {
     with_common_options(
@@ -56,7 +58,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let surface = Surface::of(&session.client).await?;
     // With a search, clients list only a part of the tools.
     let listed = session.client.list(ListRequest::Tools).await?;
-    let costs = lint::token_costs(&listed);
+    let costs = tokens::token_costs(&listed);
     let mut findings = lint::lint(&surface, &costs);
     findings.extend(apps::lint(&session.client, &surface).await);
     #[cfg(feature = "skills")]
@@ -122,12 +124,12 @@ fn text_report(
         count => format!("{count} {word}s"),
     })
     .collect();
-    let total = lint::total(costs);
+    let total = tokens::total(costs);
     let counts = counts.join(", ");
     let mut lines = vec![if costs.len() < surface.items(ListRequest::Tools).len() {
         let listed = costs.len();
         format!(
-            "{counts}; the {listed} tools that are listed use about {total} tokens of a model's context"
+            "{counts}; the {listed} tools that models read use about {total} tokens of a model's context"
         )
     } else {
         format!("{counts}; the tools use about {total} tokens of a model's context")
@@ -167,7 +169,7 @@ fn json_report(
     };
     let difference = |one: &SurfaceChange| json!({"breaking": one.is_breaking, "text": one.text});
     let cost = |one: &TokenCost<'_>| json!({"tool": one.tool, "tokens": one.tokens});
-    let mut report = json!({"tokens": lint::total(costs)});
+    let mut report = json!({"tokens": tokens::total(costs)});
     report["tokensByTool"] = costs.iter().map(cost).collect();
     for list in ListRequest::ALL {
         report[list.member()] = surface.items(list).len().into();

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::registry::words;
+use crate::server::command_line::check::tokens::is_for_models;
 
 /// The smallest share of words that similar descriptions have in common, as a percentage.
 const SHARE: usize = 80;
@@ -57,11 +58,11 @@ struct ToolWords<'t> {
     in_description: BTreeSet<usize>,
 }
 
-/// Returns the similar pairs, in the order of the tools.
+/// Returns the similar pairs of tools that models read, in the order of the tools.
 pub(super) fn similar_pairs(tools: &[Value]) -> Vec<SimilarPair<'_>> {
     let mut numbers = BTreeMap::new();
     let mut numbered = |text: &str| -> BTreeSet<usize> {
-        let words = words(text).into_iter();
+        let words = words(text);
         words
             .map(|word| {
                 let next = numbers.len();
@@ -71,6 +72,7 @@ pub(super) fn similar_pairs(tools: &[Value]) -> Vec<SimilarPair<'_>> {
     };
     let tools: Vec<_> = tools
         .iter()
+        .filter(|tool| is_for_models(tool))
         .map(|tool| {
             let text = |member: &str| tool[member].as_str().unwrap_or_default();
             ToolWords {

@@ -1,0 +1,126 @@
+//! The definitions that tags select, and the tags that can be selected.
+//!
+//! The server's own selection is applied to a snapshot when it is made. A request's selection narrows its view.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Snapshot;
+use super::view::CallerView;
+use crate::context::Capability;
+use crate::handler::tags::{TagSelection, UnknownTag};
+use crate::registry::callable::{Callable, Details};
+use crate::registry::table::{CallableTable, TableSlot};
+
+impl Snapshot {
+    /// Returns an error if a tag of the server's own selection is unknown: no definition has it, and it is not
+    /// `described`.
+    pub(in crate::registry) fn check_tags<'t>(
+        &'t self,
+        selection: &TagSelection,
+        described: impl Iterator<Item = &'t str>,
+    ) -> Result<(), UnknownTag> {
+        let tags = self.tables().into_iter().flat_map(CallableTable::tags);
+        let tags: BTreeSet<&str> = tags.chain(described).collect();
+        selection.check(|tag| tags.contains(tag), || tags.clone())
+    }
+
+    /// Serves only the definitions of the server's own selection.
+    pub(in crate::registry) fn select(&mut self, selection: &TagSelection) {
+        for list in [
+            Capability::Tools,
+            Capability::Prompts,
+            Capability::Resources,
+            Capability::Templates,
+        ] {
+            let table = self.table(list);
+            let selects = |slot: &TableSlot| self.selects(selection, &slot.callable);
+            if table
+                .slots()
+                .iter()
+                .all(|slot| slot.selected == selects(slot))
+            {
+                continue;
+            }
+            let slots = table.slots().iter().map(|slot| TableSlot {
+                selected: selects(slot),
+                ..slot.clone()
+            });
+            let table = table.with_slots(slots.collect());
+            *self.table_mut(list) = Arc::new(table);
+        }
+    }
+
+    /// Returns `true` if the selection contains the definition or, whatever the definition's tags, a tool whose page it
+    /// is.
+    pub(in crate::registry) fn selects(
+        &self,
+        selection: &TagSelection,
+        callable: &Callable,
+    ) -> bool {
+        let mut tools = self.tools_of_page(callable);
+        selection.selects(&callable.tags)
+            || tools.any(|tool| selection.selects(&tool.callable.tags))
+    }
+
+    /// Returns the tools whose page a definition is, served or not.
+    fn tools_of_page(&self, callable: &Callable) -> impl Iterator<Item = &TableSlot> {
+        let uri = match &callable.details {
+            Details::Resource(resource) => Some(&*resource.uri),
+            _ => None,
+        };
+        let tools = uri.map(|uri| self.tools.tools_of_page(uri));
+        tools.into_iter().flatten()
+    }
+}
+
+impl CallerView<'_> {
+    /// Returns an error if a tag of a request's selection is unknown: no definition that this caller sees has it, and it
+    /// is not `described`. Tags of other definitions are not confirmed.
+    #[cfg(feature = "http")]
+    pub(crate) fn check_tags<'t>(
+        &'t self,
+        selection: &TagSelection,
+        described: impl Iterator<Item = &'t str>,
+    ) -> Result<(), UnknownTag> {
+        let described: BTreeSet<&str> = described.collect();
+        let visible = || {
+            let tables = self.snapshot.tables().into_iter();
+            let callables = tables.flat_map(CallableTable::visible);
+            let callables = callables.map(|slot| &*slot.callable);
+            callables.filter(|callable| callable.access.is_visible_to(self.caller))
+        };
+        let has =
+            |callable: &Callable, tag: &str| callable.tags.iter().any(|known| **known == *tag);
+        let known = |tag: &str| {
+            // Most tags that do not exist are found without a look at each definition.
+            let exists = self
+                .snapshot
+                .tables()
+                .iter()
+                .any(|table| table.has_tag(tag));
+            described.contains(tag) || (exists && visible().any(|callable| has(callable, tag)))
+        };
+        let shown = || {
+            let tags = visible().flat_map(|callable| &callable.tags);
+            tags.map(|tag| &**tag)
+                .chain(described.iter().copied())
+                .collect()
+        };
+        selection.check(known, shown)
+    }
+
+    /// Returns `true` if the request's selection contains the definition or a tool that the caller sees and whose page it
+    /// is.
+    pub(super) fn is_selected(&self, callable: &Callable) -> bool {
+        self.selection.is_none_or(|selection| {
+            let mut tools = self.snapshot.tools_of_page(callable);
+            selection.selects(&callable.tags)
+                || tools.any(|tool| {
+                    tool.is_served()
+                        && selection.selects(&tool.callable.tags)
+                        && tool.callable.access.is_visible_to(self.caller)
+                })
+        })
+    }
+}
