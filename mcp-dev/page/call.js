@@ -13,23 +13,28 @@ import { curl } from './wire.js';
 
 const METHODS = { tools: 'tools/call', prompts: 'prompts/get', resources: 'resources/read', templates: 'resources/read' };
 const VERBS = { tools: 'Call', prompts: 'Get', resources: 'Read', templates: 'Read' };
-/** Values of forms that were left, by the definition they belong to. */
+const MAX_KEPT = 50;
+/** Definitions as they were left: with what was typed, with calls that go on, and with results. */
 const kept = new Map();
 let current;
 
-/** Shows a definition. If it is the one that is shown already, the values in its form stay. */
+/** Shows a definition. If it was shown before, it is as it was left; if it has changed since, its values stay. */
 export function showDefinition(kind, item) {
   const place = document.getElementById('call');
-  const id = kind && `${kind} ${idOf(kind, item)}`;
-  if (current?.id === id && id && stringify(current.item) === stringify(item)) return;
-  current?.keep();
   if (!kind) {
     current = undefined;
     return fill(place, el('p.about', null, 'The server has no tools, prompts or resources.'));
   }
-  const output = current?.id === id ? current.output : el('div.output', { 'aria-live': 'polite' });
-  current = makeDefinition(kind, item, id, output);
-  fill(place, current.nodes);
+  const id = `${kind} ${idOf(kind, item)}`;
+  const before = kept.get(id);
+  const same = before && stringify(before.item) === stringify(item) && before.era === state.era;
+  if (same && before === current) return undefined;
+  const shown = same ? before : makeDefinition(kind, item, before?.output ?? el('div.output', { 'aria-live': 'polite' }), before?.values());
+  kept.delete(id);
+  kept.set(id, shown);
+  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
+  current = shown;
+  return fill(place, shown.nodes);
 }
 
 function schemaOf(kind, item) {
@@ -89,7 +94,7 @@ function badges(item) {
   return shown.length ? el('p.badges', null, shown) : null;
 }
 
-function makeDefinition(kind, item, id, output) {
+function makeDefinition(kind, item, output, initial) {
   const schema = schemaOf(kind, item);
   const form = makeForm(schema, { complete: completer(kind, item, () => form) });
   const json = el('textarea.code', { rows: 8, spellcheck: false, hidden: true, 'aria-label': 'arguments as JSON' });
@@ -114,7 +119,7 @@ function makeDefinition(kind, item, id, output) {
     asJson.setAttribute('aria-pressed', String(!json.hidden));
     (json.hidden ? asJson : json).focus();
   });
-  if (kept.has(id)) form.set(kept.get(id));
+  if (initial) form.set(initial);
 
   const params = (value) => {
     if (kind === 'resources') return { uri: item.uri };
@@ -147,7 +152,7 @@ function makeDefinition(kind, item, id, output) {
   });
   compare.onclick = () => run((value, signal) => compareEras(output, { method, params: params(value), headers: headers(value), signal }));
 
-  const node = el('form.definition', { onsubmit: (event) => {
+  const node = el('form.definition', { noValidate: true, onsubmit: (event) => {
     event.preventDefault();
     if (!running) run((value, signal) => perform(output, { method, params: params(value), headers: headers(value), signal }));
   } },
@@ -176,12 +181,15 @@ function makeDefinition(kind, item, id, output) {
     output,
     el('details.source', null, el('summary', null, 'Definition'), tree(item, { open: 2 })),
   ];
-  const keep = () => {
+  const finished = () => {
     try {
-      kept.set(id, values());
-    } catch { /* an unfinished text is not kept */ }
+      return values();
+    } catch {
+      // What cannot be read is not carried over.
+      return undefined;
+    }
   };
-  return { id, item, output, nodes, keep };
+  return { item, output, nodes, era: state.era, values: finished };
 }
 
 const META = 'io.modelcontextprotocol';
@@ -222,12 +230,19 @@ export function progressBar() {
   };
 }
 
+/** Scrolls to a result whose beginning cannot be seen. */
+export function show(output) {
+  const { top } = output.getBoundingClientRect();
+  if (top > innerHeight - 120 || top < 0) output.scrollIntoView({ block: 'start' });
+}
+
 async function perform(output, call) {
   const bar = progressBar();
   fill(output, bar.node);
   const outcome = await request(call.method, call.params, { ...call, progress: bar.report });
   bar.stop();
   fill(output, outcomeView(call.method, outcome));
+  show(output);
 }
 
 /** Shows how a call ended. */

@@ -56,7 +56,8 @@ function setEra(era, status) {
   // The modern era is shown, if the server has it and the user has not chosen.
   if (!state.chosen) {
     const { modern, legacy } = state.eras;
-    state.era = modern.state !== 'ready' && legacy.state === 'ready' ? 'legacy' : 'modern';
+    if (modern.state === 'ready') state.era = 'modern';
+    else if (legacy.state === 'ready') state.era = 'legacy';
   }
   emit('era', era);
   if (status.state === 'ready' && (before !== 'ready' || era === state.era)) emit('ready', era);
@@ -87,8 +88,8 @@ function receive(message, old) {
 /**
  * Sends a request, and answers the questions of its rounds.
  *
- * Returns `{result | error | failed | cancelled, ms, requests, responses}`: the numbers of its messages, and the time
- * without that of the user.
+ * Returns `{result | error | failed | cancelled, ms, requests, responses}`: the numbers of its messages, and the time. In
+ * the modern era, where questions end a round, that is the time without the user's.
  */
 export async function request(method, params, options = {}) {
   const { era = state.era, headers = [], progress, signal, ask = openQuestion } = options;

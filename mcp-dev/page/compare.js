@@ -1,7 +1,7 @@
 // The same call in both eras, side by side: results, times, and every message, with the members that differ marked.
 
 import { request, state } from './client.js';
-import { outcomeView, progressBar } from './call.js';
+import { outcomeView, progressBar, show } from './call.js';
 import { duration, el, fill } from './dom.js';
 import { stringify } from './exact.js';
 import { ask, shareQuestions } from './questions.js';
@@ -23,6 +23,7 @@ export async function compareEras(output, call) {
   }));
   shareQuestions(undefined);
   fill(output, summary(outcomes), el('div.compare', null, ERAS.map((era, at) => el('div', null, heading(era), outcomeView(call.method, outcomes[at])))), wires(outcomes));
+  show(output);
 }
 
 function heading(era) {
@@ -80,9 +81,20 @@ function wires(outcomes) {
 
 function pair(label, [legacy, modern]) {
   const view = (message, other) => el('div', null, message
-    ? [el('p.hint', null, label, ` ${title(message)}`), messageView(message, other?.json ? { other: other.json } : {})]
+    ? [el('p.hint', null, label, ` ${title(message)}`), messageView(message, other?.json ? { other: alike(other.json, message.json) } : {})]
     : el('p.about', null, 'no message'));
   return el('div.compare', null, view(legacy, modern), view(modern, legacy));
+}
+
+/** A message with the ids of another one, because ids always differ. */
+function alike(message, other) {
+  const copy = { ...message };
+  if (copy.id !== undefined && other?.id !== undefined) copy.id = other.id;
+  const token = other?.params?._meta?.progressToken;
+  if (token !== undefined && copy.params?._meta?.progressToken !== undefined) {
+    copy.params = { ...copy.params, _meta: { ...copy.params._meta, progressToken: token } };
+  }
+  return copy;
 }
 
 function folded(message) {

@@ -6,21 +6,25 @@ import { isObject, number, parse, stringify } from './exact.js';
 import { bounds, choices, resolve, typeOf } from './schema.js';
 
 const MAX_DEPTH = 8;
+/** Fields that a form has before a user unfolds more of it: schemas may refer to themselves. */
+const MAX_FIELDS = 300;
 let ids = 0;
 
 /** Makes the form of an object schema. `complete(name, value)` returns proposals for the text of a field. */
 export function makeForm(schema, { complete, headless } = {}) {
   const root = isObject(schema) ? schema : {};
   const resolved = resolve(root, root);
-  const field = isObject(resolved.properties) || headless
-    ? objectField(resolved, { root, depth: 0, complete })
+  const named = isObject(resolved.properties) && Object.keys(resolved.properties).length > 0;
+  const open = isObject(resolved.additionalProperties) || resolved.additionalProperties === true || resolved.patternProperties;
+  return named || headless || !open
+    ? objectField(resolved, { root, depth: 0, complete, budget: { left: MAX_FIELDS } })
     : rawField(resolved, { required: true, initial: {} });
-  return field;
 }
 
 function makeField(schema, context) {
   const resolved = resolve(schema, context.root);
-  if (context.depth > MAX_DEPTH) return rawField(resolved, context);
+  context.budget.left -= 1;
+  if (context.depth > MAX_DEPTH || context.budget.left < 0) return rawField(resolved, context);
   if ('const' in resolved) return constField(resolved);
   const options = choices(resolved);
   if (options) return choiceField(resolved, options, context);
@@ -87,19 +91,27 @@ function within(name, get) {
   }
 }
 
-/** A nested object. One that is not required is left out until the user wants it. */
+/** A nested object. One that is not required is left out, and not even made, until the user wants it. */
 function optionalObject(schema, context) {
-  const inner = objectField(schema, context);
-  if (context.required) return { ...inner, node: el('div.nested', { role: 'group' }, inner.node) };
+  if (context.required) {
+    const inner = objectField(schema, context);
+    return { ...inner, node: el('div.nested', { role: 'group' }, inner.node) };
+  }
   const box = el('input', { type: 'checkbox', 'aria-label': `include ${context.name ?? 'it'}` });
-  const body = el('div.nested', { role: 'group' }, inner.node);
-  const show = () => { body.hidden = !box.checked; };
+  const body = el('div.nested', { role: 'group', hidden: true });
+  let inner;
+  const show = () => {
+    if (box.checked && !inner) {
+      inner = objectField(schema, { ...context, budget: { left: MAX_FIELDS } });
+      body.append(inner.node);
+    }
+    body.hidden = !box.checked;
+  };
   box.onchange = show;
-  show();
   return {
     node: el('div', null, el('label.check', null, box, 'include'), body), input: box, group: true,
     get: () => (box.checked ? inner.get() : undefined),
-    set(value) { box.checked = value !== undefined; show(); inner.set(value); },
+    set(value) { box.checked = value !== undefined; show(); inner?.set(value); },
   };
 }
 
@@ -113,7 +125,7 @@ function stringField(schema, { required, complete }) {
   const examples = { 'date-time': '2026-07-28T12:00:00Z', uri: 'https://…', time: '12:00:00' };
   input.placeholder = plain(schema.examples?.[0] ?? examples[schema.format] ?? '');
   if (schema.default !== undefined) input.value = String(schema.default);
-  const node = el('div.string', null, input);
+  const node = el('div.text-field', null, input);
   if (file) node.append(filePicker(input));
   if (complete) node.append(completion(input, complete));
   return {
@@ -191,7 +203,14 @@ function choiceField(schema, options, { required }) {
 function variantField(schema, context) {
   const variants = (schema.oneOf ?? schema.anyOf).map((part) => resolve(part, context.root));
   const { oneOf, anyOf, ...shared } = schema;
-  const fields = variants.map((variant) => makeField({ ...shared, ...variant, title: undefined, description: undefined }, { ...context, required: true, depth: context.depth + 1 }));
+  const made = new Map();
+  const fieldOf = (at) => {
+    if (!made.has(at)) {
+      const form = { ...shared, ...variants[at], title: undefined, description: undefined };
+      made.set(at, makeField(form, { ...context, required: true, depth: context.depth + 1 }));
+    }
+    return made.get(at);
+  };
   const name = (variant, at) => {
     const tag = Object.values(variant.properties ?? {}).find((property) => isObject(property) && typeof property.const === 'string');
     return variant.title ?? tag?.const ?? Object.keys(variant.properties ?? {})[0] ?? (variant.const !== undefined ? String(variant.const) : typeOf(variant) ?? `form ${at + 1}`);
@@ -200,7 +219,7 @@ function variantField(schema, context) {
     !context.required && el('option', { value: '' }, '—'), variants.map((variant, at) => el('option', { value: String(at) }, name(variant, at))));
   const body = el('div.nested');
   const show = () => {
-    const field = select.value === '' ? undefined : fields[Number(select.value)];
+    const field = select.value === '' ? undefined : fieldOf(Number(select.value));
     fill(body, field && !field.hidden && field.node);
     body.hidden = !field || field.hidden === true;
   };
@@ -208,7 +227,7 @@ function variantField(schema, context) {
   show();
   return {
     node: el('div', null, select, body), input: select,
-    get: () => (select.value === '' ? undefined : fields[Number(select.value)].get()),
+    get: () => (select.value === '' ? undefined : fieldOf(Number(select.value)).get()),
     set(value) {
       const fits = (variant) => (isObject(value)
         ? (variant.required ?? Object.keys(variant.properties ?? {})).every((member) => member in value
@@ -217,7 +236,7 @@ function variantField(schema, context) {
       const at = value === undefined ? -1 : variants.findIndex(fits);
       select.value = at >= 0 ? String(at) : context.required ? '0' : '';
       show();
-      if (at >= 0) fields[at].set(value);
+      if (at >= 0) fieldOf(at).set(value);
     },
   };
 }

@@ -32,7 +32,7 @@ export const shareQuestions = (with_) => { share = with_ ?? (() => undefined); }
 /** Asks the user. Returns the result of the question's method, or null if the user refuses. */
 export function ask({ era, method, params, signal }) {
   return new Promise((resolve) => {
-    const card = el('form.question', { 'aria-label': 'a question of the server' });
+    const card = el('form.question', { noValidate: true, 'aria-label': 'a question of the server' });
     const settle = (result) => {
       card.remove();
       signal?.removeEventListener('abort', stop);

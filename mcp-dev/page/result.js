@@ -107,7 +107,10 @@ function media(kind, data, type) {
   if (kind === 'image' && !IMAGES.includes(type)) return el('figure', null, caption);
   const url = URL.createObjectURL(new Blob([bytes], { type: plain(type ?? '') }));
   const shown = kind === 'image' ? el('img', { src: url, alt: about }) : el('audio', { src: url, controls: true });
-  shown.onerror = () => { caption.textContent += ': cannot be shown'; };
+  shown.onerror = () => {
+    shown.remove();
+    caption.textContent += ': cannot be shown';
+  };
   return el('figure', null, shown, caption);
 }
 

@@ -16,7 +16,7 @@ use crate::target::Target;
 /// Time in which a server must answer the first message, when it is not yet known to speak the era.
 const PROBE: Duration = Duration::from_secs(20);
 /// Time in which a server must answer the first message.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Calls that may run at once.
 const MAX_CALLS: usize = 200;
 
@@ -40,7 +40,9 @@ pub(crate) struct Answer {
     pub(crate) era: Era,
     /// The number of the question's message.
     pub(crate) seq: u64,
-    pub(crate) answer: Value,
+    /// The member `result` or `error` of the response.
+    #[serde(rename = "answer")]
+    pub(crate) members: Value,
 }
 
 /// The connections and calls of this program.
@@ -195,6 +197,6 @@ impl Engine {
     pub(crate) async fn answer(&self, answer: Answer) -> Result<(), String> {
         let session = self.slot(answer.era).lock().await.clone();
         let session = session.ok_or("the connection ended")?;
-        session.answer(answer.seq, answer.answer).await
+        session.answer(answer.seq, answer.members).await
     }
 }

@@ -58,14 +58,11 @@ async fn run(options: Options) -> Result<()> {
         eprintln!("No browser could be started. Open the URL above.");
     }
 
-    match project {
-        Some(project) => {
-            tokio::spawn(project::keep_built(project, Arc::clone(&engine)));
-        }
-        None => {
-            let engine = Arc::clone(&engine);
-            tokio::spawn(async move { engine.replace(options.target, "").await });
-        }
+    if let Some(project) = project {
+        tokio::spawn(project::keep_built(project, Arc::clone(&engine)));
+    } else {
+        let engine = Arc::clone(&engine);
+        tokio::spawn(async move { engine.replace(options.target, "").await });
     }
     let result = tokio::select! {
         result = web::serve(listener, port, token, Arc::clone(&engine)) => result,

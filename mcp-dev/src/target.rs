@@ -146,11 +146,14 @@ fn command() -> Command {
 }
 
 fn parse_url(text: &str) -> Result<Uri, String> {
-    let uri: Uri = text.parse().map_err(|error| format!("{error}"))?;
-    match uri.scheme_str() {
-        Some("http" | "https") if uri.host().is_some_and(|host| !host.is_empty()) => Ok(uri),
-        _ => Err("a URL begins with http:// or https://; a program is written after `--`".into()),
-    }
+    let uri = text.parse::<Uri>().ok();
+    let served = uri.filter(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.host().is_some_and(|host| !host.is_empty())
+    });
+    served.ok_or_else(|| {
+        "a URL begins with http:// or https://; a program is written after `--`".into()
+    })
 }
 
 fn parse_header(text: &str) -> Result<(HeaderName, HeaderValue), String> {

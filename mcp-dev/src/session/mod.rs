@@ -2,23 +2,22 @@
 //! server to the page, and says why it ended.
 //!
 //! It routes messages by their ids and methods, and looks no deeper. How bytes travel: `stdio` and `http`; the first
-//! messages: `handshake`.
+//! messages: `handshake`; what a message of the server is: `incoming`.
 
 mod events;
 mod handshake;
 mod http;
+mod incoming;
 mod stdio;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -27,8 +26,6 @@ use crate::target::Target;
 
 /// Longest message that is read.
 const MAX_MESSAGE: usize = 32 << 20;
-/// Questions of a server that may be open at once.
-const MAX_QUESTIONS: usize = 100;
 
 /// Protocol versions up to 2025-11-25, with a handshake, or from 2026-07-28 on, where every request is self-contained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -60,7 +57,7 @@ pub(crate) struct Session {
 
 enum Link {
     Stdio(stdio::StdioLink),
-    Http(http::HttpLink),
+    Http(Box<http::HttpLink>),
 }
 
 #[derive(Default)]
@@ -96,21 +93,6 @@ pub(crate) struct Pending {
     arrival: oneshot::Receiver<Result<Arrived, String>>,
 }
 
-/// What the envelope of a message says.
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(default)]
-    id: Value,
-    #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
 impl Session {
     /// Starts or reaches the server and shakes hands with it.
     pub(crate) async fn open(
@@ -135,10 +117,10 @@ impl Session {
                 process.attach(&session);
                 session
             }
-            Target::Url { url, headers } => new(Link::Http(http::HttpLink::new(
-                url.clone(),
-                headers.clone(),
-            )?)),
+            Target::Url { url, headers } => {
+                let link = http::HttpLink::new(url.clone(), headers.clone())?;
+                new(Link::Http(Box::new(link)))
+            }
             Target::Project(_) => return Err("the project is not built yet".into()),
         };
         let shaken = tokio::time::timeout(patience, handshake::shake(&session));
@@ -190,7 +172,9 @@ impl Session {
             Link::Stdio(link) => {
                 let text = message.to_string();
                 let seq = self.sent(&text, Value::Null);
-                link.send(text).await?;
+                if let Err(reason) = link.send(text).await {
+                    self.fail(id, &reason);
+                }
                 seq
             }
             Link::Http(link) => {
@@ -283,108 +267,6 @@ impl Session {
             droppable: false,
         };
         self.hub.message(wire).unwrap_or_default()
-    }
-
-    /// Takes a message, or a batch of them, from the server.
-    fn receive(self: &Arc<Self>, text: &str, notes: &Value) {
-        if text.trim_start().starts_with('[') {
-            match serde_json::from_str::<Vec<&RawValue>>(text) {
-                Ok(batch) => batch
-                    .iter()
-                    .for_each(|one| self.receive_one(one.get(), notes)),
-                Err(error) => self.stray(text, &format!("not JSON: {error}")),
-            }
-        } else {
-            self.receive_one(text, notes);
-        }
-    }
-
-    fn receive_one(self: &Arc<Self>, text: &str, notes: &Value) {
-        let envelope = match serde_json::from_str::<Envelope<'_>>(text) {
-            Ok(envelope) => envelope,
-            Err(error) => return self.stray(text, &format!("not a JSON-RPC message: {error}")),
-        };
-        let wire = |droppable| Wire {
-            era: self.era,
-            sent: false,
-            text,
-            notes: notes.clone(),
-            droppable,
-        };
-        let has_id = !envelope.id.is_null();
-        match envelope.method {
-            Some(method) if has_id => {
-                if let Some(seq) = self.hub.message(wire(true)) {
-                    self.asked(seq, envelope.id, &method, envelope.params);
-                }
-            }
-            Some(method) => {
-                self.hub.message(wire(true));
-                if method == "notifications/cancelled" {
-                    self.question_cancelled(envelope.params);
-                }
-            }
-            None if envelope.result.is_some() || envelope.error.is_some() => {
-                let waiting = envelope.id.as_u64();
-                let waiting = waiting.and_then(|id| self.state().waiting.remove(&id));
-                let Some(waiting) = waiting else {
-                    return self.stray(text, "a response that no request waits for");
-                };
-                let at = Instant::now();
-                let seq = self.hub.message(wire(false)).unwrap_or_default();
-                // The page may have cancelled meanwhile.
-                let _ = waiting.send(Ok(Arrived { seq, at }));
-            }
-            None => self.stray(text, "neither a request nor a response"),
-        }
-    }
-
-    /// Shows something that is not a message.
-    fn stray(&self, text: &str, why: &str) {
-        let notes = json!({"stray": why});
-        let wire = Wire {
-            era: self.era,
-            sent: false,
-            text,
-            notes,
-            droppable: true,
-        };
-        self.hub.message(wire);
-    }
-
-    fn asked(self: &Arc<Self>, seq: u64, id: Value, method: &str, params: Option<&RawValue>) {
-        let answer = match method {
-            "ping" => json!({"result": {}}),
-            "elicitation/create" | "sampling/createMessage" | "roots/list" => {
-                let mut state = self.state();
-                if state.questions.len() < MAX_QUESTIONS {
-                    state.questions.insert(seq, id);
-                    drop(state);
-                    let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
-                    let params: Value = params.unwrap_or_default();
-                    return self.hub.ask(self.era, seq, method, &params);
-                }
-                let message = format!("more than {MAX_QUESTIONS} questions are open");
-                json!({"error": {"code": -32000, "message": message}})
-            }
-            _ => json!({"error": {"code": -32601, "message": "Method not found"}}),
-        };
-        let session = Arc::clone(self);
-        tokio::spawn(async move { session.write_answer(id, answer).await });
-    }
-
-    fn question_cancelled(&self, params: Option<&RawValue>) {
-        let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
-        let Some(id) = params.map(|mut params| params["requestId"].take()) else {
-            return;
-        };
-        let mut state = self.state();
-        let seq = state.questions.iter().find(|(_, open)| **open == id);
-        if let Some(seq) = seq.map(|(seq, _)| *seq) {
-            state.questions.remove(&seq);
-            drop(state);
-            self.hub.settle(seq);
-        }
     }
 
     /// Ends a request that can get no response any more.

@@ -15,6 +15,8 @@ use crate::session::Era;
 
 /// Longest line of standard error that is kept.
 const MAX_LINE: usize = 4 << 10;
+/// Time in which a process must have read enough of its input for the next line.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Time in which a process may end by itself once its input is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -66,8 +68,10 @@ pub(super) fn start(words: &[String]) -> Result<(StdioLink, Process), String> {
 
 impl StdioLink {
     pub(super) async fn send(&self, line: String) -> Result<(), String> {
-        let sent = self.lines.send(line).await;
-        sent.map_err(|_| "the process does not read any more".into())
+        match self.lines.send_timeout(line, PATIENCE).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err("the process does not read its standard input".into()),
+        }
     }
 
     /// Has the process stopped.

@@ -30,10 +30,9 @@ pub(super) fn get(name: &str) -> Response {
         Some((_, "svg")) => "image/svg+xml",
         _ => "text/javascript; charset=utf-8",
     };
-    let text = match cfg!(debug_assertions) {
-        true => std::fs::read_to_string(format!("{}/page/{name}", env!("CARGO_MANIFEST_DIR"))).ok(),
-        false => None,
-    }
-    .map_or(Cow::Borrowed(*text), Cow::Owned);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/page");
+    let edited =
+        cfg!(debug_assertions).then(|| std::fs::read_to_string(format!("{folder}/{name}")).ok());
+    let text = edited.flatten().map_or(Cow::Borrowed(*text), Cow::Owned);
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }

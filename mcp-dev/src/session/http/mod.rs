@@ -1,17 +1,19 @@
-//! Streamable HTTP: a request for each message, responses as JSON or as streams of events, sessions, and streams that
-//! are resumed where they broke off.
+//! Streamable HTTP: a request for each message, with its headers and the session's. Reading what comes back: `response`.
+
+mod response;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
+use http_body_util::Full;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, Uri};
+use hyper::{Method, Request, Uri};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -20,14 +22,11 @@ use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 
-use super::events::Events;
-use super::{Era, MAX_MESSAGE, Session};
+use super::{Era, Session};
+use response::{exchange, stream};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-/// Bytes of a body that is not a message which are shown.
-const MAX_SHOWN: usize = 1_000;
 /// Times that a broken stream is resumed without any event in between.
 const MAX_RESUMED: u32 = 5;
 
@@ -51,11 +50,9 @@ struct State {
 }
 
 /// The value that the header `Mcp-Name` mirrors.
-pub(super) fn name_of(params: &Value) -> Option<String> {
-    let name = ["name", "uri", "taskId"]
-        .iter()
-        .find_map(|member| params[*member].as_str());
-    name.map(str::to_owned)
+pub(super) fn name_of(params: &Value) -> Option<&str> {
+    let names = ["name", "uri", "taskId"];
+    names.iter().find_map(|member| params[*member].as_str())
 }
 
 /// A value as a header has it: wrapped in Base64 unless it is plain.
@@ -133,7 +130,7 @@ impl HttpLink {
         message: &Value,
         id: Option<u64>,
         extra: Vec<(String, String)>,
-        name: Option<String>,
+        name: Option<&str>,
     ) -> u64 {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -146,7 +143,7 @@ impl HttpLink {
                 .as_str()
                 .and_then(|method| HeaderValue::from_str(method).ok());
             headers.extend(method.map(|method| (HeaderName::from_static("mcp-method"), method)));
-            let name = name.as_deref().and_then(header_value);
+            let name = name.and_then(header_value);
             headers.extend(name.map(|name| (HeaderName::from_static("mcp-name"), name)));
             for (name, value) in extra {
                 let name = name.to_ascii_lowercase();
@@ -166,6 +163,7 @@ impl HttpLink {
         );
         let sending = self.client.request(request);
         let weak = Arc::downgrade(session);
+        let mut state = self.state();
         let task = tokio::spawn(async move {
             let outcome = match sending.await {
                 Ok(response) => exchange(&weak, response, id).await,
@@ -176,7 +174,7 @@ impl HttpLink {
             };
             match (id, outcome) {
                 (Some(id), Ok(())) => {
-                    session.fail(id, "the response ended without an answer to the request")
+                    session.fail(id, "the response ended without an answer to the request");
                 }
                 (Some(id), Err(reason)) => session.fail(id, &reason),
                 (None, Ok(())) => {}
@@ -186,10 +184,9 @@ impl HttpLink {
                 link.state().exchanges.remove(&id);
             }
         });
-        if let Some(id) = id
-            && !task.is_finished()
-        {
-            self.state().exchanges.insert(id, task.abort_handle());
+        // Under the lock, so that the task takes it out after it was put in.
+        if let Some(id) = id {
+            state.exchanges.insert(id, task.abort_handle());
         }
         seq
     }
@@ -271,162 +268,4 @@ fn explain(error: &dyn std::error::Error) -> String {
         source = inner.source();
     }
     text
-}
-
-/// Reads the response to a message.
-async fn exchange(
-    weak: &Weak<Session>,
-    response: Response<Incoming>,
-    id: Option<u64>,
-) -> Result<(), String> {
-    let status = response.status();
-    let headers = response.headers();
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok())
-        .unwrap_or_default();
-    let kind = kind
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
-    if let (Some(session), Some(value)) = (weak.upgrade(), headers.get(SESSION))
-        && let Some(link) = session.http()
-        && session.era == Era::Legacy
-    {
-        link.state().session = Some(value.clone());
-    }
-    let notes = json!({"status": status.as_u16(), "contentType": kind});
-    if kind == "text/event-stream" && status.is_success() {
-        return follow(weak, response, id, &notes).await;
-    }
-    let body = collect(response).await?;
-    let text = String::from_utf8_lossy(&body);
-    if kind == "application/json" && !text.trim().is_empty() {
-        let Some(session) = weak.upgrade() else {
-            return Ok(());
-        };
-        // Requests that are refused before they are read are answered without an id.
-        match (id, serde_json::from_str::<Value>(&text)) {
-            (Some(id), Ok(mut message))
-                if message["error"].is_object() && message["id"].is_null() =>
-            {
-                message["id"] = json!(id);
-                session.receive(&message.to_string(), &notes);
-            }
-            _ => session.receive(&text, &notes),
-        }
-        if status.is_success() || id.is_none_or(|id| !session.is_waiting(id)) {
-            return Ok(());
-        }
-    }
-    if status.is_success() {
-        return if id.is_none() || text.trim().is_empty() {
-            Ok(())
-        } else {
-            Err(format!(
-                "HTTP {status} with `{kind}` instead of a message: {}",
-                cut(&text)
-            ))
-        };
-    }
-    let hint = match status.as_u16() {
-        401 => {
-            ". The server wants credentials: give them with `--header \"Authorization: Bearer …\"`"
-        }
-        404 | 405 => ". Is this the URL of the MCP endpoint?",
-        _ => "",
-    };
-    let body = if text.trim().is_empty() {
-        String::new()
-    } else {
-        format!(": {}", cut(&text))
-    };
-    Err(format!("HTTP {status}{body}{hint}"))
-}
-
-fn cut(text: &str) -> String {
-    text.trim().chars().take(MAX_SHOWN).collect()
-}
-
-async fn collect(response: Response<Incoming>) -> Result<Bytes, String> {
-    let body = http_body_util::Limited::new(response.into_body(), MAX_MESSAGE)
-        .collect()
-        .await;
-    let body = body.map_err(|error| format!("the body of the response: {}", explain(&*error)))?;
-    Ok(body.to_bytes())
-}
-
-/// Reads a stream of events, and resumes it if it ends too early and says how.
-async fn follow(
-    weak: &Weak<Session>,
-    response: Response<Incoming>,
-    id: Option<u64>,
-    notes: &Value,
-) -> Result<(), String> {
-    let mut last = read_events(weak, response, id, notes).await?;
-    let mut attempts = 0;
-    while let (Some(id), Some(event)) = (id, last.clone()) {
-        let waiting = weak.upgrade().is_some_and(|session| session.is_waiting(id));
-        if !waiting || attempts == MAX_RESUMED {
-            break;
-        }
-        attempts += 1;
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        if let Some(next) = stream(weak, Some(event), Some(id)).await? {
-            (last, attempts) = (Some(next), 0);
-        }
-    }
-    Ok(())
-}
-
-/// Opens a stream with GET, and reads it to its end. Returns the id of its last event.
-async fn stream(
-    weak: &Weak<Session>,
-    last: Option<String>,
-    id: Option<u64>,
-) -> Result<Option<String>, String> {
-    let sending = {
-        let session = weak.upgrade().ok_or("the connection ended")?;
-        let link = session.http().ok_or("not HTTP")?;
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        let last = last.and_then(|last| HeaderValue::from_str(&last).ok());
-        headers.extend(last.map(|last| (LAST_EVENT, last)));
-        link.client
-            .request(link.request(Method::GET, String::new(), headers))
-    };
-    let response = sending.await.map_err(|error| explain(&error))?;
-    if !response.status().is_success() {
-        return Err(format!(
-            "the stream cannot be opened: HTTP {}",
-            response.status()
-        ));
-    }
-    read_events(weak, response, id, &Value::Null).await
-}
-
-async fn read_events(
-    weak: &Weak<Session>,
-    response: Response<Incoming>,
-    id: Option<u64>,
-    notes: &Value,
-) -> Result<Option<String>, String> {
-    let mut events = Events::default();
-    let mut body = response.into_body();
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { break };
-        let Ok(chunk) = frame.into_data() else {
-            continue;
-        };
-        let Some(session) = weak.upgrade() else { break };
-        for event in events.read(&chunk)? {
-            session.receive(&event.data, notes);
-        }
-        if id.is_some_and(|id| !session.is_waiting(id)) {
-            break;
-        }
-    }
-    Ok(events.last_id)
 }
