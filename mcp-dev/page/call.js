@@ -2,7 +2,7 @@
 
 import { explain, mirrored, request, state } from './client.js';
 import { compareEras } from './compare.js';
-import { add, amount, copy, duration, el, fill, size } from './dom.js';
+import { add, amount, copy, duration, el, fill, long, size } from './dom.js';
 import { isObject, parse, stringify } from './exact.js';
 import { makeForm } from './form.js';
 import { idOf } from './lists.js';
@@ -91,7 +91,7 @@ function badges(item) {
   }
   if (item.mimeType) shown.push(el('span.badge', null, item.mimeType));
   if (item.size !== undefined) shown.push(el('span.badge', null, size(Number(item.size))));
-  return shown.length ? el('p.badges', null, shown) : null;
+  return shown.length ? el('span.badges', null, shown) : null;
 }
 
 function makeDefinition(kind, item, output, initial) {
@@ -174,8 +174,9 @@ function makeDefinition(kind, item, output, initial) {
 
   const description = typeof item.description === 'string' ? item.description : '';
   const nodes = [
-    el('h2.definition-name', null, kind === 'resources' || kind === 'templates' ? idOf(kind, item) : item.name ?? ''),
-    item.title && el('p.definition-title', null, item.title), badges(item),
+    el('header.definition-head', null,
+      el('h2.definition-name', null, kind === 'resources' || kind === 'templates' ? idOf(kind, item) : item.name ?? ''),
+      item.title && el('span.definition-title', null, item.title), badges(item)),
     description && (looksLike(description) && description.length < 20_000 ? markdown(description) : el('p.lines', null, description)),
     node,
     output,
@@ -264,6 +265,6 @@ export function outcomeView(method, outcome) {
     return details;
   };
   return el('div', null, head, body,
-    lazy('As the model reads it', () => el('pre.text', null, text.slice(0, 200_000))),
+    lazy('As the model reads it', () => long(text)),
     lazy('JSON', () => [tree(whole), el('p.actions', null, copyJson(whole))]));
 }

@@ -57,15 +57,29 @@ export function fill(element, ...children) {
   return add(element, children);
 }
 
-const LONG = 20_000;
+const FIRST = 20_000;
+/** Characters that are added at once: a browser lays out millions of them too slowly. */
+const STEP = 200_000;
 
-/** Shows a text, and of a long one its beginning until the user wants all of it. */
-export function long(text, show = (part) => el('pre.text', null, part)) {
-  if (text.length <= LONG) return show(text);
-  const more = el('button.quiet', { type: 'button' }, `Show all ${amount(text.length)} characters`);
-  const box = el('div', null, show(text.slice(0, LONG)), el('p', null, more));
-  more.onclick = () => fill(box, el('pre.text', null, text));
-  return box;
+/** Shows a text, and of a long one its beginning, with a button for more of it. */
+export function long(text) {
+  const pre = el('pre.text', null, text.slice(0, FIRST));
+  if (text.length <= FIRST) return pre;
+  let shown = FIRST;
+  const more = el('button.quiet', { type: 'button' });
+  const bar = el('p.actions', null, el('span.hint', null, ''), more, copy('Copy all', text));
+  const label = () => {
+    fill(bar.firstChild, `${amount(shown)} of ${amount(text.length)} characters`);
+    fill(more, 'Show more');
+    more.hidden = shown >= text.length;
+  };
+  more.onclick = () => {
+    pre.append(visible(text.slice(shown, shown + STEP)));
+    shown = Math.min(shown + STEP, text.length);
+    label();
+  };
+  label();
+  return el('div', null, pre, bar);
 }
 
 export const amount = (number) => Math.round(number).toLocaleString('en');

@@ -50,11 +50,11 @@ function labelled(name, schema, required, field) {
     el('span.name', null, name),
     required && el('span.required', { title: 'required' }, '*'),
     schema.title && schema.title !== name && el('span.title', null, schema.title),
-    hint && el('span.hint', null, hint));
+    schema.description && el('span.about', { id: `${id}-about` }, schema.description),
+    hint && el('span.hint.bounds', null, hint));
   if (field.group) target.setAttribute('aria-labelledby', `${id}-label`);
-  const about = schema.description && el('p.about', { id: `${id}-about` }, schema.description);
-  if (about) target.setAttribute('aria-describedby', `${id}-about`);
-  return el(field.inline ? 'div.field.inline' : 'div.field', null, label, about, field.node);
+  if (schema.description) target.setAttribute('aria-describedby', `${id}-about`);
+  return el(field.inline ? 'div.field.inline' : 'div.field', null, label, field.node);
 }
 
 function objectField(schema, context) {

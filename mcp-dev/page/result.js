@@ -50,7 +50,7 @@ export function structuredView(value) {
   const tables = Object.entries(value).map(([name, member]) => [name, rows(member)]).filter(([, found]) => found);
   if (!tables.length) return tree(value);
   const rest = Object.fromEntries(Object.entries(value).filter(([name]) => !tables.some(([other]) => other === name)));
-  return el('div', null, tables.map(([name, found]) => [el('h4', null, name), found]), Object.keys(rest).length ? tree(rest) : null);
+  return el('div.blocks', null, tables.map(([name, found]) => [el('h4', null, name), found]), Object.keys(rest).length ? tree(rest) : null);
 }
 
 function blocks(list, show) {

@@ -1,6 +1,6 @@
 // JSON as a tree, with members that differ from another value marked, and arrays of objects as tables.
 
-import { el, fill, amount } from './dom.js';
+import { amount, el, long } from './dom.js';
 import { isObject, isRaw, stringify } from './exact.js';
 
 const MAX_CHILDREN = 200;
@@ -67,8 +67,8 @@ function scalar(value) {
   if (typeof value !== 'string') return el(`span.${value === null ? 'null' : typeof value}`, null, String(value));
   if (value.length <= MAX_STRING) return el('span.string', null, stringify(value));
   const text = el('span.string', null, stringify(value.slice(0, MAX_STRING)).slice(0, -1), '…');
-  const button = el('button.quiet', { type: 'button' }, `all ${amount(value.length)} characters`);
-  button.onclick = () => { fill(text, stringify(value)); button.remove(); };
+  const button = el('button.quiet', { type: 'button' }, `${amount(value.length)} characters`);
+  button.onclick = () => { text.replaceWith(long(stringify(value))); button.remove(); };
   return [text, ' ', button];
 }
 
@@ -83,7 +83,7 @@ export function rows(value) {
   const body = el('tbody');
   const cell = (one) => {
     if (one === undefined) return el('td');
-    if (isRaw(one) || typeof one === 'number') return el('td.number', null, one?.rawJSON ?? String(one));
+    if (isRaw(one) || typeof one === 'number') return el('td', null, one?.rawJSON ?? String(one));
     if (typeof one === 'string') return el('td', null, one.length > 300 ? `${one.slice(0, 300)}…` : one);
     return el('td', null, el('code', null, stringify(one).slice(0, 300)));
   };

@@ -1,7 +1,7 @@
 // Every message on the wire, and the log: log messages of the server, and what its process writes to standard error.
 
 import { emit, on, request, state } from './client.js';
-import { copy, el, fill, plain, size } from './dom.js';
+import { copy, el, fill, long, plain, size } from './dom.js';
 import { stringify } from './exact.js';
 import { messageText } from './link.js';
 import { tree } from './tree.js';
@@ -29,7 +29,7 @@ export function messageView(message, options = {}) {
   const about = [];
   if (notes?.status) about.push(el('p.about', null, `HTTP ${notes.status}, ${notes.contentType || 'no content type'}`));
   if (notes?.headers) about.push(el('pre.headers', null, Object.entries(notes.headers).map(([name, value]) => `${name}: ${value}`).join('\n')));
-  if (notes?.stray) about.push(el('p.problem', null, notes.stray), message.text ? el('pre.text', null, message.text) : null);
+  if (notes?.stray) about.push(el('p.problem', null, notes.stray), message.text ? long(message.text) : null);
   else if (message.json) about.push(tree(message.json, options));
   else about.push(largeView(message));
   const text = async () => message.text ?? (await messageText(message.seq));
@@ -37,11 +37,11 @@ export function messageView(message, options = {}) {
 }
 
 function largeView(message) {
-  const button = el('button.quiet', { type: 'button' }, `Show all ${size(message.bytes)}`);
+  const button = el('button.quiet', { type: 'button' }, `Show ${size(message.bytes)}`);
   const box = el('div', null, button);
   button.onclick = async () => {
     try {
-      fill(box, el('pre.text', null, await messageText(message.seq)));
+      fill(box, long(await messageText(message.seq)));
     } catch (error) {
       fill(box, el('p.about', null, error.message));
     }

@@ -172,13 +172,6 @@ def nothing_acts(page):
         assert time.monotonic() < end, "the picture"
 
 
-def large_result(page):
-    pick(page, "ledger")
-    call(page)
-    outcome(page, "result")
-    page.find(".output button", "Show all 8,000,000 characters")
-
-
 def prompt_with_completion(page):
     pick(page, "letter")
     page.type(page.field("guest"), "Ada")
@@ -272,7 +265,6 @@ def with_project():
             ("a question", question),
             ("progress and cancelling", progress_and_cancel),
             ("nothing of a server acts", nothing_acts),
-            ("a result of 8 MB", large_result),
             ("a prompt with completion", prompt_with_completion),
             ("resources and templates", resources),
             ("both eras", compare),
@@ -300,6 +292,11 @@ def naughty():
             call(page)
             page.find(".output .badge", badge, seconds=60)
         page.find(".output", "ask_much is done")
+        pick(page, "large")
+        call(page)
+        page.find(".output", "20,000 of 8,388,608 characters")
+        page.click(".output button", "Show more")
+        page.find(".output", "220,000 of 8,388,608 characters")
         pick(page, "hang")
         call(page)
         page.click(".definition button", "Cancel")
@@ -373,24 +370,20 @@ def strangers():
 
 
 def as_it_looks():
-    binary = Path(os.environ["CARGO_TARGET_DIR"], "debug/house")
     for dark in [False, True]:
-        with served("--", str(binary), width=1280, height=800, dark=dark) as page:
-            page.find('button[data-id="book"]', seconds=30)
+        with served("--project", project, width=1280, height=1100, dark=dark) as page:
+            page.find('button[data-id="book"]', seconds=120)
             nested_form(page)
             if dark:
                 page.click("button", "Compare eras")
                 page.find(".output .badge", "same result")
                 page.run("document.querySelector('.wires').scrollIntoView()")
-            for width in [400, 2000]:
+            if images:
+                page.shot(f"{images}/mcp-dev-{'dark' if dark else 'light'}.png")
+            for width in [400, 800, 2000]:
                 page.resize(width, 900)
                 spills = page.run("return document.documentElement.scrollWidth - innerWidth")
                 assert spills <= 0, f"{spills} pixels too wide at {width}"
-                if images:
-                    page.shot(f"/tmp/mcp-dev-{width}-{'dark' if dark else 'light'}.png")
-            page.resize(1280, 800)
-            if images:
-                page.shot(f"{images}/mcp-dev-{'dark' if dark else 'light'}.png")
 
 
 with_project()

@@ -138,12 +138,6 @@ fn picture() -> ContentBlock {
     ContentBlock::image(svg.as_bytes(), "image/svg+xml")
 }
 
-/// Returns a text of 8 MB.
-#[tool(read_only)]
-fn ledger() -> String {
-    "0123456789abcde\n".repeat(500_000)
-}
-
 /// Ends the process.
 #[tool]
 fn burn_down() {

@@ -11,7 +11,7 @@ def write(message):
     sys.stdout.flush()
 
 
-TOOLS = ["flood", "hang", "nonsense", "die", "huge_line", "odd_result", "ask_much", "echo"]
+TOOLS = ["flood", "hang", "nonsense", "die", "huge_line", "odd_result", "ask_much", "large", "echo"]
 schema = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 for line in sys.stdin:
@@ -50,6 +50,8 @@ for line in sys.stdin:
             for number in range(150):
                 write({"jsonrpc": "2.0", "id": f"q{number}", "method": "roots/list"})
             answer(text)
+        elif name == "large":
+            answer({"content": [{"type": "text", "text": "0123456789abcdef" * (8 << 16)}]})
         elif name == "echo":
             answer({"content": [{"type": "text", "text": json.dumps(message["params"])}]})
         elif name == "hang":
