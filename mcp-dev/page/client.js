@@ -18,6 +18,9 @@ export function on(name, listener) {
 }
 export const emit = (name, detail) => (listeners.get(name) ?? []).forEach((listener) => listener(detail));
 
+/** Milliseconds in which requests of the server waited for the user: they are not those of a call. */
+export const waited = { modern: 0, legacy: 0 };
+
 const MAX_MESSAGES = 1_000;
 const running = new Map();
 let openQuestion = async () => ({ action: 'cancel' });
@@ -52,15 +55,17 @@ function restore(snapshot) {
 
 function setEra(era, status) {
   const before = state.eras[era].state;
+  const shown = state.era;
   state.eras[era] = status;
-  // The modern era is shown, if the server has it and the user has not chosen.
+  // The modern era is shown, unless the server refuses it or the user has chosen.
   if (!state.chosen) {
     const { modern, legacy } = state.eras;
     if (modern.state === 'ready') state.era = 'modern';
-    else if (legacy.state === 'ready') state.era = 'legacy';
+    else if (modern.state === 'refused' && legacy.state === 'ready') state.era = 'legacy';
   }
   emit('era', era);
-  if (status.state === 'ready' && (before !== 'ready' || era === state.era)) emit('ready', era);
+  if (state.era !== shown && era !== state.era) emit('ready', state.era);
+  else if (status.state === 'ready' && (before !== 'ready' || era === state.era)) emit('ready', era);
 }
 
 export function chooseEra(era) {
@@ -88,16 +93,17 @@ function receive(message, old) {
 /**
  * Sends a request, and answers the questions of its rounds.
  *
- * Returns `{result | error | failed | cancelled, ms, requests, responses}`: the numbers of its messages, and the time. In
- * the modern era, where questions end a round, that is the time without the user's.
+ * Returns `{result | error | failed | cancelled, ms, requests, responses}`: the numbers of its messages, and the time
+ * without that of the user.
  */
 export async function request(method, params, options = {}) {
   const { era = state.era, headers = [], progress, signal, ask = openQuestion } = options;
   const total = { ms: 0, requests: [], responses: [] };
   for (let rounds = 0; rounds < 50; rounds += 1) {
+    const before = waited[era];
     const outcome = await round(method, params, { era, headers, progress, signal });
     if (!outcome.response) return { ...total, ...outcome };
-    total.ms += outcome.ms;
+    total.ms += Math.max(0, outcome.ms - (waited[era] - before));
     total.requests.push(outcome.request);
     total.responses.push(outcome.response);
     let message;

@@ -1,6 +1,6 @@
 // Questions of the server to its client, as forms: elicitation, sampling, roots.
 
-import { answerQuestion, answerWith, on } from './client.js';
+import { answerQuestion, answerWith, on, waited } from './client.js';
 import { copy, el, long } from './dom.js';
 import { isObject, stringify } from './exact.js';
 import { makeForm, rawField } from './form.js';
@@ -16,7 +16,9 @@ export function startQuestions() {
     const closing = new AbortController();
     open.set(question.seq, closing);
     const asked = share(question) ?? ask;
+    const from = performance.now();
     const result = await asked({ ...question, signal: closing.signal });
+    waited[question.era] += performance.now() - from;
     open.delete(question.seq);
     if (!closing.signal.aborted) answerQuestion(question, result).catch(console.warn);
   });

@@ -233,6 +233,7 @@ def death_and_return(page):
     call(page)
     outcome(page, "no response")
     page.find("#failure", "exit status: 3")
+    page.find('.era-choice[aria-pressed="true"]', "modern")
     page.click("#failure button", "Connect again")
     page.gone("#failure")
 
@@ -275,8 +276,11 @@ def with_project():
         test("a question in the legacy era", question, page)
         test("progress and cancelling in the legacy era", progress_and_cancel, page)
         choose_era(page, "modern")
-        test("a server that dies", death_and_return, page)
         test("an edit of the sources", edit, page)
+    with served("--project", project) as page:
+        page.find('button[data-id="book"]', seconds=120)
+        test("a nested form and both eras, again", lambda: (nested_form(page), compare(page)))
+        test("a server that dies", death_and_return, page)
 
 
 # --- with a server that misbehaves -----------------------------------------------------
