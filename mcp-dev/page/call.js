@@ -45,7 +45,7 @@ function schemaOf(kind, item) {
     return { type: 'object', properties: Object.fromEntries(properties), required: list.filter((one) => one.required).map((one) => one.name) };
   }
   if (kind === 'templates') {
-    const names = [...String(item.uriTemplate).matchAll(/\{[+#./;?&]?([^}]*)\}/g)].flatMap(([, list]) => list.split(','));
+    const names = [...String(item.uriTemplate).matchAll(/\{[+#./;?&]?([^{}]*)\}/g)].flatMap(([, list]) => list.split(','));
     const properties = names.map((name) => [name.replace(/(\*|:\d+)$/, ''), { type: 'string' }]);
     return { type: 'object', properties: Object.fromEntries(properties), required: [] };
   }
@@ -55,7 +55,7 @@ function schemaOf(kind, item) {
 /** Replaces the variables of a template (RFC 6570) by texts. */
 export function expand(template, values) {
   const encode = (value, reserved) => (reserved ? encodeURI(value) : encodeURIComponent(value).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`));
-  return template.replace(/\{([+#./;?&]?)([^}]*)\}/g, (_, operator, list) => {
+  return template.replace(/\{([+#./;?&]?)([^{}]*)\}/g, (_, operator, list) => {
     const [first, separator, named] = { '': ['', ',', 0], '+': ['', ',', 0], '#': ['#', ',', 0], '.': ['.', '.', 0], '/': ['/', '/', 0], ';': [';', ';', 1], '?': ['?', '&', 1], '&': ['&', '&', 1] }[operator];
     const parts = [];
     for (const word of list.split(',')) {

@@ -1,4 +1,5 @@
 // Simple Markdown as elements: headings, lists, tables, code, emphasis. Links and images stay text, HTML stays text.
+// No expression here takes more than linear time: the texts are those of servers.
 
 import { el } from './dom.js';
 
@@ -24,11 +25,11 @@ export function markdown(text) {
       blocks.push(el('pre.text', null, code.join('\n')));
     } else if (heading) {
       at += 1;
-      blocks.push(el(`h${Math.min(heading[1].length + 2, 6)}`, null, inline(heading[2].replace(/ +#+$/, ''))));
+      blocks.push(el(`h${Math.min(heading[1].length + 2, 6)}`, null, inline(heading[2])));
     } else if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) { at += 1; blocks.push(el('hr')); }
     else if (/^>/.test(line)) blocks.push(el('blockquote', null, inline(while_((next) => /^>/.test(next)).map((next) => next.replace(/^> ?/, '')).join('\n'))));
     else if (/^\s*([-*+]|\d+[.)]) /.test(line)) blocks.push(list(while_((next) => /^\s*([-*+]|\d+[.)]) /.test(next) || /^\s+\S/.test(next))));
-    else if (/\|/.test(line) && /^[\s|:-]*-[\s|:-]*$/.test(lines[at + 1] ?? '')) blocks.push(table(while_((next) => /\|/.test(next))));
+    else if (line.includes('|') && /^[\s|:-]+$/.test(lines[at + 1] ?? '') && lines[at + 1].includes('-')) blocks.push(table(while_((next) => /\|/.test(next))));
     else {
       const from = at;
       at += 1;

@@ -11,7 +11,7 @@ def write(message):
     sys.stdout.flush()
 
 
-TOOLS = ["flood", "hang", "nonsense", "die", "huge_line", "odd_result", "ask_much", "large", "echo"]
+TOOLS = ["flood", "hang", "nonsense", "die", "huge_line", "odd_result", "ask_much", "large", "rules", "echo"]
 schema = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 for line in sys.stdin:
@@ -52,6 +52,9 @@ for line in sys.stdin:
             answer(text)
         elif name == "large":
             answer({"content": [{"type": "text", "text": "0123456789abcdef" * (8 << 16)}]})
+        elif name == "rules":
+            lines = ["# " + " " * 20_000 + "x", "a|b", "-" * 20_000 + "x", "#" * 20_000 + "x", "`" + "*a" * 9_000]
+            answer({"content": [{"type": "text", "text": "\n".join(lines)}]})
         elif name == "echo":
             answer({"content": [{"type": "text", "text": json.dumps(message["params"])}]})
         elif name == "hang":
