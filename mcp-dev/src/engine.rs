@@ -1,0 +1,202 @@
+//! The calls of pages, and the connections that carry them: one for each era, opened when it is first needed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::Notify;
+
+use crate::hub::Hub;
+use crate::session::{Era, Session};
+use crate::target::Target;
+
+/// Time in which a server must answer the first message, when it is not yet known to speak the era.
+const PROBE: Duration = Duration::from_secs(20);
+/// Time in which a server must answer the first message.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Calls that may run at once.
+const MAX_CALLS: usize = 200;
+
+/// A request that a page wants to be sent.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Call {
+    /// Chosen by the page.
+    pub(crate) key: String,
+    pub(crate) era: Era,
+    pub(crate) method: String,
+    #[serde(default)]
+    pub(crate) params: Value,
+    /// Headers that mirror arguments.
+    #[serde(default)]
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+/// An answer to a question of the server.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Answer {
+    pub(crate) era: Era,
+    /// The number of the question's message.
+    pub(crate) seq: u64,
+    /// The member `result` or `error` of the response.
+    #[serde(rename = "answer")]
+    pub(crate) members: Value,
+}
+
+/// The connections and calls of this program.
+pub(crate) struct Engine {
+    pub(crate) hub: Arc<Hub>,
+    target: Mutex<Option<Target>>,
+    modern: AsyncMutex<Option<Arc<Session>>>,
+    legacy: AsyncMutex<Option<Arc<Session>>>,
+    calls: Mutex<HashMap<String, Arc<Notify>>>,
+}
+
+impl Engine {
+    pub(crate) fn new(hub: Arc<Hub>) -> Self {
+        Self {
+            hub,
+            target: Mutex::default(),
+            modern: AsyncMutex::default(),
+            legacy: AsyncMutex::default(),
+            calls: Mutex::default(),
+        }
+    }
+
+    fn slot(&self, era: Era) -> &AsyncMutex<Option<Arc<Session>>> {
+        match era {
+            Era::Modern => &self.modern,
+            Era::Legacy => &self.legacy,
+        }
+    }
+
+    /// Ends all connections for a reason, and speaks to another server, or to a new build of the same.
+    ///
+    /// The modern era is tried first, as servers of both eras want it; the legacy era if that is refused.
+    pub(crate) async fn replace(&self, target: Target, reason: &str) {
+        let had_legacy = self.stop(reason).await;
+        *self.target.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
+        let modern = self.session(Era::Modern, PROBE).await;
+        if modern.is_err() || had_legacy {
+            // Its failure is part of the era's status.
+            let _ = self.session(Era::Legacy, PATIENCE).await;
+        }
+    }
+
+    /// Ends all connections, and returns when the processes are gone: whether there was one of the legacy era.
+    pub(crate) async fn stop(&self, reason: &str) -> bool {
+        let mut had_legacy = false;
+        for era in Era::BOTH {
+            let session = self.slot(era).lock().await.take();
+            if let Some(session) = session {
+                had_legacy |= era == Era::Legacy;
+                session.end(reason);
+                session.gone().await;
+                self.hub
+                    .era(era, json!({"state": "closed", "reason": reason}));
+            }
+        }
+        had_legacy
+    }
+
+    /// Connects anew in an era.
+    pub(crate) async fn reconnect(&self, era: Era) {
+        let session = self.slot(era).lock().await.take();
+        if let Some(session) = session {
+            session.end("connected anew");
+            session.gone().await;
+        }
+        let _ = self.session(era, PATIENCE).await;
+    }
+
+    /// Returns the connection of an era. Opens it if there is none, or if it has ended.
+    async fn session(&self, era: Era, patience: Duration) -> Result<Arc<Session>, String> {
+        let mut slot = self.slot(era).lock().await;
+        if let Some(session) = &*slot
+            && session.ended().is_none()
+        {
+            return Ok(Arc::clone(session));
+        }
+        *slot = None;
+        let target = self
+            .target
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let target = target.ok_or("there is no server yet: the build has not succeeded")?;
+        self.hub.era(era, json!({"state": "connecting"}));
+        match Session::open(&target, era, &self.hub, patience).await {
+            Ok((session, status)) => {
+                self.hub.era(era, status);
+                *slot = Some(Arc::clone(&session));
+                Ok(session)
+            }
+            Err(reason) => {
+                self.hub
+                    .era(era, json!({"state": "refused", "reason": reason}));
+                Err(reason)
+            }
+        }
+    }
+
+    /// Makes a call. Its outcome is an event, however it ends.
+    pub(crate) async fn call(&self, call: Call) {
+        let key = call.key.clone();
+        let cancelled = Arc::new(Notify::new());
+        {
+            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            if calls.len() >= MAX_CALLS {
+                drop(calls);
+                let reason = format!("{MAX_CALLS} calls are running already");
+                return self.hub.finished(&key, &json!({"failed": reason}));
+            }
+            calls.insert(key.clone(), Arc::clone(&cancelled));
+        }
+        let outcome = self.run(call, &cancelled).await;
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&key);
+        self.hub.finished(
+            &key,
+            &outcome.unwrap_or_else(|reason| json!({"failed": reason})),
+        );
+    }
+
+    async fn run(&self, call: Call, cancelled: &Notify) -> Result<Value, String> {
+        let stopped = || json!({"cancelled": true});
+        let session = tokio::select! {
+            session = self.session(call.era, PATIENCE) => session?,
+            () = cancelled.notified() => return Ok(stopped()),
+        };
+        let mut pending = session
+            .send(&call.method, call.params, call.headers)
+            .await?;
+        let reply = tokio::select! {
+            reply = session.reply(&mut pending) => Some(reply?),
+            () = cancelled.notified() => None,
+        };
+        if let Some(reply) = reply {
+            return Ok(json!(reply));
+        }
+        session.cancel(&pending).await;
+        Ok(stopped())
+    }
+
+    /// Cancels a call, if it is still running.
+    pub(crate) fn cancel(&self, key: &str) {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cancelled) = calls.get(key) {
+            cancelled.notify_one();
+        }
+    }
+
+    /// Answers a question.
+    pub(crate) async fn answer(&self, answer: Answer) -> Result<(), String> {
+        let session = self.slot(answer.era).lock().await.clone();
+        let session = session.ok_or("the connection ended")?;
+        session.answer(answer.seq, answer.members).await
+    }
+}

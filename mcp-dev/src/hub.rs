@@ -1,0 +1,250 @@
+//! Everything that pages are told: events as they happen, and a snapshot for a page that has just been opened.
+//!
+//! Nothing here grows without bound: messages are kept by `record`, lines of standard error and open questions have limits,
+//! and of a flood only so many messages in a second are kept and shown; the others are counted.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+
+use crate::record::{Entry, Record};
+use crate::session::Era;
+
+/// Events that a slow page may be behind.
+const MAX_BEHIND: usize = 1_024;
+/// Longest text of a message in an event; pages fetch longer ones.
+const MAX_INLINE: usize = 64 << 10;
+/// Lines of standard error that are kept.
+const MAX_LINES: usize = 500;
+/// Notifications, lines and strays of one second that are kept and shown.
+const MAX_PER_SECOND: u32 = 300;
+/// Messages in the snapshot.
+const MAX_IN_SNAPSHOT: usize = 300;
+
+/// Where all parts of the program write what pages show.
+pub(crate) struct Hub {
+    started: Instant,
+    name: String,
+    project: bool,
+    state: Mutex<State>,
+    events: broadcast::Sender<Arc<str>>,
+}
+
+struct State {
+    record: Record,
+    lines: VecDeque<Value>,
+    eras: BTreeMap<&'static str, Value>,
+    build: Value,
+    /// Open questions of the server, by the number of their message.
+    questions: BTreeMap<u64, Value>,
+    second: Instant,
+    in_second: u32,
+    skipped: u64,
+}
+
+/// A message to keep and show.
+pub(crate) struct Wire<'a> {
+    pub(crate) era: Era,
+    pub(crate) sent: bool,
+    pub(crate) text: &'a str,
+    pub(crate) notes: Value,
+    /// A flood of such messages may be cut: nobody waits for one.
+    pub(crate) droppable: bool,
+}
+
+impl Hub {
+    pub(crate) fn new(name: &str, project: bool) -> Self {
+        let state = State {
+            record: Record::default(),
+            lines: VecDeque::new(),
+            eras: BTreeMap::new(),
+            build: Value::Null,
+            questions: BTreeMap::new(),
+            second: Instant::now(),
+            in_second: 0,
+            skipped: 0,
+        };
+        Self {
+            started: Instant::now(),
+            name: name.to_owned(),
+            project,
+            state: Mutex::new(state),
+            events: broadcast::channel(MAX_BEHIND).0,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish(&self, event: &Value) {
+        // Without a page there is no receiver, which is not a mistake.
+        let _ = self.events.send(event.to_string().into());
+    }
+
+    /// Keeps a message and shows it. `None`: it was one too many of a flood.
+    pub(crate) fn message(&self, wire: Wire<'_>) -> Option<u64> {
+        let mut state = self.state();
+        if wire.droppable && self.flooded(&mut state) {
+            return None;
+        }
+        let entry = state.record.push(Entry {
+            seq: 0,
+            era: wire.era,
+            sent: wire.sent,
+            at: self.started.elapsed().as_secs_f64() * 1e3,
+            text: wire.text.into(),
+            notes: wire.notes,
+        });
+        // Published under the lock, so that pages see messages in their order.
+        self.publish(&describe(&entry));
+        Some(entry.seq)
+    }
+
+    /// Shows a line that a server wrote to its standard error.
+    pub(crate) fn line(&self, era: Era, text: &str) {
+        let mut state = self.state();
+        if self.flooded(&mut state) {
+            return;
+        }
+        let line = json!({"type": "line", "era": era.name(), "text": text});
+        state.lines.push_back(line.clone());
+        while state.lines.len() > MAX_LINES {
+            state.lines.pop_front();
+        }
+        self.publish(&line);
+    }
+
+    fn flooded(&self, state: &mut State) -> bool {
+        if state.second.elapsed() >= Duration::from_secs(1) {
+            state.second = Instant::now();
+            state.in_second = 0;
+        }
+        state.in_second += 1;
+        if state.in_second <= MAX_PER_SECOND {
+            return false;
+        }
+        state.skipped += 1;
+        // Once at the beginning of each flooded second, and now and then within it.
+        if state.in_second % 10_000 == MAX_PER_SECOND + 1 {
+            self.publish(&json!({"type": "flood", "skipped": state.skipped}));
+        }
+        true
+    }
+
+    /// Shows the state of the connection in one era.
+    pub(crate) fn era(&self, era: Era, status: Value) {
+        let mut event = json!({"type": "era", "era": era.name()});
+        event["status"] = status;
+        self.state().eras.insert(era.name(), event.clone());
+        self.publish(&event);
+    }
+
+    /// Shows the state of the build.
+    pub(crate) fn build(&self, state: &str, text: &str, seconds: f64) {
+        let event = json!({"type": "build", "state": state, "text": text, "seconds": seconds});
+        self.state().build = event.clone();
+        self.publish(&event);
+    }
+
+    /// Shows that a call of the page has ended: with the message of its response, or for a reason.
+    pub(crate) fn finished(&self, key: &str, outcome: &Value) {
+        self.publish(&json!({"type": "finished", "key": key, "outcome": outcome}));
+    }
+
+    /// Opens a question of the server: the page shows a form.
+    pub(crate) fn ask(&self, era: Era, seq: u64, method: &str, params: &Value) {
+        let event = json!({"type": "question", "era": era.name(), "seq": seq, "method": method, "params": params});
+        self.state().questions.insert(seq, event.clone());
+        self.publish(&event);
+    }
+
+    /// Closes a question that was answered, or that nobody waits for any more.
+    pub(crate) fn settle(&self, seq: u64) {
+        if self.state().questions.remove(&seq).is_some() {
+            self.publish(&json!({"type": "settled", "seq": seq}));
+        }
+    }
+
+    /// Returns the text of a message, if it is still kept.
+    pub(crate) fn text(&self, seq: u64) -> Option<Arc<str>> {
+        Some(Arc::clone(&self.state().record.get(seq)?.text))
+    }
+
+    /// Returns everything so far for a new page, and a receiver for what happens from then on.
+    pub(crate) fn open(&self) -> (Arc<str>, broadcast::Receiver<Arc<str>>) {
+        let state = self.state();
+        let receiver = self.events.subscribe();
+        let messages: Vec<Value> = state.record.iter().map(describe).collect();
+        let from = messages.len().saturating_sub(MAX_IN_SNAPSHOT);
+        let snapshot = json!({
+            "type": "snapshot",
+            "name": self.name,
+            "project": self.project,
+            "build": state.build,
+            "eras": state.eras.values().collect::<Vec<_>>(),
+            "questions": state.questions.values().collect::<Vec<_>>(),
+            "lines": state.lines,
+            "messages": messages.get(from..).unwrap_or_default(),
+        });
+        (snapshot.to_string().into(), receiver)
+    }
+}
+
+fn describe(entry: &Entry) -> Value {
+    let inline = (entry.text.len() <= MAX_INLINE).then(|| &*entry.text);
+    json!({
+        "type": "message",
+        "seq": entry.seq,
+        "era": entry.era.name(),
+        "sent": entry.sent,
+        "at": (entry.at * 1e3).round() / 1e3,
+        "bytes": entry.text.len(),
+        "text": inline,
+        "notes": entry.notes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notification(hub: &Hub, droppable: bool) -> Option<u64> {
+        hub.message(Wire {
+            era: Era::Legacy,
+            sent: false,
+            text: "{}",
+            notes: Value::Null,
+            droppable,
+        })
+    }
+
+    #[test]
+    fn a_flood_is_cut_and_responses_are_not() {
+        let hub = Hub::new("server", false);
+        let (_, mut events) = hub.open();
+        let kept = (0..5_000).filter_map(|_| notification(&hub, true)).count();
+        assert!((300..3_000).contains(&kept), "{kept}");
+        assert!(notification(&hub, false).is_some());
+        let mut told = false;
+        while let Ok(event) = events.try_recv() {
+            told |= event.contains("\"flood\"");
+        }
+        assert!(told);
+    }
+
+    #[test]
+    fn a_new_page_is_told_everything_that_is_open() {
+        let hub = Hub::new("server", false);
+        hub.era(Era::Modern, json!({"state": "ready"}));
+        hub.ask(Era::Legacy, 7, "roots/list", &Value::Null);
+        hub.ask(Era::Legacy, 8, "roots/list", &Value::Null);
+        hub.settle(7);
+        let snapshot: Value = serde_json::from_str(&hub.open().0).unwrap();
+        assert_eq!(snapshot["questions"][0]["seq"], 8);
+        assert_eq!(snapshot["eras"][0]["status"]["state"], "ready");
+    }
+}

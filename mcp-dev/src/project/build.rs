@@ -1,0 +1,117 @@
+//! Runs `cargo build`, and collects what rustc says as it says it.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use cargo_metadata::{Message, diagnostic::DiagnosticLevel};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::Command;
+
+use super::Project;
+
+/// Bytes of diagnostics that are kept.
+const MAX_TEXT: usize = 256 << 10;
+
+/// A program that was built.
+pub(super) struct Built {
+    pub(super) program: PathBuf,
+    /// Nothing had changed.
+    pub(super) fresh: bool,
+    pub(super) warnings: String,
+}
+
+/// Builds the program of a project. The error is what rustc or cargo wrote.
+pub(super) async fn build(project: &Project) -> Result<Built, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--message-format", "json", "--color", "never"]);
+    command
+        .arg("--manifest-path")
+        .arg(project.selection.folder.join("Cargo.toml"));
+    command.args(["--package", &project.package]);
+    command.args([
+        if project.example {
+            "--example"
+        } else {
+            "--bin"
+        },
+        &project.program,
+    ]);
+    if let Some(features) = &project.selection.features {
+        command.args(["--features", features]);
+    }
+    if project.selection.release {
+        command.arg("--release");
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let said = async {
+        let mut text = Vec::new();
+        if let Some(mut stderr) = stderr {
+            // Cargo's own output is short; it is read to its end so that cargo never waits.
+            let _ = stderr.read_to_end(&mut text).await;
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let messages = async {
+        let mut found = Found::default();
+        if let Some(stdout) = stdout {
+            let mut lines = BufReader::new(stdout).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                if let Ok(message) = serde_json::from_str(&line) {
+                    found.read(message, project);
+                }
+            }
+        }
+        found
+    };
+    let (said, found, status) = tokio::join!(said, messages, child.wait());
+    let status = status.map_err(|error| format!("cargo cannot be waited for: {error}"))?;
+    match found.program {
+        Some((program, fresh)) if status.success() => Ok(Built {
+            program,
+            fresh,
+            warnings: found.warnings,
+        }),
+        _ if !found.errors.is_empty() => Err(found.errors),
+        _ => Err(said),
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    program: Option<(PathBuf, bool)>,
+    errors: String,
+    warnings: String,
+}
+
+impl Found {
+    fn read(&mut self, message: Message, project: &Project) {
+        match message {
+            Message::CompilerMessage(message) => {
+                let text = match message.message.level {
+                    DiagnosticLevel::Error | DiagnosticLevel::Ice => &mut self.errors,
+                    _ => &mut self.warnings,
+                };
+                let rendered = message.message.rendered.unwrap_or(message.message.message);
+                if text.len() + rendered.len() <= MAX_TEXT {
+                    text.push_str(&rendered);
+                    text.push('\n');
+                }
+            }
+            Message::CompilerArtifact(artifact) if artifact.target.name == project.program => {
+                if let Some(program) = artifact.executable {
+                    self.program = Some((program.into(), artifact.fresh));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The first messages of a connection, and the claims that each request of the modern era carries.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Era, Link, Session};
+
+const MODERN: &str = "2026-07-28";
+const LEGACY: &str = "2025-11-25";
+const META: &str = "io.modelcontextprotocol";
+
+fn client() -> Value {
+    json!({"name": "mcp-dev", "version": env!("CARGO_PKG_VERSION")})
+}
+
+fn capabilities() -> Value {
+    json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
+}
+
+/// Adds the claims to the parameters of a request, if its era has them.
+pub(super) fn claim(era: Era, params: Value) -> Option<Value> {
+    if era == Era::Legacy {
+        return (!params.is_null()).then_some(params);
+    }
+    let mut params = if params.is_object() {
+        params
+    } else {
+        json!({})
+    };
+    let meta = &mut params["_meta"];
+    if !meta.is_object() {
+        *meta = json!({});
+    }
+    meta[format!("{META}/protocolVersion")] = json!(MODERN);
+    meta[format!("{META}/clientInfo")] = client();
+    meta[format!("{META}/clientCapabilities")] = capabilities();
+    Some(params)
+}
+
+/// Shakes hands, and returns the status that pages show.
+pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
+    let (method, params) = match session.era {
+        Era::Modern => ("server/discover", Value::Null),
+        Era::Legacy => {
+            let params = json!({"protocolVersion": LEGACY, "capabilities": capabilities(), "clientInfo": client()});
+            ("initialize", params)
+        }
+    };
+    if let Link::Http(link) = &session.link {
+        // Version 2025-11-25 is negotiated before it is claimed.
+        link.set_version((session.era == Era::Modern).then_some(MODERN));
+    }
+    let mut pending = session.send(method, params, Vec::new()).await?;
+    let reply = session.reply(&mut pending).await?;
+    let text = session
+        .hub
+        .text(reply.response)
+        .ok_or("the response is gone")?;
+    let mut message: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    if let Some(error) = message.get("error") {
+        return Err(format!("{method} was refused: {error}"));
+    }
+    let mut result = message["result"].take();
+    let version = match session.era {
+        Era::Modern => {
+            let served = result["supportedVersions"].as_array();
+            if served.is_some_and(|served| !served.contains(&json!(MODERN))) {
+                return Err(format!("the server speaks {}", result["supportedVersions"]));
+            }
+            MODERN.to_owned()
+        }
+        Era::Legacy => {
+            let version = result["protocolVersion"]
+                .as_str()
+                .unwrap_or(LEGACY)
+                .to_owned();
+            if let Link::Http(link) = &session.link {
+                link.set_version(Some(&version));
+            }
+            session
+                .notify("notifications/initialized", Value::Null)
+                .await;
+            version
+        }
+    };
+    listen(session, &result).await?;
+    let server = match session.era {
+        Era::Modern => result["_meta"][format!("{META}/serverInfo")].clone(),
+        Era::Legacy => result["serverInfo"].take(),
+    };
+    Ok(json!({
+        "state": "ready",
+        "version": version,
+        "server": server,
+        "capabilities": result["capabilities"],
+        "instructions": result["instructions"],
+    }))
+}
+
+/// Subscribes to changes of lists, as far as the server has any.
+async fn listen(session: &Arc<Session>, result: &Value) -> Result<(), String> {
+    match (session.era, &session.link) {
+        (Era::Legacy, Link::Http(link)) => link.listen(session),
+        (Era::Legacy, Link::Stdio(_)) => {}
+        (Era::Modern, _) => {
+            let mut filter = json!({});
+            for list in ["tools", "prompts", "resources"] {
+                if result["capabilities"][list]["listChanged"] == true {
+                    filter[format!("{list}ListChanged")] = json!(true);
+                }
+            }
+            if filter != json!({}) {
+                let params = json!({"notifications": filter});
+                // It is answered when the server ends the subscription, which nobody waits for.
+                session
+                    .send("subscriptions/listen", params, Vec::new())
+                    .await?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Takes what a server sends: responses go to those who wait, questions to the page, and what is no message is shown as that.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::{Arrived, Session};
+use crate::hub::Wire;
+
+/// Questions of a server that may be open at once.
+const MAX_QUESTIONS: usize = 100;
+
+/// What the envelope of a message says.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(default)]
+    id: Value,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+impl Session {
+    /// Takes a message, or a batch of them, from the server.
+    pub(super) fn receive(self: &Arc<Self>, text: &str, notes: &Value) {
+        if text.trim_start().starts_with('[') {
+            match serde_json::from_str::<Vec<&RawValue>>(text) {
+                Ok(batch) => batch
+                    .iter()
+                    .for_each(|one| self.receive_one(one.get(), notes)),
+                Err(error) => self.stray(text, &format!("not JSON: {error}")),
+            }
+        } else {
+            self.receive_one(text, notes);
+        }
+    }
+
+    fn receive_one(self: &Arc<Self>, text: &str, notes: &Value) {
+        let envelope = match serde_json::from_str::<Envelope<'_>>(text) {
+            Ok(envelope) => envelope,
+            Err(error) => return self.stray(text, &format!("not a JSON-RPC message: {error}")),
+        };
+        let wire = |droppable| Wire {
+            era: self.era,
+            sent: false,
+            text,
+            notes: notes.clone(),
+            droppable,
+        };
+        let has_id = !envelope.id.is_null();
+        match envelope.method {
+            Some(method) if has_id => {
+                if let Some(seq) = self.hub.message(wire(true)) {
+                    self.asked(seq, envelope.id, &method, envelope.params);
+                }
+            }
+            Some(method) => {
+                self.hub.message(wire(true));
+                if method == "notifications/cancelled" {
+                    self.question_cancelled(envelope.params);
+                }
+            }
+            None if envelope.result.is_some() || envelope.error.is_some() => {
+                let waiting = envelope.id.as_u64();
+                let waiting = waiting.and_then(|id| self.state().waiting.remove(&id));
+                let Some(waiting) = waiting else {
+                    return self.stray(text, "a response that no request waits for");
+                };
+                let at = Instant::now();
+                let seq = self.hub.message(wire(false)).unwrap_or_default();
+                // The page may have cancelled meanwhile.
+                let _ = waiting.send(Ok(Arrived { seq, at }));
+            }
+            None => self.stray(text, "neither a request nor a response"),
+        }
+    }
+
+    /// Shows something that is not a message.
+    pub(super) fn stray(&self, text: &str, why: &str) {
+        let notes = json!({"stray": why});
+        let wire = Wire {
+            era: self.era,
+            sent: false,
+            text,
+            notes,
+            droppable: true,
+        };
+        self.hub.message(wire);
+    }
+
+    fn asked(self: &Arc<Self>, seq: u64, id: Value, method: &str, params: Option<&RawValue>) {
+        let answer = match method {
+            "ping" => json!({"result": {}}),
+            "elicitation/create" | "sampling/createMessage" | "roots/list" => {
+                let mut state = self.state();
+                if state.questions.len() < MAX_QUESTIONS {
+                    state.questions.insert(seq, id);
+                    drop(state);
+                    let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
+                    let params: Value = params.unwrap_or_default();
+                    return self.hub.ask(self.era, seq, method, &params);
+                }
+                let message = format!("more than {MAX_QUESTIONS} questions are open");
+                json!({"error": {"code": -32000, "message": message}})
+            }
+            _ => json!({"error": {"code": -32601, "message": "Method not found"}}),
+        };
+        let session = Arc::clone(self);
+        tokio::spawn(async move { session.write_answer(id, answer).await });
+    }
+
+    fn question_cancelled(&self, params: Option<&RawValue>) {
+        let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
+        let Some(id) = params.map(|mut params| params["requestId"].take()) else {
+            return;
+        };
+        let mut state = self.state();
+        let seq = state.questions.iter().find(|(_, open)| **open == id);
+        if let Some(seq) = seq.map(|(seq, _)| *seq) {
+            state.questions.remove(&seq);
+            drop(state);
+            self.hub.settle(seq);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+use std::time::Duration;
+
+use super::*;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Starts a server that is a script of the shell.
+async fn open(script: &str, era: Era) -> (Arc<Hub>, Result<(Arc<Session>, Value), String>) {
+    let hub = Arc::new(Hub::new("server", false));
+    let words = ["sh", "-c", script].map(str::to_owned);
+    let opened = Session::open(&Target::Command(words.into()), era, &hub, PATIENCE).await;
+    (hub, opened)
+}
+
+fn snapshot(hub: &Hub) -> Value {
+    serde_json::from_str(&hub.open().0).unwrap()
+}
+
+const HELLO: &str = r#"read line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'; read line;"#;
+
+#[tokio::test]
+async fn the_version_that_a_server_chooses_is_taken() {
+    let (_, opened) = open(&format!("{HELLO} cat >/dev/null"), Era::Legacy).await;
+    let (session, status) = opened.unwrap();
+    assert_eq!(status["version"], "2025-06-18");
+    assert_eq!(status["server"]["name"], "s");
+    session.end("the test is over");
+    session.gone().await;
+}
+
+#[tokio::test]
+async fn a_server_that_ends_fails_its_requests() {
+    let (hub, opened) = open(
+        &format!("{HELLO} read line; echo oh >&2; exit 5"),
+        Era::Legacy,
+    )
+    .await;
+    let (session, _) = opened.unwrap();
+    let mut pending = session
+        .send("tools/list", Value::Null, Vec::new())
+        .await
+        .unwrap();
+    let failed = session.reply(&mut pending).await.unwrap_err();
+    assert!(failed.contains("exit status: 5"), "{failed}");
+    session.gone().await;
+    let again = session.send("tools/list", Value::Null, Vec::new()).await;
+    assert!(again.is_err());
+    let seen = snapshot(&hub);
+    assert_eq!(seen["eras"][0]["status"]["state"], "closed");
+    assert_eq!(seen["lines"][0]["text"], "oh");
+}
+
+#[tokio::test]
+async fn a_server_that_ends_at_once_or_refuses_is_told_apart() {
+    let (_, ended) = open("exit 1", Era::Modern).await;
+    assert!(ended.err().unwrap().contains("ended: exit status: 1"));
+    let script = r#"read line; echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'; cat >/dev/null"#;
+    let (_, refused) = open(script, Era::Modern).await;
+    assert!(
+        refused
+            .err()
+            .unwrap()
+            .contains("server/discover was refused")
+    );
+    let hub = Arc::new(Hub::new("server", false));
+    let missing = Target::Command(vec!["/no/such/program".into()]);
+    let missing = Session::open(&missing, Era::Modern, &hub, PATIENCE).await;
+    assert!(
+        missing
+            .err()
+            .unwrap()
+            .contains("cannot start `/no/such/program`")
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_shown_and_changes_nothing() {
+    let odd = r#"read line; echo 'Listening…'; echo '{"jsonrpc":"2.0"}'; echo '{"jsonrpc":"2.0","id":99,"result":{}}'; echo '[1'; echo '[{"jsonrpc":"2.0","id":2,"result":{}}]'; cat >/dev/null"#;
+    let (hub, opened) = open(&format!("{HELLO} {odd}"), Era::Legacy).await;
+    let (session, _) = opened.unwrap();
+    let mut pending = session.send("ping", Value::Null, Vec::new()).await.unwrap();
+    session.reply(&mut pending).await.unwrap();
+    let seen = snapshot(&hub);
+    let strays = seen["messages"].as_array().unwrap().iter();
+    let strays = strays.filter(|message| message["notes"]["stray"].is_string());
+    assert_eq!(strays.count(), 4, "{seen}");
+    session.end("the test is over");
+}
+
+#[tokio::test]
+async fn questions_are_answered_once_and_pings_at_once() {
+    let asks = r#"echo '{"jsonrpc":"2.0","id":"p","method":"ping"}'; echo '{"jsonrpc":"2.0","id":"q","method":"roots/list"}'; read pong; read answer; echo "$pong" >&2; echo "$answer" >&2; cat >/dev/null"#;
+    let (hub, opened) = open(&format!("{HELLO} {asks}"), Era::Legacy).await;
+    let (session, _) = opened.unwrap();
+    let (_, mut events) = hub.open();
+    let question = loop {
+        if let Some(question) = snapshot(&hub)["questions"].get(0) {
+            break question.clone();
+        }
+        events.recv().await.unwrap();
+    };
+    let seq = question["seq"].as_u64().unwrap();
+    let answer = json!({"result": {"roots": []}});
+    session.answer(seq, answer.clone()).await.unwrap();
+    assert!(session.answer(seq, answer).await.is_err());
+    while snapshot(&hub)["lines"].as_array().unwrap().len() < 2 {
+        events.recv().await.unwrap();
+    }
+    let lines = snapshot(&hub)["lines"].to_string();
+    assert!(
+        lines.contains("\\\"p\\\"") && lines.contains("roots"),
+        "{lines}"
+    );
+    session.end("the test is over");
+}

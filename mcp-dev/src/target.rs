@@ -1,0 +1,200 @@
+//! The server that the command line names: a command, a URL, or the cargo project of the current folder.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, Command, value_parser};
+use hyper::Uri;
+use hyper::header::{HeaderName, HeaderValue};
+
+/// The command line.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) target: Target,
+    /// The port of the page; 0: any free one.
+    pub(crate) port: u16,
+    pub(crate) no_open: bool,
+}
+
+/// A server to speak to.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    /// A program that speaks over its standard input and output.
+    Command(Vec<String>),
+    /// An endpoint of Streamable HTTP, and headers for each request.
+    Url {
+        url: Uri,
+        headers: Vec<(HeaderName, HeaderValue)>,
+    },
+    /// A program of a cargo project, which is built first.
+    Project(Selection),
+}
+
+/// The program of a project, as options of cargo.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) folder: PathBuf,
+    pub(crate) package: Option<String>,
+    pub(crate) bin: Option<String>,
+    pub(crate) example: Option<String>,
+    pub(crate) features: Option<String>,
+    pub(crate) release: bool,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(words) => f.write_str(&words.join(" ")),
+            Self::Url { url, .. } => write!(f, "{url}"),
+            Self::Project(selection) => write!(f, "{}", selection.folder.display()),
+        }
+    }
+}
+
+impl Options {
+    /// Reads the arguments of this process, or ends it with the usage.
+    pub(crate) fn from_arguments() -> Self {
+        Self::read(command().get_matches_from(std::env::args_os()))
+    }
+
+    fn read(mut matches: clap::ArgMatches) -> Self {
+        let target = if let Some(words) = matches.remove_many::<String>("command") {
+            Target::Command(words.collect())
+        } else if let Some(url) = matches.remove_one::<Uri>("url") {
+            let headers = matches.remove_many("header").into_iter().flatten();
+            Target::Url {
+                url,
+                headers: headers.collect(),
+            }
+        } else {
+            Target::Project(Selection {
+                folder: matches.remove_one("project").unwrap_or_else(|| ".".into()),
+                package: matches.remove_one("package"),
+                bin: matches.remove_one("bin"),
+                example: matches.remove_one("example"),
+                features: matches.remove_one("features"),
+                release: matches.get_flag("release"),
+            })
+        };
+        Self {
+            target,
+            port: matches.remove_one("port").unwrap_or_default(),
+            no_open: matches.get_flag("no-open"),
+        }
+    }
+}
+
+fn command() -> Command {
+    let option = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let of_project =
+        |name, value, help| option(name, value, help).conflicts_with_all(["url", "command"]);
+    Command::new("mcp-dev")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A page in the browser for an MCP server")
+        .override_usage(
+            "mcp-dev [OPTIONS]                     the cargo project of this folder, rebuilt when it changes\n       \
+             mcp-dev [OPTIONS] URL                 a server at a URL (Streamable HTTP)\n       \
+             mcp-dev [OPTIONS] -- COMMAND ARGS…    a program that speaks over its standard input and output",
+        )
+        .arg(
+            Arg::new("url")
+                .value_name("URL")
+                .value_parser(parse_url)
+                .help("http:// or https:// URL of a server"),
+        )
+        .arg(
+            Arg::new("command")
+                .value_name("COMMAND")
+                .last(true)
+                .num_args(1..)
+                .conflicts_with("url")
+                .help("A program and its arguments"),
+        )
+        .arg(
+            option("header", "NAME: VALUE", "A header for each request to URL, such as `Authorization: Bearer …`")
+                .value_parser(parse_header)
+                .action(ArgAction::Append)
+                .conflicts_with("command"),
+        )
+        .arg(
+            option("port", "PORT", "The port of the page; default: any free one")
+                .value_parser(value_parser!(u16)),
+        )
+        .arg(
+            Arg::new("no-open")
+                .long("no-open")
+                .action(ArgAction::SetTrue)
+                .help("Print the URL of the page without opening a browser"),
+        )
+        .arg(
+            of_project("project", "FOLDER", "The folder of the project; default: the current one")
+                .value_parser(value_parser!(PathBuf)),
+        )
+        .arg(of_project("package", "NAME", "The package of the workspace").short('p'))
+        .arg(of_project("bin", "NAME", "The program of the package").conflicts_with("example"))
+        .arg(of_project("example", "NAME", "An example of the package"))
+        .arg(of_project("features", "LIST", "Features to build with"))
+        .arg(
+            Arg::new("release")
+                .long("release")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["url", "command"])
+                .help("Build with optimizations"),
+        )
+}
+
+fn parse_url(text: &str) -> Result<Uri, String> {
+    let uri = text.parse::<Uri>().ok();
+    let served = uri.filter(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.host().is_some_and(|host| !host.is_empty())
+    });
+    served.ok_or_else(|| {
+        "a URL begins with http:// or https://; a program is written after `--`".into()
+    })
+}
+
+fn parse_header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let (name, value) = text
+        .split_once(':')
+        .ok_or("a header is written as `Name: value`")?;
+    let name = name.trim().parse().map_err(|error| format!("{error}"))?;
+    let value = value.trim().parse().map_err(|error| format!("{error}"))?;
+    Ok((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Target, String> {
+        let all = std::iter::once(&"mcp-dev").chain(arguments);
+        let matches = command().try_get_matches_from(all);
+        let matches = matches.map_err(|error| error.to_string())?;
+        Ok(Options::read(matches).target)
+    }
+
+    #[test]
+    fn a_server_is_a_command_a_url_or_a_project() {
+        let command = read(&["--", "npx", "-y", "server"]).unwrap();
+        assert!(matches!(&command, Target::Command(words) if words.len() == 3));
+        let url = read(&["--header", "A: b: c", "http://127.0.0.1:8000/mcp"]).unwrap();
+        assert!(matches!(&url, Target::Url { headers, .. } if headers[0].1 == "b: c"));
+        let project = read(&["--bin", "server"]).unwrap();
+        assert!(matches!(&project, Target::Project(selection) if selection.bin.is_some()));
+    }
+
+    #[test]
+    fn a_mistake_says_how_it_is_written() {
+        let mistake = read(&["./server"]).unwrap_err();
+        assert!(
+            mistake.contains("a program is written after `--`"),
+            "{mistake}"
+        );
+        assert!(read(&["http://host/", "--", "server"]).is_err());
+        assert!(read(&["--bin", "x", "--", "server"]).is_err());
+        assert!(read(&["--header", "Authorization", "http://host/"]).is_err());
+    }
+}

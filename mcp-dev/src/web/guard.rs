@@ -1,0 +1,130 @@
+//! Keeps everybody but the page out: other pages in the browser, names that were rebound to this machine, other users.
+//!
+//! The token is in the fragment of the URL, which browsers never send. The page moves it into its session storage and sends
+//! it as a header. A cookie would reach every other port of this machine, and a header of our own cannot be sent by other
+//! origins.
+
+use std::fmt;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use subtle::ConstantTimeEq as _;
+
+const TOKEN: HeaderName = HeaderName::from_static("x-mcp-dev-token");
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src 'self' blob:; media-src blob:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+/// The secret of one run of this program.
+#[derive(Clone)]
+pub(crate) struct Token(String);
+
+impl Token {
+    pub(crate) fn new() -> Result<Self> {
+        let mut bytes = [0; 24];
+        getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random numbers: {error}"))?;
+        Ok(Self(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whom requests have to come from.
+pub(super) struct Guard {
+    hosts: [String; 2],
+    token: Token,
+}
+
+impl Guard {
+    pub(super) fn new(port: u16, token: Token) -> Self {
+        let hosts = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}"));
+        Self { hosts, token }
+    }
+
+    fn allows(&self, headers: &HeaderMap) -> bool {
+        let host = headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok());
+        let Some(host) = host.filter(|host| self.hosts.iter().any(|own| own == host)) else {
+            return false;
+        };
+        let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes);
+        let site = headers.get(SITE).map(HeaderValue::as_bytes);
+        origin.is_none_or(|origin| origin == format!("http://{host}").as_bytes())
+            && site.is_none_or(|site| matches!(site, b"same-origin" | b"none"))
+    }
+
+    fn knows(&self, headers: &HeaderMap) -> bool {
+        let token = headers.get(TOKEN).map(HeaderValue::as_bytes);
+        token.is_some_and(|token| token.ct_eq(self.token.0.as_bytes()).into())
+    }
+}
+
+/// Refuses other hosts and origins, and gives every response the headers that keep the page closed.
+pub(super) async fn origin(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    // A link to the page from elsewhere, such as a terminal in the browser, may open it: the page itself holds nothing.
+    let opens = request.uri().path() == "/"
+        && request
+            .headers()
+            .get("sec-fetch-mode")
+            .is_some_and(|mode| mode == "navigate");
+    let mut headers = request.headers().clone();
+    if opens {
+        headers.remove(SITE);
+    }
+    let mut response = if guard.allows(&headers) {
+        next.run(request).await
+    } else {
+        (StatusCode::FORBIDDEN, "this page is served only to itself").into_response()
+    };
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ] {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Refuses requests without the token.
+pub(super) async fn token(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if guard.knows(request.headers()) {
+        next.run(request).await
+    } else {
+        (
+            StatusCode::UNAUTHORIZED,
+            "open the URL that mcp-dev has printed",
+        )
+            .into_response()
+    }
+}

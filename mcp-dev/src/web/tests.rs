@@ -1,0 +1,122 @@
+use axum::body::Body;
+use axum::http::Request;
+use serde_json::json;
+
+use super::*;
+use crate::hub::Hub;
+
+async fn status(path: &str, headers: &[(&str, &str)]) -> StatusCode {
+    send(path, headers).await.status()
+}
+
+async fn send(path: &str, headers: &[(&str, &str)]) -> Response {
+    use hyper::service::Service as _;
+    let token = Token::new().unwrap();
+    let text = token.to_string();
+    let engine = Arc::new(Engine::new(Arc::new(Hub::new("server", false))));
+    let routes = router(4000, token, engine);
+    let mut request = Request::get(path);
+    for (name, value) in headers {
+        request = request.header(*name, value.replace("TOKEN", &text));
+    }
+    let service = hyper_util::service::TowerToHyperService::new(routes);
+    service
+        .call(request.body(Body::empty()).unwrap())
+        .await
+        .unwrap()
+}
+
+const HOST: (&str, &str) = ("host", "127.0.0.1:4000");
+const TOKEN: (&str, &str) = ("x-mcp-dev-token", "TOKEN");
+
+#[tokio::test]
+async fn the_page_is_closed_to_others() {
+    let open = status(
+        "/api/messages/1",
+        &[HOST, TOKEN, ("origin", "http://127.0.0.1:4000")],
+    )
+    .await;
+    assert_eq!(open, StatusCode::NOT_FOUND);
+    let local = status("/api/messages/1", &[("host", "localhost:4000"), TOKEN]).await;
+    assert_eq!(local, StatusCode::NOT_FOUND);
+
+    for token in [None, Some("TOKE"), Some("TOKENX"), Some("")] {
+        let token = token.map(|token| ("x-mcp-dev-token", token));
+        let headers: Vec<_> = [HOST].into_iter().chain(token).collect();
+        assert_eq!(
+            status("/api/messages/1", &headers).await,
+            StatusCode::UNAUTHORIZED
+        );
+        assert_eq!(
+            status("/api/events", &headers).await,
+            StatusCode::UNAUTHORIZED
+        );
+    }
+    for stranger in [
+        ("origin", "http://evil.example"),
+        ("origin", "http://127.0.0.1:4001"),
+        ("origin", "http://localhost:4000"),
+        ("origin", "null"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+    ] {
+        let refused = status("/api/messages/1", &[HOST, TOKEN, stranger]).await;
+        assert_eq!(refused, StatusCode::FORBIDDEN, "{stranger:?}");
+    }
+    for host in ["evil.example:4000", "127.0.0.1", "127.0.0.1:4001", ""] {
+        assert_eq!(
+            status("/", &[("host", host)]).await,
+            StatusCode::FORBIDDEN,
+            "{host}"
+        );
+    }
+    assert_eq!(status("/", &[]).await, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_link_may_open_the_page_and_nothing_else() {
+    let link = [
+        HOST,
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+    ];
+    assert_eq!(status("/", &link).await, StatusCode::OK);
+    assert_eq!(status("/main.js", &link).await, StatusCode::FORBIDDEN);
+    let framed = [
+        HOST,
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "no-cors"),
+    ];
+    assert_eq!(status("/", &framed).await, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn nothing_inline_runs_and_every_file_is_there() {
+    let page = send("/", &[HOST]).await;
+    let policy = page.headers()["content-security-policy"].to_str().unwrap();
+    assert!(
+        policy.contains("script-src 'self'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    assert_eq!(
+        status("/../Cargo.toml", &[HOST]).await,
+        StatusCode::NOT_FOUND
+    );
+    let html = include_str!("../../page/index.html");
+    for file in ["style.css", "main.js", "icon.svg"] {
+        assert!(html.contains(file));
+        assert_eq!(status(&format!("/{file}"), &[HOST]).await, StatusCode::OK);
+    }
+    assert!(!html.contains("<script>") && !html.contains("style=") && !html.contains("onclick"));
+}
+
+#[tokio::test]
+async fn a_call_without_a_server_fails_with_a_reason() {
+    let hub = Arc::new(Hub::new("server", false));
+    let engine = Engine::new(Arc::clone(&hub));
+    let (_, mut events) = hub.open();
+    let call = json!({"key": "k", "era": "modern", "method": "tools/list"});
+    engine.call(serde_json::from_value(call).unwrap()).await;
+    let event = events.recv().await.unwrap();
+    assert!(event.contains("the build has not succeeded"), "{event}");
+}

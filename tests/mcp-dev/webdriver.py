@@ -1,0 +1,109 @@
+"""A small client of WebDriver: what a test of a page needs, with nothing but the standard library."""
+
+import base64
+import json
+import time
+import urllib.error
+import urllib.request
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Down": "\ue015", "Control": "\ue009"}
+
+
+class Browser:
+    """A window of headless Chromium."""
+
+    def __init__(self, driver, width=1400, height=900, dark=False):
+        self.driver = driver
+        options = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}"]
+        options += ["--blink-settings=preferredColorScheme=0"] if dark else ["--blink-settings=preferredColorScheme=1"]
+        capabilities = {"alwaysMatch": {"goog:chromeOptions": {"args": options}, "goog:loggingPrefs": {"browser": "ALL"}}}
+        made = self.send("POST", "/session", {"capabilities": capabilities})
+        self.session = f"/session/{made['sessionId']}"
+
+    def send(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.driver + path, data, {"content-type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return json.load(response)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(json.load(error)["value"]["message"].split("\n")[0]) from None
+
+    def post(self, path, **body):
+        return self.send("POST", self.session + path, body)
+
+    def open(self, url):
+        self.post("/url", url=url)
+
+    def resize(self, width, height):
+        self.post("/window/rect", width=width, height=height)
+
+    def run(self, script, *args):
+        return self.post("/execute/sync", script=script, args=list(args))
+
+    def find(self, css, text=None, seconds=20):
+        """Waits for an element that is shown, whose text contains `text`."""
+        script = """
+            const [css, text] = arguments;
+            return [...document.querySelectorAll(css)].find((one) => one.checkVisibility() && (text === null || one.innerText.includes(text))) ?? null;
+        """
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            found = self.run(script, css, text)
+            if found:
+                return found[ELEMENT]
+            time.sleep(0.03)
+        raise AssertionError(f"no {css} with {text!r} within {seconds} s")
+
+    def gone(self, css, text=None, seconds=20):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                self.find(css, text, 0.05)
+            except AssertionError:
+                return
+        raise AssertionError(f"{css} with {text!r} is still there")
+
+    def text(self, css, text=None):
+        return self.send("GET", f"{self.session}/element/{self.find(css, text)}/text")
+
+    def click(self, css, text=None):
+        self.post(f"/element/{self.find(css, text)}/click")
+
+    def type(self, css, text, clear=True):
+        element = self.find(css)
+        if clear:
+            self.post(f"/element/{element}/clear")
+        self.post(f"/element/{element}/value", text=text)
+
+    def field(self, name, entry="input, textarea, select"):
+        """The field with a name, as a selector that finds it."""
+        script = """
+            const [name, entry] = arguments;
+            const label = [...document.querySelectorAll('.field')].find((one) => one.checkVisibility() && one.querySelector('.name')?.innerText === name);
+            if (!label) return null;
+            label.querySelector(entry).dataset.test = name;
+            return `[data-test="${name}"]`;
+        """
+        found = self.run(script, name, entry)
+        assert found, f"no field {name}"
+        return found
+
+    def keys(self, *keys):
+        """Presses keys, all down before the first goes up."""
+        keys = [KEYS.get(key, key) for key in keys]
+        actions = [{"type": "keyDown", "value": key} for key in keys] + [{"type": "keyUp", "value": key} for key in reversed(keys)]
+        self.post("/actions", actions=[{"type": "key", "id": "keys", "actions": actions}])
+
+    def shot(self, file):
+        with open(file, "wb") as out:
+            out.write(base64.b64decode(self.send("GET", self.session + "/screenshot")))
+
+    def complaints(self):
+        """What the page wrote to the console as an error."""
+        entries = self.post("/se/log", type="browser")
+        return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]
+
+    def close(self):
+        self.send("DELETE", self.session)
