@@ -16,8 +16,8 @@ impl Server {
     ///
     /// A variable has the name of its field in capitals, after `prefix`. The type, the bounds, the default and the
     /// description are those of the field, as for arguments; `Option` and fields with a default may be absent. An empty
-    /// variable counts as absent, and so does the placeholder of a setting of an MCP bundle that the user left open. Lists are separated by commas; `true`, `yes`, `on`, `1` and their opposites are booleans;
-    /// other types are JSON.
+    /// variable counts as absent, and so does the placeholder of a setting of an MCP bundle that the user left open. Lists
+    /// are separated by commas; `true`, `yes`, `on`, `1` and their opposites are booleans; other types are JSON.
     ///
     /// `--help` lists the variables. The log shows their values, except for fields of type [`Secret`](crate::env::Secret).
     /// Can be called more than once, with different types.

@@ -29,6 +29,7 @@ mod types;
 #[cfg(any(not(feature = "ship"), test))]
 #[cfg_attr(feature = "ship", allow(dead_code, reason = "tested in all builds"))]
 mod unavailable;
+mod welcome;
 
 use std::ffi::OsString;
 
@@ -44,6 +45,7 @@ use commands::{perform_in, with_commands};
 use outcome::{CommandError, CommandResult};
 pub(super) use serve::ServeOptions;
 use session::CommandSession;
+pub(super) use welcome::Welcome;
 
 /// The action requested on the command line.
 pub(super) enum Invocation {
