@@ -96,6 +96,14 @@ fn every_client_has_its_configuration_file() {
         written["mcp"]["garden"],
         json!({"type": "local", "command": [command, "-v"], "environment": {"A": "b"}})
     );
+    // Another program, such as a release build; its path becomes absolute.
+    scratch.write("release/garden", "");
+    install(&["cursor", "--executable", "release/garden"]).good();
+    let written: Value = serde_json::from_str(&scratch.read(".cursor/mcp.json")).unwrap();
+    let command = scratch.path().join("release/garden");
+    assert_eq!(written["mcpServers"]["garden"]["command"], json!(command));
+    let missing = install(&["cursor", "--executable", "release/none"]).bad();
+    assert!(missing.contains("release/none: "), "{missing}");
     let elsewhere = install(&["claude-desktop", "--config", "own.json", "--name", "mine"]);
     elsewhere.good();
     let written: Value = serde_json::from_str(&scratch.read("own.json")).unwrap();

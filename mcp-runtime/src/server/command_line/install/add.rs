@@ -28,8 +28,14 @@ pub(super) fn command() -> Command {
             Arg::new("url")
                 .long("url")
                 .value_name("URL")
-                .conflicts_with_all(["env", "arg"])
+                .conflicts_with_all(["env", "arg", "executable"])
                 .help("Let the client connect to a server at this URL instead of starting this executable"),
+        )
+        .arg(
+            Arg::new("executable")
+                .long("executable")
+                .value_name("FILE")
+                .help("The executable that the client starts (default: this one)"),
         )
         .arg(repeated("header", "NAME=VALUE", "A header for requests to the URL; may be repeated").requires("url"))
         .arg(flag("print", "Print the entry and change nothing"))

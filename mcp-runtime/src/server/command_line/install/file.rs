@@ -170,3 +170,66 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     beside.push(ending);
     beside.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of its own for a test.
+    fn directory(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("mcp-file-{name}-{}", std::process::id()));
+        drop(fs::remove_dir_all(&path));
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_file_that_changes_meanwhile_is_left_alone() {
+        let directory = directory("changes");
+        let path = directory.join("mcp.json");
+        for before in [None, Some("{}")] {
+            if let Some(before) = before {
+                fs::write(&path, before).unwrap();
+            }
+            let file = ConfigFile::read(&path).unwrap();
+            assert_eq!(
+                (file.exists(), file.text()),
+                (before.is_some(), before.unwrap_or_default())
+            );
+            fs::write(&path, "by another program").unwrap();
+            let error = file.replace("mine").unwrap_err();
+            assert!(
+                error.contains("was changed by another program meanwhile"),
+                "{error}"
+            );
+            assert_eq!(fs::read_to_string(&path).unwrap(), "by another program");
+            assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        }
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn every_old_file_has_a_backup_of_its_own() {
+        let directory = directory("backups");
+        let path = directory.join("mcp.json");
+        fs::write(&path, "1").unwrap();
+        for (text, ending) in [("2", ".backup"), ("3", ".backup-2"), ("4", ".backup-3")] {
+            let file = ConfigFile::read(&path).unwrap();
+            let backup = file.replace(text).unwrap().unwrap();
+            assert_eq!(backup.file_name(), beside(&path, ending).file_name());
+            assert_eq!(fs::read_to_string(backup).unwrap(), file.text());
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_text_file_is_refused() {
+        let directory = directory("no-text");
+        assert!(ConfigFile::read(&directory).is_err());
+        let path = directory.join("mcp.json");
+        fs::write(&path, [0xff]).unwrap();
+        assert!(ConfigFile::read(&path).is_err());
+        fs::remove_dir_all(directory).unwrap();
+    }
+}

@@ -105,7 +105,10 @@ pub(super) fn server_entry(
             })
         }
         None => (host.local)(&LocalServer {
-            executable: executable()?,
+            executable: match matches.get_one::<String>("executable") {
+                Some(path) => absolute(path)?,
+                None => executable()?,
+            },
             arguments: texts(matches, "arg").cloned().collect(),
             environment: pairs(matches, "env")?,
         }),
@@ -126,6 +129,16 @@ pub(super) fn executable() -> Result<String, String> {
             path.display()
         )),
     }
+}
+
+/// Returns the absolute path to an executable that exists.
+fn absolute(path: &str) -> Result<String, String> {
+    let describe = |error: std::io::Error| format!("{path}: {error}");
+    let absolute = std::path::absolute(path).map_err(describe)?;
+    if !std::fs::metadata(&absolute).map_err(describe)?.is_file() {
+        return Err(format!("{path} is not a file"));
+    }
+    Ok(absolute.to_string_lossy().into_owned())
 }
 
 fn texts<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m String> {
