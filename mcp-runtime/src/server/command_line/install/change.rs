@@ -43,6 +43,8 @@ impl Change {
         for (member, value) in &entry.members {
             match (value, present.get(member)) {
                 (_, Some(old)) if old == value => {}
+                // The user may have allowed only some.
+                (_, Some(_)) if member == "tools" => {}
                 (_, Some(Value::Array(_))) if member == "args" && entry.keeps_arguments => {}
                 (Value::Array(new), Some(Value::Array(old)))
                     if member == "command" && entry.keeps_arguments =>

@@ -179,7 +179,7 @@ mod with_comments {
                     host.servers, host.servers
                 ),
                 _ => format!(
-                    "{{\"{}\": {{\"garden\": {{\n  \"disabled\": true, // mine\n  \"command\": \"/old\", // moved\n}}}}}}",
+                    "{{\"{}\": {{\"garden\": {{\n  \"disabled\": true, // mine\n  \"tools\": [\"add\"],\n  \"command\": \"/old\", // moved\n}}}}}}",
                     host.servers
                 ),
             };
@@ -194,6 +194,7 @@ mod with_comments {
                 assert_eq!(entry["enabled_tools"], json!(["a"]), "{after}");
             } else {
                 assert_eq!(entry["disabled"], true, "{after}");
+                assert_eq!(entry["tools"], json!(["add"]), "{after}");
             }
         }
     }
