@@ -47,6 +47,7 @@
 //! | `tower` | yes | tower layers as middleware |
 //! | `auth` | | authorization with access tokens over HTTP |
 //! | `axum` | | the HTTP service as an axum `Router` |
+//! | `ship` | | the commands `manifest` and `bundle`, and edits of configuration files that keep comments; for the author's machine |
 //! | `skills` | | skills: folders with instructions for models, part of the program by [`skills!`](macro@skills) or read at run time |
 //! | `telemetry` | | a span and metrics for each request |
 //! | `testing` | | a client for testing servers |
@@ -289,6 +290,8 @@ mod guide {
     mod resources {}
     #[doc = include_str!("../../docs/results.md")]
     mod results {}
+    #[doc = include_str!("../../docs/ship.md")]
+    mod ship {}
     #[cfg(all(feature = "main", feature = "skills"))]
     #[doc = include_str!("../../docs/skills.md")]
     mod skills {}

@@ -12,6 +12,6 @@ mod tests;
 mod variable;
 
 pub(crate) use declared::ServerEnvironment;
-pub(crate) use read::{Reading, read};
+pub(crate) use read::{Reading, is_absent, read};
 pub use secret::Secret;
 pub(crate) use variable::DeclaredVariable;

@@ -1,7 +1,7 @@
 //! Reads all variables of a struct, and collects all mistakes.
 
 use std::cell::RefCell;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 
 use mcp_schema::check::Validator;
@@ -42,8 +42,7 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
         .into_iter()
         // Names that are not text cannot be declared.
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-        // An empty variable counts as absent, because many shells and configuration formats cannot remove one.
-        .filter(|(_, value)| !value.is_empty())
+        .filter(|(_, value)| !is_absent(value))
         .collect();
     let mut faults = Vec::new();
     let mut members = Map::new();
@@ -67,6 +66,15 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
         misspelled,
         value,
     }
+}
+
+/// Returns `true` for values that count as absent: empty ones, because many shells and configuration formats cannot remove a
+/// variable, and the placeholders of settings that hosts leave in the environment of an MCP bundle if the user sets nothing.
+///
+/// Source: repository modelcontextprotocol/mcpb, `MANIFEST.md`, "Variable Substitution in User Configuration".
+pub(crate) fn is_absent(value: &OsStr) -> bool {
+    let is_placeholder = |text: &str| text.starts_with("${user_config.") && text.ends_with('}');
+    value.is_empty() || value.to_str().is_some_and(is_placeholder)
 }
 
 fn schema_of<T: JsonSchema>() -> Value {

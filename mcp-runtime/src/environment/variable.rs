@@ -11,10 +11,10 @@ pub(crate) struct DeclaredVariable {
     /// The name in the environment, such as `NOTES_MAX_ROWS`.
     pub(crate) name: String,
     /// The name of the field, such as `max_rows`.
-    pub(super) field: String,
-    pub(super) schema: Value,
-    pub(super) is_required: bool,
-    pub(super) is_secret: bool,
+    pub(crate) field: String,
+    pub(crate) schema: Value,
+    pub(crate) is_required: bool,
+    pub(crate) is_secret: bool,
     /// The value as the log may show it, if the variable is set to a valid value.
     shown: Option<String>,
 }
@@ -63,6 +63,35 @@ impl DeclaredVariable {
         }
     }
 
+    /// Returns the first paragraph of the description, if there is one.
+    pub(crate) fn description(&self) -> Option<String> {
+        let description = self.schema["description"].as_str()?;
+        // A blank line separates the list of an enum's documented values.
+        let lines: Vec<_> = description
+            .lines()
+            .take_while(|line| !line.is_empty())
+            .collect();
+        (!lines.is_empty()).then(|| lines.join(" "))
+    }
+
+    /// Returns the default, unless the variable is secret.
+    #[cfg(feature = "ship")]
+    pub(crate) fn default(&self) -> Option<&Value> {
+        let default = self.schema.get("default");
+        default.filter(|default| !self.is_secret && !default.is_null())
+    }
+
+    /// Returns the JSON type of the value, or an empty string if it has several.
+    #[cfg(feature = "ship")]
+    pub(crate) fn kind(&self) -> &str {
+        let kind = &self.schema["type"];
+        // `Option` adds `null`.
+        let first = kind
+            .as_array()
+            .and_then(|kinds| kinds.iter().find(|kind| *kind != "null"));
+        first.unwrap_or(kind).as_str().unwrap_or_default()
+    }
+
     /// Describes the values that are expected.
     pub(super) fn expected(&self) -> String {
         match self.schema.get("enum").and_then(Value::as_array) {
@@ -82,15 +111,9 @@ impl DeclaredVariable {
 /// A line of help: the description, and in brackets the type, the default and the marks.
 impl fmt::Display for DeclaredVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let description = self.schema["description"].as_str().unwrap_or_default();
-        // A blank line separates the list of an enum's documented values, which are in the brackets already.
-        for (index, line) in description
-            .lines()
-            .take_while(|line| !line.is_empty())
-            .enumerate()
-        {
-            write!(f, "{}{line}", if index == 0 { "" } else { " " })?;
-        }
+        // The documented values of an enum are in the brackets.
+        let description = self.description().unwrap_or_default();
+        f.write_str(&description)?;
         let gap = if description.is_empty() { "" } else { " " };
         write!(f, "{gap}({}", self.expected())?;
         match self.schema.get("default") {

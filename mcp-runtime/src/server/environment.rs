@@ -16,8 +16,8 @@ impl Server {
     ///
     /// A variable has the name of its field in capitals, after `prefix`. The type, the bounds, the default and the
     /// description are those of the field, as for arguments; `Option` and fields with a default may be absent. An empty
-    /// variable counts as absent. Lists are separated by commas; `true`, `yes`, `on`, `1` and their opposites are booleans;
-    /// other types are JSON.
+    /// variable counts as absent, and so does the placeholder of a setting of an MCP bundle that the user left open. Lists
+    /// are separated by commas; `true`, `yes`, `on`, `1` and their opposites are booleans; other types are JSON.
     ///
     /// `--help` lists the variables. The log shows their values, except for fields of type [`Secret`](crate::env::Secret).
     /// Can be called more than once, with different types.
@@ -64,7 +64,16 @@ impl Server {
         self.environment.misspelled.extend(misspelled);
         match value {
             Ok(value) => self.states.insert(Arc::new(value)),
-            Err(faults) => self.environment.faults.extend(faults),
+            Err(faults) => {
+                // Commands that only describe the server leave the faults aside, but functions still need a value.
+                #[cfg(feature = "ship")]
+                {
+                    let faults = faults.join("\n");
+                    self.states
+                        .insert_later(move || std::future::ready(Err::<T, _>(faults.clone())));
+                }
+                self.environment.faults.extend(faults);
+            }
         }
         self
     }
@@ -122,7 +131,7 @@ impl Server {
         let declared = DeclaredVariable::header(variable, &description);
         self.environment.variables.push(declared);
         match std::env::var(variable) {
-            Ok(value) if !value.trim().is_empty() => {
+            Ok(value) if !value.trim().is_empty() && !environment::is_absent(value.as_ref()) => {
                 self.environment_headers.set(header, value);
             }
             Ok(_) | Err(std::env::VarError::NotPresent) => {}

@@ -11,7 +11,7 @@ use crate::context::Caller;
 use crate::error::Error;
 use crate::server::Server;
 #[cfg(feature = "cli")]
-use crate::server::command_line::Invocation;
+use crate::server::command_line::{Invocation, Welcome};
 use crate::server::stderr::LogLines;
 use crate::transport::{self, ParentProcess, Stdio, Transport};
 
@@ -34,7 +34,10 @@ impl Server {
     /// | `shell` | run several commands on one server that keeps its state |
     /// | `check [--surface FILE]` | report definitions that clients or models reject and changes since the file was saved; useful in CI |
     /// | `types` | print TypeScript declarations of the tools, for the pages of [apps](macro@crate::app) |
-    /// | `install CLIENT` | add this executable to the configuration of a client |
+    /// | `install CLIENT`, `uninstall CLIENT` | add this executable or a URL to the configuration of a client, or remove it |
+    /// | `installed` | list the clients that have the server in their configuration |
+    /// | `manifest` | print `server.json` for the MCP registry (feature `ship`) |
+    /// | `bundle` | pack the server into an MCP bundle, which hosts install with a click (feature `ship`) |
     /// | `--help`, `--version` | print help or the version |
     ///
     /// Commands start the server in this process, communicate with it over the full protocol in any protocol version,
@@ -44,6 +47,10 @@ impl Server {
     /// its own arguments can call [`serve`](Self::serve) with [`Stdio`](crate::transport::Stdio), or
     /// [`serve_http`](Self::serve_http), instead. To keep the commands, it can call
     /// [`command_line`](Self::command_line) first.
+    ///
+    /// Exits with 0 after serving, and after a command that did what it was told; with 1 if the server cannot start or a
+    /// command fails or finds a problem; with 2 if the arguments are not understood. At a terminal, a server that serves
+    /// standard input and output says on standard error what it has and what to type.
     ///
     /// Standard output is reserved for the protocol, so output that handlers print goes to standard error instead. If
     /// the program has not set a `tracing` subscriber, warnings and errors go to standard error too. Because the client
@@ -139,6 +146,8 @@ impl Server {
     /// started this one ends. The returned flag is `true` if handlers are still blocking threads.
     async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
         let parent = ParentProcess::current();
+        #[cfg(feature = "cli")]
+        let welcome = Welcome::at_terminal(&self.identity, self.handle());
         let start = async || {
             let (dispatcher, shared) = self.start()?;
             dispatcher.make_states().await?;
@@ -148,6 +157,10 @@ impl Server {
             Ok(started) => started,
             Err(error) => return (Err(error), false),
         };
+        #[cfg(feature = "cli")]
+        if let Some(welcome) = welcome {
+            welcome.print();
+        }
         let (shutdown, input_closed) = (shared.shutdown().clone(), stdio.hung_up());
         let hung_up = Box::new(move || input_closed() || parent.is_gone());
         let serving = transport::serve_process(stdio, dispatcher, shutdown.clone(), hung_up);

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { bundles } from './bundle.mjs';
 import { LEGACY, MODERN, TRANSPORTS, connect1, connect2 } from './clients.mjs';
 import { scenes } from './deploy.mjs';
 import { checks } from './everything.mjs';
@@ -107,5 +108,14 @@ for (const revision of LEGACY.filter((revision) => revision >= '2025-03-26')) {
 }
 await behindTokens(`client http ${MODERN} pinned`, (make) => connect2(make, Http2, MODERN, undefined, { mode: { pin: MODERN } }), Http2);
 await behindTokens(`client http ${MODERN} auto`, (make) => connect2(make, Http2, MODERN, undefined, { mode: 'auto' }), Http2);
+
+for (const [name, check] of Object.entries(bundles)) {
+  try {
+    await check(programs);
+    say('bundle', name);
+  } catch (error) {
+    say('bundle', name, error);
+  }
+}
 
 end();

@@ -18,12 +18,18 @@ mod outcome;
 mod print;
 mod progress_bar;
 mod prompt;
+#[cfg(feature = "ship")]
+mod publish;
 mod read;
 mod serve;
 mod session;
 mod shell;
 mod terminal;
 mod types;
+#[cfg(any(not(feature = "ship"), test))]
+#[cfg_attr(feature = "ship", allow(dead_code, reason = "tested in all builds"))]
+mod unavailable;
+mod welcome;
 
 use std::ffi::OsString;
 
@@ -39,6 +45,7 @@ use commands::{perform_in, with_commands};
 use outcome::{CommandError, CommandResult};
 pub(super) use serve::ServeOptions;
 use session::CommandSession;
+pub(super) use welcome::Welcome;
 
 /// The action requested on the command line.
 pub(super) enum Invocation {
@@ -138,7 +145,12 @@ fn command(identity: &Implementation, environment: &str) -> Command {
         let is_for_commands = session::COMMON.contains(&name) && name != session::TAGS;
         argument.hide(is_for_commands)
     });
-    with_commands(command)
+    let command = install::with_commands(with_commands(command));
+    #[cfg(feature = "ship")]
+    let command = publish::with_commands(command);
+    #[cfg(not(feature = "ship"))]
+    let command = unavailable::with_commands(command);
+    command
         .about(about)
         .after_help(format!(
             "{environment}{}Without a command, it serves standard input and output, for clients that start servers themselves.",
@@ -146,7 +158,6 @@ fn command(identity: &Implementation, environment: &str) -> Command {
         ))
         .version(identity.version.clone())
         .subcommand(shell::command())
-        .subcommand(install::command())
 }
 
 /// Runs a command. Returns `true` if it succeeded.
@@ -169,8 +180,16 @@ async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
     let Some((name, matches)) = before.subcommand() else {
         return Ok(true);
     };
-    if name == "install" {
-        return install::run(&server.identity, matches);
+    if install::is_command(name) {
+        return install::run(name, &server.identity, before, matches);
+    }
+    #[cfg(feature = "ship")]
+    if publish::is_command(name) {
+        return Box::pin(publish::run(name, server, before, matches)).await;
+    }
+    #[cfg(not(feature = "ship"))]
+    if unavailable::is_command(name) {
+        return unavailable::run(name);
     }
     let session = CommandSession::start(server, before, matches).await?;
     if name == "shell" {

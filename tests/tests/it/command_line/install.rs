@@ -62,6 +62,9 @@ fn every_client_has_its_configuration_file() {
             "mcpServers",
         ),
         ("gemini-cli", ".gemini/settings.json", "mcpServers"),
+        ("copilot-cli", ".copilot/mcp-config.json", "mcpServers"),
+        ("lm-studio", ".lmstudio/mcp.json", "mcpServers"),
+        ("junie", ".junie/mcp/mcp.json", "mcpServers"),
     ];
     if cfg!(unix) {
         places.push(("zed", ".config/zed/settings.json", "context_servers"));
@@ -83,7 +86,24 @@ fn every_client_has_its_configuration_file() {
             "{client}: {written}"
         );
         assert_eq!(entry["type"] == "stdio", client == "vscode");
+        assert_eq!(entry["type"] == "local", client == "copilot-cli");
     }
+    install(&["opencode", "--arg", "-v", "--env", "A=b"]).good();
+    let file = ".config/opencode/opencode.json";
+    let written: Value = serde_json::from_str(&scratch.read(file)).unwrap();
+    let command = tests::binary("garden").canonicalize().unwrap();
+    assert_eq!(
+        written["mcp"]["garden"],
+        json!({"type": "local", "command": [command, "-v"], "environment": {"A": "b"}})
+    );
+    // Another program, such as a release build; its path becomes absolute.
+    scratch.write("release/garden", "");
+    install(&["cursor", "--executable", "release/garden"]).good();
+    let written: Value = serde_json::from_str(&scratch.read(".cursor/mcp.json")).unwrap();
+    let command = scratch.path().join("release/garden");
+    assert_eq!(written["mcpServers"]["garden"]["command"], json!(command));
+    let missing = install(&["cursor", "--executable", "release/none"]).bad();
+    assert!(missing.contains("release/none: "), "{missing}");
     let elsewhere = install(&["claude-desktop", "--config", "own.json", "--name", "mine"]);
     elsewhere.good();
     let written: Value = serde_json::from_str(&scratch.read("own.json")).unwrap();
@@ -92,10 +112,11 @@ fn every_client_has_its_configuration_file() {
 
 #[test]
 fn a_configuration_that_cannot_be_kept_is_left_alone() {
-    let scratch = Scratch::new("comments");
+    let scratch = Scratch::new("broken");
     let config = ".config/zed/settings.json";
     for text in [
-        "// mine\n{\"context_servers\": {}}",
+        "{'context_servers': {}}",
+        "{\"context_servers\": {}, \"context_servers\": {}}",
         "{\"context_servers\": []}",
         "[]",
     ] {
@@ -112,4 +133,189 @@ fn a_configuration_that_cannot_be_kept_is_left_alone() {
         assert!(!scratch.path().join("own.json.backup").exists());
     }
     assert!(!scratch.path().join(config).exists());
+}
+
+#[test]
+fn comments_stay_when_a_server_comes_and_goes() {
+    let scratch = Scratch::new("comments");
+    let garden = |arguments: &[&str]| run_in(scratch.path(), "garden", arguments);
+    for (client, config, before) in [
+        (
+            "zed",
+            ".config/zed/settings.json",
+            "\u{feff}// mine\r\n{\r\n  \"theme\": \"dark\", // behind\r\n  \"context_servers\": {\r\n    \"other\": {},\r\n  },\r\n}\r\n",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "# mine\nmodel = \"m\" # behind\n\n[mcp_servers.other]\ncommand = \"x\"\n",
+        ),
+    ] {
+        scratch.write(config, before);
+        let said = garden(&["install", client]).good();
+        assert!(said.contains(".backup"), "{said}");
+        let after = scratch.read(config);
+        let mut lines = after.split_inclusive('\n');
+        for line in before.split_inclusive('\n') {
+            assert!(
+                lines.any(|other| other == line),
+                "{line:?} is gone: {after}"
+            );
+        }
+        let listed = garden(&["installed"]).good();
+        assert!(
+            listed.contains(client) && listed.contains("garden"),
+            "{listed}"
+        );
+        let said = garden(&["uninstall", client]).good();
+        assert!(said.contains("Removed `garden`"), "{said}");
+        assert_eq!(scratch.read(config), before);
+        assert!(
+            garden(&["uninstall", client])
+                .good()
+                .contains("is not installed")
+        );
+    }
+    let listed = garden(&["installed", "--json"]).good();
+    assert_eq!(serde_json::from_str::<Value>(&listed).unwrap(), json!([]));
+}
+
+#[test]
+fn clients_can_be_told_a_url() {
+    let scratch = Scratch::new("urls");
+    let install = |more: &[&str]| {
+        let url = ["--url", "https://example.com/mcp", "--header", "X-Key=1"];
+        run_in(
+            scratch.path(),
+            "garden",
+            &[&["install"], more, &url].concat(),
+        )
+    };
+    let url = "https://example.com/mcp";
+    let headers = json!({"X-Key": "1"});
+    for (client, file, servers, expected) in [
+        (
+            "claude-code",
+            ".mcp.json",
+            "mcpServers",
+            json!({"type": "http", "url": url, "headers": headers}),
+        ),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            "mcpServers",
+            json!({"url": url, "headers": headers}),
+        ),
+        (
+            "vscode",
+            ".vscode/mcp.json",
+            "servers",
+            json!({"type": "http", "url": url, "headers": headers}),
+        ),
+        (
+            "windsurf",
+            ".codeium/windsurf/mcp_config.json",
+            "mcpServers",
+            json!({"serverUrl": url, "headers": headers}),
+        ),
+        (
+            "gemini-cli",
+            ".gemini/settings.json",
+            "mcpServers",
+            json!({"httpUrl": url, "headers": headers}),
+        ),
+        (
+            "copilot-cli",
+            ".copilot/mcp-config.json",
+            "mcpServers",
+            json!({"type": "http", "url": url, "headers": headers, "tools": ["*"]}),
+        ),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            "mcp",
+            json!({"type": "remote", "url": url, "headers": headers}),
+        ),
+        (
+            "lm-studio",
+            ".lmstudio/mcp.json",
+            "mcpServers",
+            json!({"url": url, "headers": headers}),
+        ),
+    ] {
+        install(&[client]).good();
+        let written: Value = serde_json::from_str(&scratch.read(file)).unwrap();
+        assert_eq!(written[servers]["garden"], expected, "{client}");
+    }
+    install(&["codex"]).good();
+    let written = scratch.read(".codex/config.toml");
+    let expected = "[mcp_servers.garden]\nurl = \"https://example.com/mcp\"\nhttp_headers = { X-Key = \"1\" }\n";
+    assert_eq!(written, expected);
+    let complaint = install(&["junie"]).bad();
+    assert!(complaint.contains("no entries with URLs"), "{complaint}");
+    let wrong = run_in(
+        scratch.path(),
+        "garden",
+        &["install", "cursor", "--url", "example.com"],
+    );
+    assert!(wrong.bad().contains("is not an HTTP URL"));
+}
+
+#[test]
+fn yaml_is_left_to_the_user() {
+    let scratch = Scratch::new("yaml");
+    scratch.write(".config/goose/config.yaml", "extensions: {} # mine\n");
+    let complaint = run_in(scratch.path(), "garden", &["install", "goose"]).bad();
+    assert!(complaint.contains("Nothing was changed"), "{complaint}");
+    assert!(
+        complaint.contains("extensions:\n  \"garden\":\n    name: \"garden\"\n    type: \"stdio\""),
+        "{complaint}"
+    );
+    assert_eq!(
+        scratch.read(".config/goose/config.yaml"),
+        "extensions: {} # mine\n"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_permissions_stay_and_read_only_files_too() {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let scratch = Scratch::new("links");
+    let install = || run_in(scratch.path(), "garden", &["install", "cursor"]);
+    let path = |name: &str| scratch.path().join(name);
+    scratch.write("dotfiles/mcp.json", "{}\n");
+    fs::set_permissions(path("dotfiles/mcp.json"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir(path(".cursor")).unwrap();
+    symlink("../dotfiles/mcp.json", path(".cursor/mcp.json")).unwrap();
+    install().good();
+    assert!(path(".cursor/mcp.json").is_symlink());
+    assert!(scratch.read("dotfiles/mcp.json").contains("garden"));
+    assert_eq!(scratch.read("dotfiles/mcp.json.backup"), "{}\n");
+    let mode = fs::metadata(path("dotfiles/mcp.json"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // Only these two: nothing half written is left.
+    assert_eq!(fs::read_dir(path("dotfiles")).unwrap().count(), 2);
+
+    scratch.write("dotfiles/mcp.json", "{}\n");
+    fs::set_permissions(path("dotfiles/mcp.json"), fs::Permissions::from_mode(0o400)).unwrap();
+    let complaint = install().bad();
+    assert!(
+        complaint.contains("is read-only") && complaint.contains("\"garden\": {"),
+        "{complaint}"
+    );
+    assert_eq!(scratch.read("dotfiles/mcp.json"), "{}\n");
+    assert_eq!(fs::read_dir(path("dotfiles")).unwrap().count(), 2);
+
+    fs::remove_file(path("dotfiles/mcp.json")).unwrap();
+    let complaint = install().bad();
+    assert!(
+        complaint.contains("a symbolic link to a file that does not exist"),
+        "{complaint}"
+    );
 }

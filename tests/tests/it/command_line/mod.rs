@@ -7,6 +7,7 @@ mod install;
 #[cfg(unix)]
 mod legacy_sse;
 mod many_tools;
+mod publish;
 mod shell;
 #[cfg(unix)]
 mod terminal;

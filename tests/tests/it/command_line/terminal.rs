@@ -132,3 +132,18 @@ fn the_shell_asks_between_its_commands() {
     // A person has seen what failed.
     assert_eq!(screen.end(), ("Rose has had 1 litres\n".to_owned(), true));
 }
+
+#[test]
+fn a_server_at_a_terminal_says_what_to_type() {
+    let mut screen = Screen::of("garden", &[]);
+    screen.expect("is an MCP server with 2 tools, 1 prompt, 1 template.");
+    screen.expect("Tools: water, dig_out");
+    screen.expect("call water …");
+    screen.expect("--help");
+    screen.type_in(END);
+    // Standard output is for the protocol.
+    assert_eq!(screen.end(), (String::new(), true));
+    // Clients start servers with pipes, and their logs stay empty.
+    let piped = super::run("garden", &[]);
+    assert_eq!((piped.code, piped.err), (Some(0), String::new()));
+}

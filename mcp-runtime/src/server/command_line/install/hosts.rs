@@ -1,17 +1,27 @@
-//! Clients that start servers themselves, and the paths to their configuration files.
+//! Clients that start or connect to servers, the paths to their configuration files, and the form of their entries.
 
 use std::env;
 use std::path::PathBuf;
 
-/// A client that starts servers.
+use serde_json::json;
+
+use crate::server::command_line::install::document::ConfigFormat;
+use crate::server::command_line::install::entry::{
+    LocalServer, Members, RemoteServer, command, remote, with_first,
+};
+
+/// A client that starts servers or connects to them.
 pub(super) struct HostApplication {
     /// The client's name on the command line.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
+    pub(super) format: ConfigFormat,
     /// The configuration member that holds the server entries.
     pub(super) servers: &'static str,
-    /// `true` if an entry must specify its transport.
-    pub(super) has_type: bool,
+    /// Returns the entry of a server that the client starts.
+    pub(super) local: fn(&LocalServer) -> Members,
+    /// Returns the entry of a server that the client connects to, if the file may have such entries.
+    pub(super) remote: Option<fn(&RemoteServer) -> Members>,
     /// Returns the path to the configuration file, or `None` if it is unknown on this system.
     pub(super) file: fn(&Directories) -> Option<PathBuf>,
     /// The next step for the user to take.
@@ -23,13 +33,18 @@ pub(super) struct HostApplication {
 /// Sources: Claude Desktop: modelcontextprotocol.io, "Connect to local MCP servers"; Claude Code:
 /// code.claude.com/docs/en/mcp, "Project scope"; Cursor: cursor.com/docs/context/mcp, "Configuration locations"; VS Code:
 /// code.visualstudio.com/docs/agents/reference/mcp-configuration; Windsurf: docs.windsurf.com/windsurf/cascade/mcp; Zed:
-/// zed.dev/docs/ai/mcp and zed.dev/docs/configuring-zed; Gemini CLI: geminicli.com/docs/tools/mcp-server.
-pub(super) const HOSTS: [HostApplication; 7] = [
+/// zed.dev/docs/ai/mcp and zed.dev/docs/configuring-zed; Gemini CLI: geminicli.com/docs/tools/mcp-server; Codex:
+/// developers.openai.com/codex/mcp; Copilot CLI: docs.github.com, "Adding MCP servers for GitHub Copilot CLI"; `OpenCode`:
+/// opencode.ai/docs/mcp-servers; LM Studio: lmstudio.ai/docs/app/mcp; Junie: jetbrains.com/help/junie, "Model Context
+/// Protocol (MCP)"; Goose: goose-docs.ai, "Configuration files".
+pub(super) const HOSTS: [HostApplication; 13] = [
     HostApplication {
         name: "claude-desktop",
         title: "Claude Desktop",
+        format: ConfigFormat::Json,
         servers: "mcpServers",
-        has_type: false,
+        local: command,
+        remote: None,
         file: |places| {
             let directory = match env::consts::OS {
                 "macos" | "windows" => places.settings.as_ref()?.join("Claude"),
@@ -42,47 +57,54 @@ pub(super) const HOSTS: [HostApplication; 7] = [
     HostApplication {
         name: "claude-code",
         title: "Claude Code",
+        format: ConfigFormat::Json,
         servers: "mcpServers",
-        has_type: false,
+        local: command,
+        remote: Some(|server| with_first("type", json!("http"), remote(server, "url", "headers"))),
         file: |places| Some(places.here.as_ref()?.join(".mcp.json")),
         next: "Start `claude` in this directory and approve the server. The file is shared by everyone who works in this project.",
     },
     HostApplication {
         name: "cursor",
         title: "Cursor",
+        format: ConfigFormat::Json,
         servers: "mcpServers",
-        has_type: false,
-        file: |places| Some(places.home.as_ref()?.join(".cursor").join("mcp.json")),
+        local: command,
+        remote: Some(|server| remote(server, "url", "headers")),
+        file: |places| places.in_home(&[".cursor", "mcp.json"]),
         next: "Look for the server in Cursor's settings, under MCP.",
     },
     HostApplication {
         name: "vscode",
         title: "VS Code",
+        format: ConfigFormat::Json,
         servers: "servers",
-        has_type: true,
+        local: |server| with_first("type", json!("stdio"), command(server)),
+        remote: Some(|server| with_first("type", json!("http"), remote(server, "url", "headers"))),
         file: |places| Some(places.here.as_ref()?.join(".vscode").join("mcp.json")),
         next: "Open this directory in VS Code and start the server with the command `MCP: List Servers`.",
     },
     HostApplication {
         name: "windsurf",
         title: "Windsurf",
+        format: ConfigFormat::Json,
         servers: "mcpServers",
-        has_type: false,
-        file: |places| {
-            let directory = places.home.as_ref()?.join(".codeium").join("windsurf");
-            Some(directory.join("mcp_config.json"))
-        },
+        local: command,
+        remote: Some(|server| remote(server, "serverUrl", "headers")),
+        file: |places| places.in_home(&[".codeium", "windsurf", "mcp_config.json"]),
         next: "Refresh the list of servers in Windsurf's Cascade panel.",
     },
     HostApplication {
         name: "zed",
         title: "Zed",
+        format: ConfigFormat::Json,
         servers: "context_servers",
-        has_type: false,
+        local: command,
+        remote: Some(|server| remote(server, "url", "headers")),
         file: |places| {
             let directory = match env::consts::OS {
                 "windows" => places.settings.as_ref()?.join("Zed"),
-                "macos" => places.home.as_ref()?.join(".config").join("zed"),
+                "macos" => places.in_home(&[".config", "zed"])?,
                 _ => places.settings.as_ref()?.join("zed"),
             };
             Some(directory.join("settings.json"))
@@ -92,10 +114,137 @@ pub(super) const HOSTS: [HostApplication; 7] = [
     HostApplication {
         name: "gemini-cli",
         title: "Gemini CLI",
+        format: ConfigFormat::Json,
         servers: "mcpServers",
-        has_type: false,
-        file: |places| Some(places.home.as_ref()?.join(".gemini").join("settings.json")),
+        local: command,
+        remote: Some(|server| remote(server, "httpUrl", "headers")),
+        file: |places| places.in_home(&[".gemini", "settings.json"]),
         next: "Type `/mcp` in Gemini CLI to see the server.",
+    },
+    HostApplication {
+        name: "codex",
+        title: "Codex",
+        format: ConfigFormat::Toml,
+        servers: "mcp_servers",
+        local: command,
+        remote: Some(|server| remote(server, "url", "http_headers")),
+        file: |places| Some(places.own("CODEX_HOME", ".codex")?.join("config.toml")),
+        next: "Type `/mcp` in a new Codex session to see the server.",
+    },
+    HostApplication {
+        name: "copilot-cli",
+        title: "Copilot CLI",
+        format: ConfigFormat::Json,
+        servers: "mcpServers",
+        local: |server| {
+            let mut members = with_first("type", json!("local"), command(server));
+            members.insert("tools".into(), json!(["*"]));
+            members
+        },
+        remote: Some(|server| {
+            let mut members = with_first("type", json!("http"), remote(server, "url", "headers"));
+            members.insert("tools".into(), json!(["*"]));
+            members
+        }),
+        file: |places| {
+            Some(
+                places
+                    .own("COPILOT_HOME", ".copilot")?
+                    .join("mcp-config.json"),
+            )
+        },
+        next: "Type `/mcp show` in Copilot CLI to see the server.",
+    },
+    HostApplication {
+        name: "opencode",
+        title: "OpenCode",
+        format: ConfigFormat::Json,
+        servers: "mcp",
+        local: |server| {
+            let mut members = Members::new();
+            members.insert("type".into(), "local".into());
+            let words = std::iter::once(&server.executable).chain(&server.arguments);
+            members.insert("command".into(), words.cloned().collect());
+            if !server.environment.is_empty() {
+                members.insert("environment".into(), server.environment.clone().into());
+            }
+            members
+        },
+        remote: Some(|server| {
+            with_first("type", json!("remote"), remote(server, "url", "headers"))
+        }),
+        file: |places| {
+            let directory = match env::consts::OS {
+                "windows" | "macos" => places.in_home(&[".config", "opencode"])?,
+                _ => places.settings.as_ref()?.join("opencode"),
+            };
+            let with_comments = directory.join("opencode.jsonc");
+            Some(if with_comments.exists() {
+                with_comments
+            } else {
+                directory.join("opencode.json")
+            })
+        },
+        next: "Run `opencode mcp list` to see the server.",
+    },
+    HostApplication {
+        name: "lm-studio",
+        title: "LM Studio",
+        format: ConfigFormat::Json,
+        servers: "mcpServers",
+        local: command,
+        remote: Some(|server| remote(server, "url", "headers")),
+        file: |places| places.in_home(&[".lmstudio", "mcp.json"]),
+        next: "Switch the server on in LM Studio, under Program.",
+    },
+    HostApplication {
+        name: "junie",
+        title: "JetBrains Junie",
+        format: ConfigFormat::Json,
+        servers: "mcpServers",
+        local: command,
+        remote: None,
+        file: |places| places.in_home(&[".junie", "mcp", "mcp.json"]),
+        next: "Look for the server in the settings of your JetBrains IDE, under Junie, MCP Settings.",
+    },
+    HostApplication {
+        name: "goose",
+        title: "Goose",
+        format: ConfigFormat::Yaml,
+        servers: "extensions",
+        local: |server| {
+            let mut members = Members::new();
+            members.insert("type".into(), "stdio".into());
+            members.insert("enabled".into(), true.into());
+            members.insert("cmd".into(), server.executable.as_str().into());
+            members.insert("args".into(), server.arguments.iter().cloned().collect());
+            members.insert("envs".into(), server.environment.clone().into());
+            members.insert("timeout".into(), 300.into());
+            members
+        },
+        remote: Some(|server| {
+            let mut members = Members::new();
+            members.insert("type".into(), "streamable_http".into());
+            members.insert("enabled".into(), true.into());
+            members.insert("uri".into(), server.url.as_str().into());
+            members.insert("headers".into(), server.headers.clone().into());
+            members.insert("timeout".into(), 300.into());
+            members
+        }),
+        file: |places| match env::consts::OS {
+            "windows" => {
+                let settings = places.settings.as_ref()?;
+                Some(
+                    settings
+                        .join("Block")
+                        .join("goose")
+                        .join("config")
+                        .join("config.yaml"),
+                )
+            }
+            _ => places.in_home(&[".config", "goose", "config.yaml"]),
+        },
+        next: "Start a new Goose session.",
     },
 ];
 
@@ -111,11 +260,6 @@ pub(super) struct Directories {
 impl Directories {
     pub(super) fn read() -> Self {
         let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
-        let variable = |name| {
-            env::var_os(name)
-                .filter(|text| !text.is_empty())
-                .map(PathBuf::from)
-        };
         let in_home = |path: &str| home.as_ref().map(|home| home.join(path));
         let settings = match env::consts::OS {
             "windows" => variable("APPDATA"),
@@ -128,4 +272,21 @@ impl Directories {
             home,
         }
     }
+
+    fn in_home(&self, names: &[&str]) -> Option<PathBuf> {
+        let mut path = self.home.clone()?;
+        path.extend(names);
+        Some(path)
+    }
+
+    /// Returns the client's own directory, which an environment variable may move out of the home.
+    fn own(&self, name: &str, in_home: &str) -> Option<PathBuf> {
+        variable(name).or_else(|| self.in_home(&[in_home]))
+    }
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name)
+        .filter(|text| !text.is_empty())
+        .map(PathBuf::from)
 }

@@ -1,4 +1,5 @@
-//! Sets one nested member in a JSON file while preserving the rest of the text.
+//! Edits JSON without comments, for programs that are built without feature `ship`. The text of everything outside of the
+//! path to a change is kept.
 
 use std::fmt;
 
@@ -8,40 +9,26 @@ use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
 use serde_json::value::RawValue;
 
-/// Returns the text with the member at this path set. Missing members along the path are created.
-///
-/// # Errors
-///
-/// Fails if the text cannot be edited. The message continues a sentence that starts with the file name.
-pub(super) fn set_member(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
-    let (mark, text) = match text.strip_prefix('\u{feff}') {
-        Some(rest) => ("\u{feff}", rest),
-        None => ("", text),
-    };
+use crate::server::command_line::install::change::{Change, NO_OBJECT};
+
+pub(super) fn parse_json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| {
+        format!(
+            "is not plain JSON, perhaps because it has comments: {error}. This program can edit comments if it is built with feature `ship` of mcp-runtime"
+        )
+    })
+}
+
+pub(super) fn edit_json(text: &str, changes: &[Change]) -> Result<String, String> {
     let style = FileStyle::detect(text);
-    let edited = style.set_member(text, path, value, 0)?;
+    let mut edited = text.to_owned();
+    for change in changes {
+        let path: Vec<&str> = change.path.iter().map(String::as_str).collect();
+        edited = style.make(&edited, &path, change.value.as_ref(), 0)?;
+    }
     let end = &text[text.trim_end().len()..];
     let end = if end.is_empty() { style.line_end } else { end };
-    Ok(format!("{mark}{edited}{end}"))
-}
-
-/// Returns `true` if the text has a member at this path.
-pub(super) fn has_member(text: &str, path: &[&str]) -> bool {
-    let Some(root) = parse_json(text) else {
-        return false;
-    };
-    let mut names = path.iter();
-    let found = names.try_fold(&root, |object, name| object.get(*name));
-    found.is_some()
-}
-
-/// Returns `true` if two texts are identical or contain the same JSON.
-pub(super) fn are_same_json(a: &str, b: &str) -> bool {
-    a == b || matches!((parse_json(a), parse_json(b)), (Some(a), Some(b)) if a == b)
-}
-
-fn parse_json(text: &str) -> Option<Value> {
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()
+    Ok(format!("{edited}{end}"))
 }
 
 /// The formatting style used in a file.
@@ -65,28 +52,28 @@ impl FileStyle {
         }
     }
 
-    fn set_member(
+    /// Sets the member at this path, or removes it if there is no value.
+    fn make(
         &self,
         text: &str,
         path: &[&str],
-        value: &Value,
+        value: Option<&Value>,
         depth: usize,
     ) -> Result<String, String> {
         let Some((name, rest)) = path.split_first() else {
-            return Ok(self.format_value(value, depth));
+            return Ok(self.format_value(value.unwrap_or(&Value::Null), depth));
         };
-        let mut members: Members = serde_json::from_str(text).map_err(|error| {
-            if depth > 0 {
-                "does not have an object where servers are configured".to_owned()
-            } else {
-                format!("is not plain JSON, perhaps because it has comments, and cannot be edited without losing them: {error}")
-            }
-        })?;
-        let place = members.0.iter_mut().find(|(other, _)| other == name);
-        let old = place.as_ref().map_or("{}", |(_, old)| old.get());
-        let new = self.set_member(old, rest, value, depth + 1)?;
+        let mut members: Members = serde_json::from_str(text).map_err(|_| NO_OBJECT.to_owned())?;
+        let place = members.0.iter().position(|(other, _)| other == name);
+        if let (None, []) = (value, rest) {
+            members.0.retain(|(other, _)| other != name);
+            return Ok(self.format_object(&members, depth));
+        }
+        let old = place.and_then(|index| members.0.get(index));
+        let old = old.map_or("{}", |(_, old)| old.get());
+        let new = self.make(old, rest, value, depth + 1)?;
         let new = RawValue::from_string(new).map_err(|error| error.to_string())?;
-        match place {
+        match place.and_then(|index| members.0.get_mut(index)) {
             Some((_, old)) => *old = new,
             None => members.0.push(((*name).to_owned(), new)),
         }
@@ -94,6 +81,9 @@ impl FileStyle {
     }
 
     fn format_object(&self, members: &Members, depth: usize) -> String {
+        if members.0.is_empty() {
+            return "{}".to_owned();
+        }
         let mut text = String::from("{");
         for (index, (name, value)) in members.0.iter().enumerate() {
             text.push_str(if index == 0 { "" } else { "," });
@@ -156,6 +146,11 @@ mod tests {
 
     use super::*;
 
+    fn changed(text: &str, path: &[&str], value: Option<Value>) -> Result<String, String> {
+        let path = path.iter().map(|&name| name.to_owned()).collect();
+        edit_json(text, &[Change { path, value }])
+    }
+
     #[test]
     fn a_file_keeps_everything_else_as_it_is_written() {
         for (before, after) in [
@@ -168,37 +163,37 @@ mod tests {
                 "{\n\t\"z\": [1,  2.50],\n\t\"servers\": {\n\t\t\"b\": { \"x\" : 1e400 },\n\t\t\"a\": {\n\t\t\t\"args\": []\n\t\t}\n\t},\n\t\"y\": \"\\u00e9\"\n}\n",
             ),
             (
-                "\u{feff}{\r\n  \"servers\": {\"a\": {\"args\": [1], \"on\": true}}\r\n}\r\n",
-                "\u{feff}{\r\n  \"servers\": {\r\n    \"a\": {\r\n      \"args\": [],\r\n      \"on\": true\r\n    }\r\n  }\r\n}\r\n",
+                "{\r\n  \"servers\": {\"a\": {\"args\": [1], \"on\": true}}\r\n}\r\n",
+                "{\r\n  \"servers\": {\r\n    \"a\": {\r\n      \"args\": [],\r\n      \"on\": true\r\n    }\r\n  }\r\n}\r\n",
             ),
         ] {
             let path = ["servers", "a", "args"];
-            let edited = set_member(before, &path, &json!([])).unwrap();
+            let edited = changed(before, &path, Some(json!([]))).unwrap();
             assert_eq!(edited, after);
-            assert_eq!(set_member(&edited, &path, &json!([])).unwrap(), after);
+            assert_eq!(changed(&edited, &path, Some(json!([]))).unwrap(), after);
         }
     }
 
     #[test]
     fn new_values_are_indented_like_the_rest() {
-        let edited = set_member("{\n    \"a\": 1\n}\n", &["b"], &json!({"c": [1]})).unwrap();
+        let edited = changed("{\n    \"a\": 1\n}\n", &["b"], Some(json!({"c": [1]}))).unwrap();
         assert_eq!(
             edited,
             "{\n    \"a\": 1,\n    \"b\": {\n        \"c\": [\n            1\n        ]\n    }\n}\n"
         );
+        let removed = changed(&edited, &["b", "c"], None).unwrap();
+        assert_eq!(removed, "{\n    \"a\": 1,\n    \"b\": {}\n}\n");
     }
 
     #[test]
     fn what_cannot_be_kept_is_refused() {
-        for (text, problem) in [
-            ("// mine\n{}", "comments"),
-            ("{\"servers\": {},}", "plain JSON"),
-            ("[]", "plain JSON"),
-            ("{\"servers\": []}", "does not have an object"),
-            ("{\"servers\": {\"a\": null}}", "does not have an object"),
-        ] {
-            let error = set_member(text, &["servers", "a", "args"], &json!([])).unwrap_err();
-            assert!(error.contains(problem), "{text}: {error}");
+        for text in ["// mine\n{}", "{\"servers\": {},}"] {
+            let error = parse_json(text).unwrap_err();
+            assert!(error.contains("comments"), "{text}: {error}");
+        }
+        for text in ["[]", "{\"servers\": []}", "{\"servers\": {\"a\": null}}"] {
+            let error = changed(text, &["servers", "a", "args"], Some(json!([]))).unwrap_err();
+            assert_eq!(error, NO_OBJECT, "{text}");
         }
     }
 }

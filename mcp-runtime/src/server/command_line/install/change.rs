@@ -1,0 +1,122 @@
+//! The changes that enter a server into a configuration, whatever the format of the file.
+
+use serde_json::{Map, Value};
+
+use crate::server::command_line::install::entry::ServerEntry;
+
+/// Members of entries that belong to servers that the client starts.
+const OF_LOCAL_SERVERS: [&str; 5] = ["command", "args", "env", "environment", "cwd"];
+
+/// Members of entries that belong to servers that the client connects to.
+const OF_REMOTE_SERVERS: [&str; 5] = ["url", "serverUrl", "httpUrl", "headers", "http_headers"];
+
+/// A member to be set or removed. Objects that are missing along the path are created.
+#[derive(Debug, PartialEq)]
+pub(super) struct Change {
+    pub(super) path: Vec<String>,
+    /// The new value, or `None` to remove the member.
+    pub(super) value: Option<Value>,
+}
+
+impl Change {
+    fn new(path: &[&str], value: Option<&Value>) -> Self {
+        Self {
+            path: path.iter().map(|&name| name.to_owned()).collect(),
+            value: value.cloned(),
+        }
+    }
+
+    /// Returns the changes that enter a server. Members that the user added to an entry that exists are kept, but for
+    /// those that would leave the client two ways to reach the server.
+    pub(super) fn to_enter(
+        servers: &str,
+        name: &str,
+        entry: &ServerEntry,
+        document: &Value,
+    ) -> Vec<Self> {
+        let Some(Value::Object(present)) = document.get(servers).and_then(|all| all.get(name))
+        else {
+            let whole = Value::Object(entry.members.clone());
+            return vec![Self::new(&[servers, name], Some(&whole))];
+        };
+        let mut changes = Vec::new();
+        for (member, value) in &entry.members {
+            match (value, present.get(member)) {
+                (_, Some(old)) if old == value => {}
+                // The user may have allowed only some.
+                (_, Some(_)) if member == "tools" => {}
+                (_, Some(Value::Array(_))) if member == "args" && entry.keeps_arguments => {}
+                (Value::Array(new), Some(Value::Array(old)))
+                    if member == "command" && entry.keeps_arguments =>
+                {
+                    // The executable is the first word of the command, and the rest are its arguments.
+                    let words = new.iter().take(1).chain(old.iter().skip(1));
+                    let words: Value = words.cloned().collect();
+                    if words != Value::Array(old.clone()) {
+                        changes.push(Self::new(&[servers, name, member], Some(&words)));
+                    }
+                }
+                (Value::Object(new), Some(Value::Object(old))) => {
+                    let news = new
+                        .iter()
+                        .filter(|(key, value)| old.get(*key) != Some(*value));
+                    changes.extend(
+                        news.map(|(key, value)| {
+                            Self::new(&[servers, name, member, key], Some(value))
+                        }),
+                    );
+                }
+                _ => changes.push(Self::new(&[servers, name, member], Some(value))),
+            }
+        }
+        let is_local = entry.members.contains_key("command");
+        let foreign = if is_local {
+            OF_REMOTE_SERVERS
+        } else {
+            OF_LOCAL_SERVERS
+        };
+        let is_stale = |member: &&&str| present.contains_key(**member);
+        let stale: Vec<_> = foreign.iter().filter(is_stale).collect();
+        if !stale.is_empty() && !entry.members.contains_key("type") && present.contains_key("type")
+        {
+            changes.push(Self::new(&[servers, name, "type"], None));
+        }
+        let stale = stale.into_iter();
+        changes.extend(stale.map(|member| Self::new(&[servers, name, member], None)));
+        changes
+    }
+
+    /// Returns the change that removes a server.
+    pub(super) fn to_remove(servers: &str, name: &str) -> Self {
+        Self::new(&[servers, name], None)
+    }
+
+    /// Makes the change in a parsed document.
+    pub(super) fn apply(&self, document: &mut Value) -> Result<(), String> {
+        let Some((last, parents)) = self.path.split_last() else {
+            return Ok(());
+        };
+        let mut object = object_in(document)?;
+        for name in parents {
+            let child = object
+                .entry(name.as_str())
+                .or_insert_with(|| Map::new().into());
+            object = object_in(child)?;
+        }
+        match &self.value {
+            Some(value) => drop(object.insert(last.clone(), value.clone())),
+            None => drop(object.shift_remove(last)),
+        }
+        Ok(())
+    }
+}
+
+fn object_in(value: &mut Value) -> Result<&mut Map<String, Value>, String> {
+    match value {
+        Value::Object(members) => Ok(members),
+        _ => Err(NO_OBJECT.to_owned()),
+    }
+}
+
+/// Continues a sentence that starts with the file name.
+pub(super) const NO_OBJECT: &str = "does not have an object where servers are configured";

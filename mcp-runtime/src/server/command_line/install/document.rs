@@ -1,0 +1,118 @@
+//! Edits the text of a configuration file in its format, and makes sure that nothing else changes.
+
+use serde_json::Value;
+
+use crate::server::command_line::install::change::Change;
+#[cfg(feature = "ship")]
+use crate::server::command_line::install::commented_json::{edit_json, parse_json};
+use crate::server::command_line::install::entry::Members;
+#[cfg(not(feature = "ship"))]
+use crate::server::command_line::install::plain_json::{edit_json, parse_json};
+#[cfg(feature = "ship")]
+use crate::server::command_line::install::toml::{edit_toml, parse_toml};
+
+/// The format of a configuration file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConfigFormat {
+    /// JSON. With feature `ship`, also with comments and trailing commas.
+    Json,
+    /// TOML. Edited only with feature `ship`.
+    Toml,
+    /// YAML. Never edited, because no library keeps its comments.
+    Yaml,
+}
+
+impl ConfigFormat {
+    /// Parses the text of a file. An empty file has no members.
+    ///
+    /// # Errors
+    ///
+    /// The message continues a sentence that starts with the file name, here and in the other functions.
+    pub(super) fn parse(self, text: &str) -> Result<Value, String> {
+        let text = text.trim_start_matches(BYTE_ORDER_MARK);
+        match self {
+            Self::Json if text.trim().is_empty() => Ok(Value::Object(Members::new())),
+            Self::Json => parse_json(text),
+            #[cfg(feature = "ship")]
+            Self::Toml => parse_toml(text),
+            #[cfg(not(feature = "ship"))]
+            Self::Toml => Err(
+                "is TOML, which this program can edit only if it is built with feature `ship` of mcp-runtime".to_owned(),
+            ),
+            Self::Yaml => Err("is YAML, which cannot be edited without losing comments".to_owned()),
+        }
+    }
+
+    /// Returns the text with these changes. Everything else stays as it is, down to the byte order mark and the line
+    /// ends.
+    pub(super) fn edit(self, text: &str, changes: &[Change]) -> Result<String, String> {
+        let (mark, plain) = match text.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) => (BYTE_ORDER_MARK, rest),
+            None => ("", text),
+        };
+        let mut expected = self.parse(plain)?;
+        for change in changes {
+            change.apply(&mut expected)?;
+        }
+        let edited = match self {
+            Self::Json if plain.trim().is_empty() => edit_json("{}\n", changes)?,
+            Self::Json => edit_json(plain, changes)?,
+            #[cfg(feature = "ship")]
+            Self::Toml => edit_toml(plain, changes)?,
+            // `parse` has refused these.
+            _ => return Err("cannot be edited".to_owned()),
+        };
+        // A name that occurs twice or is written with escapes could lead the edit astray.
+        if without_empty(self.parse(&edited)?) != without_empty(expected) {
+            return Err("cannot be edited without changing something else".to_owned());
+        }
+        Ok(format!("{mark}{edited}"))
+    }
+
+    /// Returns the entry as text to paste into the file.
+    pub(super) fn snippet(self, servers: &str, name: &str, entry: &Members) -> String {
+        let lines = |between: &str| {
+            let lines = entry.iter().map(|(member, value)| match value {
+                Value::Object(members) if self == Self::Toml => {
+                    let members = members
+                        .iter()
+                        .map(|(key, value)| format!("{} = {value}", Value::from(key.as_str())));
+                    let members: Vec<_> = members.collect();
+                    format!("{member} = {{ {} }}", members.join(", "))
+                }
+                value => format!("{member}{between}{value}"),
+            });
+            lines.collect::<Vec<_>>()
+        };
+        match self {
+            Self::Json => format!("{:#}", serde_json::json!({ servers: { name: entry } })),
+            Self::Toml => {
+                let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+                let quoted = Value::from(name).to_string();
+                let key = if name.chars().all(is_bare) {
+                    name
+                } else {
+                    &quoted
+                };
+                format!("[{servers}.{key}]\n{}", lines(" = ").join("\n"))
+            }
+            // JSON is YAML.
+            Self::Yaml => {
+                let key = Value::from(name);
+                let name = std::iter::once(format!("name: {key}"));
+                let lines: Vec<_> = name.chain(lines(": ")).collect();
+                format!("{servers}:\n  {key}:\n    {}", lines.join("\n    "))
+            }
+        }
+    }
+}
+
+/// Removes empty members, because a table of TOML is gone with the last table in it.
+fn without_empty(mut document: Value) -> Value {
+    if let Value::Object(members) = &mut document {
+        members.retain(|_, value| value.as_object().is_none_or(|inner| !inner.is_empty()));
+    }
+    document
+}
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";

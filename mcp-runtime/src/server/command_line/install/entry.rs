@@ -1,0 +1,54 @@
+//! The entry for a server in the configuration of a client, and the forms that clients share.
+
+use serde_json::{Map, Value};
+
+/// The members of a server's entry.
+pub(super) type Members = Map<String, Value>;
+
+/// A server that the client starts.
+pub(super) struct LocalServer {
+    pub(super) executable: String,
+    pub(super) arguments: Vec<String>,
+    /// Environment variables.
+    pub(super) environment: Members,
+}
+
+/// A server that the client connects to.
+pub(super) struct RemoteServer {
+    pub(super) url: String,
+    pub(super) headers: Members,
+}
+
+/// The entry to be written.
+pub(super) struct ServerEntry {
+    pub(super) members: Members,
+    /// `true` if the arguments of an entry that exists are kept, because none are given.
+    pub(super) keeps_arguments: bool,
+}
+
+/// Returns an entry with `command`, `args` and, if there are variables, `env`.
+pub(super) fn command(server: &LocalServer) -> Members {
+    let mut members = Members::new();
+    members.insert("command".into(), server.executable.as_str().into());
+    members.insert("args".into(), server.arguments.iter().cloned().collect());
+    if !server.environment.is_empty() {
+        members.insert("env".into(), server.environment.clone().into());
+    }
+    members
+}
+
+/// Returns an entry with a URL and, if there are any, headers, in members of these names.
+pub(super) fn remote(server: &RemoteServer, url: &str, headers: &str) -> Members {
+    let mut members = Members::new();
+    members.insert(url.into(), server.url.as_str().into());
+    if !server.headers.is_empty() {
+        members.insert(headers.into(), server.headers.clone().into());
+    }
+    members
+}
+
+/// Puts a member before the others.
+pub(super) fn with_first(name: &str, value: Value, members: Members) -> Members {
+    let first = std::iter::once((name.to_owned(), value));
+    first.chain(members).collect()
+}

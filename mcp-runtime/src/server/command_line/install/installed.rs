@@ -1,0 +1,110 @@
+//! `installed`: lists the clients that have an entry for the server.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, Command};
+use serde_json::{Value, json};
+
+use crate::server::command_line::install::file::ConfigFile;
+use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
+use crate::server::command_line::install::options::executable;
+use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::print;
+use crate::types::Implementation;
+
+pub(super) fn command() -> Command {
+    Command::new("installed")
+        .about("List the clients that have the server in their configuration")
+        .long_about(
+            "Lists the entries that have the name of the server or start this executable, in the usual configuration files \
+             of all clients. Those of a project are looked for in the current directory.",
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print JSON, for programs"),
+        )
+}
+
+/// An entry for the server: the client, its file, and the entry's name and target.
+struct FoundEntry {
+    host: &'static HostApplication,
+    path: PathBuf,
+    name: String,
+    /// The executable that the client starts, or the URL that it connects to.
+    target: Option<String>,
+}
+
+pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
+    let executable = executable()?;
+    let places = Directories::read();
+    let mut found = Vec::new();
+    for host in &HOSTS {
+        let Some(path) = (host.file)(&places) else {
+            continue;
+        };
+        let file = match ConfigFile::read(&path) {
+            Ok(file) if file.exists() => file,
+            Ok(_) => continue,
+            Err(problem) => {
+                print::error(&problem);
+                continue;
+            }
+        };
+        match host.format.parse(file.text()) {
+            Ok(document) => {
+                let entries = document[host.servers].as_object().into_iter().flatten();
+                for (name, entry) in entries {
+                    let target = target(entry);
+                    if *name == identity.name || target == Some(&*executable) {
+                        found.push(FoundEntry {
+                            host,
+                            path: path.clone(),
+                            name: name.clone(),
+                            target: target.map(str::to_owned),
+                        });
+                    }
+                }
+            }
+            Err(problem) => print::error(&format!("{} {problem}", path.display())),
+        }
+    }
+    if as_json {
+        let found = found.iter().map(|entry| {
+            let file = entry.path.display().to_string();
+            json!({"client": entry.host.name, "name": entry.name, "file": file, "target": entry.target})
+        });
+        print::json(&found.collect());
+        return Ok(true);
+    }
+    if found.is_empty() {
+        print::line("not installed in any client");
+        return Ok(true);
+    }
+    let widest = |text: fn(&FoundEntry) -> usize| found.iter().map(text).max().unwrap_or_default();
+    let clients = widest(|entry| entry.host.name.len());
+    let names = widest(|entry| entry.name.chars().count());
+    for entry in &found {
+        print::line(&format!(
+            "{:clients$}  {:names$}  {}  {}",
+            entry.host.name,
+            entry.name,
+            entry.path.display(),
+            entry.target.as_deref().unwrap_or("?")
+        ));
+    }
+    Ok(true)
+}
+
+/// Returns the executable that an entry starts, or the URL that it connects to.
+fn target(entry: &Value) -> Option<&str> {
+    let command = &entry["command"];
+    let command = command.as_str().or_else(|| command[0].as_str());
+    let url = || {
+        ["url", "serverUrl", "httpUrl"]
+            .into_iter()
+            .find_map(|name| entry[name].as_str())
+    };
+    command.or_else(url)
+}

@@ -1,0 +1,155 @@
+//! The options of the commands: the client, the file and name of the entry, and the entry itself.
+
+use std::env;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use crate::server::command_line::call::argument_text;
+use crate::server::command_line::install::entry::{
+    LocalServer, Members, RemoteServer, ServerEntry,
+};
+use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
+use crate::types::Implementation;
+
+/// Adds the arguments that specify an entry in a file.
+pub(super) fn with_place(command: Command) -> Command {
+    let hosts = HOSTS.iter().map(|host| host.name);
+    command
+        .arg(
+            Arg::new("client")
+                .value_name("CLIENT")
+                .required(true)
+                .value_parser(PossibleValuesParser::new(hosts))
+                .help("The client"),
+        )
+        .arg(
+            Arg::new("name")
+                .long("name")
+                .value_name("NAME")
+                .help("The name of the entry (default: the name of the server)"),
+        )
+        .arg(
+            Arg::new("config")
+                .long("config")
+                .value_name("FILE")
+                .help("The configuration file (default: the usual one of the client)"),
+        )
+}
+
+pub(super) fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .help(help)
+}
+
+/// An entry in the configuration of a client.
+pub(super) struct Place<'a> {
+    pub(super) host: &'static HostApplication,
+    /// The configuration file given on the command line, if any.
+    config: Option<&'a str>,
+    /// The name of the entry.
+    pub(super) name: &'a str,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn read(
+        identity: &'a Implementation,
+        matches: &'a ArgMatches,
+    ) -> Result<Self, String> {
+        let client = argument_text(matches, "client");
+        let Some(host) = HOSTS.iter().find(|host| host.name == client) else {
+            return Err("unknown client".to_owned());
+        };
+        Ok(Self {
+            host,
+            config: matches.get_one::<String>("config").map(String::as_str),
+            name: matches.get_one::<String>("name").unwrap_or(&identity.name),
+        })
+    }
+
+    pub(super) fn path(&self) -> Result<PathBuf, String> {
+        match self.config {
+            Some(file) => Ok(file.into()),
+            None => (self.host.file)(&Directories::read()).ok_or_else(|| {
+                format!(
+                    "the configuration file of {} on this system is unknown; specify it with `--config`",
+                    self.host.title
+                )
+            }),
+        }
+    }
+}
+
+/// Reads the entry for this client from the command line.
+pub(super) fn server_entry(
+    host: &HostApplication,
+    matches: &ArgMatches,
+) -> Result<ServerEntry, String> {
+    let members = match matches.get_one::<String>("url") {
+        Some(url) => {
+            let Some(entry) = host.remote else {
+                return Err(format!(
+                    "the configuration file of {} has no entries with URLs; add `{url}` in its settings",
+                    host.title
+                ));
+            };
+            if !url.starts_with("https://") && !url.starts_with("http://") {
+                return Err(format!("`--url {url}` is not an HTTP URL"));
+            }
+            entry(&RemoteServer {
+                url: url.clone(),
+                headers: pairs(matches, "header")?,
+            })
+        }
+        None => (host.local)(&LocalServer {
+            executable: match matches.get_one::<String>("executable") {
+                Some(path) => absolute(path)?,
+                None => executable()?,
+            },
+            arguments: texts(matches, "arg").cloned().collect(),
+            environment: pairs(matches, "env")?,
+        }),
+    };
+    Ok(ServerEntry {
+        members,
+        keeps_arguments: !matches.contains_id("arg"),
+    })
+}
+
+/// Returns the path to this executable.
+pub(super) fn executable() -> Result<String, String> {
+    let path = env::current_exe().map_err(|error| format!("executable path: {error}"))?;
+    match path.to_str() {
+        Some(path) => Ok(path.to_owned()),
+        None => Err(format!(
+            "{} cannot be written to a configuration file, because it is not Unicode",
+            path.display()
+        )),
+    }
+}
+
+/// Returns the absolute path to an executable that exists.
+fn absolute(path: &str) -> Result<String, String> {
+    let describe = |error: std::io::Error| format!("{path}: {error}");
+    let absolute = std::path::absolute(path).map_err(describe)?;
+    if !std::fs::metadata(&absolute).map_err(describe)?.is_file() {
+        return Err(format!("{path} is not a file"));
+    }
+    Ok(absolute.to_string_lossy().into_owned())
+}
+
+fn texts<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m String> {
+    matches.get_many::<String>(name).into_iter().flatten()
+}
+
+/// Returns the values of an option that has the form `NAME=VALUE`.
+fn pairs(matches: &ArgMatches, option: &str) -> Result<Members, String> {
+    let pairs = texts(matches, option).map(|pair| match pair.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.into())),
+        None => Err(format!("`--{option} {pair}` has no `=`")),
+    });
+    pairs.collect()
+}

@@ -1,0 +1,160 @@
+//! Edits TOML and keeps its comments, order and line ends.
+
+use serde_json::{Map, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
+
+use crate::server::command_line::install::change::{Change, NO_OBJECT};
+
+pub(super) fn parse_toml(text: &str) -> Result<Value, String> {
+    let document = document_of(text)?;
+    Ok(table_value(document.as_table()))
+}
+
+pub(super) fn edit_toml(text: &str, changes: &[Change]) -> Result<String, String> {
+    let mut document = document_of(text)?;
+    for change in changes {
+        make(change, document.as_table_mut())?;
+    }
+    Ok(with_original_lines(text, &document.to_string()))
+}
+
+fn make(change: &Change, top: &mut dyn TableLike) -> Result<(), String> {
+    let Some((last, parents)) = change.path.split_last() else {
+        return Ok(());
+    };
+    let mut table = top;
+    for (depth, name) in parents.iter().enumerate() {
+        let item = table.entry(name).or_insert_with(|| {
+            let mut new = Table::new();
+            // `[mcp_servers]` says nothing if only `[mcp_servers.x]` follows.
+            new.set_implicit(depth == 0);
+            Item::Table(new)
+        });
+        table = item.as_table_like_mut().ok_or(NO_OBJECT)?;
+    }
+    match &change.value {
+        None => drop(table.remove(last)),
+        Some(new) => {
+            let mut item = if change.path.len() == 2 {
+                Item::Table(table_of(new))
+            } else {
+                Item::Value(toml_value(new))
+            };
+            match table.get_mut(last) {
+                // The comment behind the old value is part of its decoration.
+                Some(Item::Value(old)) => {
+                    let decor = old.decor().clone();
+                    item.make_value();
+                    if let Item::Value(value) = &mut item {
+                        *value.decor_mut() = decor;
+                    }
+                    *table.get_mut(last).ok_or(NO_OBJECT)? = item;
+                }
+                _ => drop(table.insert(last, item)),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn document_of(text: &str) -> Result<DocumentMut, String> {
+    text.parse()
+        .map_err(|error: toml_edit::TomlError| format!("is not valid TOML: {error}"))
+}
+
+/// Gives the lines at the start and the end that the edit did not change their original ends, and all others the end of
+/// the first line.
+fn with_original_lines(before: &str, after: &str) -> String {
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let new: Vec<&str> = after.split_inclusive('\n').collect();
+    let is_same = |(a, b): &(&&str, &&str)| bare(a) == bare(b);
+    let start = old.iter().zip(&new).take_while(is_same).count();
+    let rest = old.len().min(new.len()) - start;
+    let ends = old.iter().rev().zip(new.iter().rev()).take(rest);
+    let end = ends.take_while(is_same).count();
+    let line_end = if old.first().is_some_and(|line| line.ends_with("\r\n")) {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let middle = new.iter().skip(start).take(new.len() - start - end);
+    let middle: String = middle.flat_map(|line| [bare(line), line_end]).collect();
+    let before = old.iter().take(start).copied();
+    let after = old.iter().skip(old.len() - end).copied();
+    let last = before
+        .clone()
+        .next_back()
+        .filter(|line| !line.ends_with('\n'));
+    let gap = if last.is_some() && !middle.is_empty() {
+        line_end
+    } else {
+        ""
+    };
+    format!(
+        "{}{gap}{middle}{}",
+        before.collect::<String>(),
+        after.collect::<String>()
+    )
+}
+
+/// Returns the line without its end.
+fn bare(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+fn table_of(value: &Value) -> Table {
+    let mut table = Table::new();
+    for (name, value) in value.as_object().into_iter().flatten() {
+        table.insert(name, Item::Value(toml_value(value)));
+    }
+    table
+}
+
+fn toml_value(value: &Value) -> toml_edit::Value {
+    match value {
+        // TOML has no null, and no entry has one.
+        Value::Null => "".into(),
+        Value::Bool(value) => (*value).into(),
+        Value::Number(number) => match number.as_i64() {
+            Some(integer) => integer.into(),
+            None => number.as_f64().unwrap_or_default().into(),
+        },
+        Value::String(text) => text.as_str().into(),
+        Value::Array(items) => items.iter().map(toml_value).collect(),
+        Value::Object(members) => {
+            let members = members
+                .iter()
+                .map(|(name, value)| (name.as_str(), toml_value(value)));
+            members.collect::<InlineTable>().into()
+        }
+    }
+}
+
+fn table_value(table: &dyn TableLike) -> Value {
+    let members = table
+        .iter()
+        .map(|(name, item)| (name.to_owned(), item_value(item)));
+    members.collect::<Map<_, _>>().into()
+}
+
+fn item_value(item: &Item) -> Value {
+    match item {
+        Item::None => Value::Null,
+        Item::Value(value) => json_value(value),
+        Item::Table(table) => table_value(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| table_value(table)).collect(),
+    }
+}
+
+fn json_value(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => text.value().as_str().into(),
+        toml_edit::Value::Integer(number) => (*number.value()).into(),
+        toml_edit::Value::Float(number) => (*number.value()).into(),
+        toml_edit::Value::Boolean(value) => (*value.value()).into(),
+        toml_edit::Value::Datetime(time) => time.value().to_string().into(),
+        toml_edit::Value::Array(items) => items.iter().map(json_value).collect(),
+        toml_edit::Value::InlineTable(table) => table_value(table),
+    }
+}

@@ -1,0 +1,62 @@
+//! `uninstall`: removes the server from the configuration of a client.
+
+use clap::{ArgMatches, Command};
+
+use crate::server::command_line::install::add::{backup_line, print_file};
+use crate::server::command_line::install::change::Change;
+use crate::server::command_line::install::file::ConfigFile;
+use crate::server::command_line::install::options::{Place, flag, with_place};
+use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::print;
+
+pub(super) fn command() -> Command {
+    let command = Command::new("uninstall")
+        .about("Remove the server from the configuration of a client")
+        .long_about(
+            "Removes the entry of the server from the configuration of a client. Everything else in the file stays as it \
+             is, and a backup of the old file is saved next to it.",
+        );
+    with_place(command).arg(flag("dry-run", "Print the new file and change nothing"))
+}
+
+pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
+    let Place { host, name, .. } = *place;
+    let path = place.path()?;
+    let unchanged = |problem: String| {
+        format!(
+            "{problem}\nNothing was changed. Remove `{name}` under `{}` yourself.",
+            host.servers
+        )
+    };
+    let cannot_edit = |problem| unchanged(format!("{} {problem}", path.display()));
+    let file = ConfigFile::read(&path).map_err(unchanged)?;
+    let document = if file.exists() {
+        host.format.parse(file.text()).map_err(cannot_edit)?
+    } else {
+        serde_json::Value::Null
+    };
+    let servers = document.get(host.servers);
+    if servers.and_then(|servers| servers.get(name)).is_none() {
+        print::line(&format!(
+            "`{name}` is not installed in {}: {}",
+            host.title,
+            path.display()
+        ));
+        return Ok(true);
+    }
+    let change = Change::to_remove(host.servers, name);
+    let after = host.format.edit(file.text(), &[change]);
+    let after = after.map_err(cannot_edit)?;
+    if matches.get_flag("dry-run") {
+        print_file(&path, &after);
+        return Ok(true);
+    }
+    let backup = file.replace(&after).map_err(unchanged)?;
+    print::line(&format!(
+        "Removed `{name}` from {}: {}{}",
+        host.title,
+        path.display(),
+        backup_line(backup.as_deref())
+    ));
+    Ok(true)
+}

@@ -1,0 +1,248 @@
+//! `bundle`: an MCP bundle (`.mcpb`), which hosts install with a click.
+//!
+//! Source: repository modelcontextprotocol/mcpb, `README.md` and `MANIFEST.md`, version 0.3.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Command};
+use serde_json::{Map, Value, json};
+
+use crate::client::ListRequest;
+use crate::server::Server;
+use crate::server::command_line::outcome::CommandResult;
+use crate::server::command_line::print;
+use crate::server::command_line::publish::archive::{ArchivedFile, zip};
+use crate::server::command_line::publish::bundle_manifest::{BundledPrograms, tools, user_config};
+use crate::server::command_line::publish::manifest::sha256;
+use crate::server::command_line::publish::{
+    description, flag, option, output, repeated, schema, text, texts,
+};
+use crate::server::command_line::session::CommandSession;
+
+pub(super) fn command() -> Command {
+    Command::new("bundle")
+        .about("Pack the server into an MCP bundle, which hosts install with a click")
+        .long_about(
+            "Packs this executable, or those given, into an MCP bundle (`.mcpb`). Its manifest has the tools of the \
+             server, and settings for the environment variables that the server declares. The same files make the same \
+             bytes.",
+        )
+        .arg(option("author", "NAME", "The author, whom hosts show").required(true))
+        .arg(option("description", "TEXT", "A sentence for users (default: the server's description)"))
+        .arg(repeated("binary", "PLATFORM=FILE", "The executable for `linux`, `macos` or `windows`; may be repeated (default: this one)"))
+        .arg(repeated("arg", "ARGUMENT", "An argument for the server; may be repeated").allow_hyphen_values(true))
+        .arg(option("icon", "FILE", "A PNG image"))
+        .arg(option("license", "NAME", "The licence, such as `MIT`"))
+        .arg(option("repository", "URL", "The repository with the source"))
+        .arg(option("output", "FILE", "The bundle (default: name, version and platform)").short('o'))
+        .arg(flag("force", "Replace a file that exists"))
+}
+
+pub(super) async fn run(
+    mut server: Server,
+    before: &ArgMatches,
+    matches: &ArgMatches,
+) -> CommandResult {
+    let programs = programs(&server, matches)?;
+    let mut manifest = about(&server, matches)?;
+    let variables = std::mem::take(&mut server.environment.variables);
+    // A description of the server needs no values of its settings.
+    server.environment.faults.clear();
+    let default_output = default_output(&server, &programs);
+    let session = CommandSession::start(server, before, before).await?;
+    let bundled = BundledPrograms {
+        paths: programs
+            .iter()
+            .map(|program| (program.platform, program.place.clone()))
+            .collect(),
+        arguments: texts(matches, "arg").map(str::to_owned).collect(),
+    };
+    manifest.insert("server".into(), bundled.server(&variables));
+    manifest.insert(
+        "tools".into(),
+        tools(&session.list(ListRequest::Tools).await?),
+    );
+    if !session.list(ListRequest::Prompts).await?.is_empty() {
+        // The format has no prompts without their text, which the server writes.
+        manifest.insert("prompts_generated".into(), true.into());
+    }
+    manifest.insert("compatibility".into(), bundled.compatibility());
+    if !variables.is_empty() {
+        manifest.insert("user_config".into(), user_config(&variables));
+    }
+    let mut files = BTreeMap::new();
+    if let Some(path) = text(matches, "icon") {
+        let contents = read(Path::new(path))?;
+        if !contents.starts_with(b"\x89PNG") {
+            return Err(format!("{path} is not a PNG image").into());
+        }
+        manifest.insert("icon".into(), "icon.png".into());
+        files.insert(
+            "icon.png".to_owned(),
+            ArchivedFile {
+                contents,
+                is_executable: false,
+            },
+        );
+    }
+    let manifest = Value::Object(manifest);
+    schema::check("manifest.json", schema::BUNDLE, &manifest)?;
+    let contents = format!("{manifest:#}\n").into_bytes();
+    files.insert(
+        "manifest.json".to_owned(),
+        ArchivedFile {
+            contents,
+            is_executable: false,
+        },
+    );
+    let uses_debug_build = cfg!(debug_assertions) && !matches.contains_id("binary");
+    for program in programs {
+        let file = ArchivedFile {
+            contents: program.contents,
+            is_executable: true,
+        };
+        files.insert(program.place, file);
+    }
+    let bytes = zip(&files).map_err(|error| error.to_string())?;
+    let path = text(matches, "output").map_or(default_output, PathBuf::from);
+    output::write(&path, &bytes, matches.get_flag("force"))?;
+    print::line(&format!(
+        "Wrote {}, {} bytes, SHA-256 {}",
+        path.display(),
+        bytes.len(),
+        sha256(&bytes)
+    ));
+    if uses_debug_build {
+        print::line(
+            "It holds a debug build. For users, run this in a release build, or pass one with `--binary`.",
+        );
+    }
+    Ok(true)
+}
+
+/// Returns the members of the manifest that say what the server is.
+fn about(server: &Server, matches: &ArgMatches) -> Result<Map<String, Value>, String> {
+    let identity = &server.identity;
+    let mut manifest = Map::new();
+    let mut set = |member: &str, value: Value| drop(manifest.insert(member.into(), value));
+    set("manifest_version", "0.3".into());
+    set("name", identity.name.as_str().into());
+    if let Some(title) = &identity.title {
+        set("display_name", title.as_str().into());
+    }
+    set("version", identity.version.as_str().into());
+    set("description", description(server, matches)?.into());
+    set("author", json!({"name": text(matches, "author")}));
+    if let Some(url) = text(matches, "repository") {
+        set("repository", json!({"type": "git", "url": url}));
+    }
+    if let Some(url) = &identity.website_url {
+        set("homepage", url.as_str().into());
+    }
+    if let Some(license) = text(matches, "license") {
+        set("license", license.into());
+    }
+    Ok(manifest)
+}
+
+/// An executable that goes into the bundle.
+struct Program {
+    /// The platform in the words of the format.
+    platform: &'static str,
+    /// The path in the bundle.
+    place: String,
+    contents: Vec<u8>,
+}
+
+/// Reads the executables, at most one for each platform, sorted by platform.
+fn programs(server: &Server, matches: &ArgMatches) -> Result<Vec<Program>, String> {
+    let mut paths = BTreeMap::new();
+    for binary in texts(matches, "binary") {
+        let Some((name, path)) = binary.split_once('=') else {
+            return Err(format!(
+                "`--binary {binary}` has no `=`: write `PLATFORM=FILE`"
+            ));
+        };
+        let Some(platform) = platform(name) else {
+            return Err(format!(
+                "`--binary {binary}`: the platforms are `linux`, `macos` and `windows`"
+            ));
+        };
+        if paths.insert(platform, PathBuf::from(path)).is_some() {
+            return Err(format!("two executables for {name} are given"));
+        }
+    }
+    if paths.is_empty() {
+        let platform = platform(env::consts::OS)
+            .ok_or("bundles do not support this platform; pass executables with `--binary`")?;
+        let executable = env::current_exe().map_err(|error| format!("executable path: {error}"))?;
+        paths.insert(platform, executable);
+    }
+    let programs = paths.into_iter().map(|(platform, path)| {
+        let contents = read(&path)?;
+        if !runs_on(platform, &contents) {
+            return Err(format!(
+                "{} is not a program for {platform}",
+                path.display()
+            ));
+        }
+        let name = file_name(&server.identity.name);
+        let ending = if platform == "win32" { ".exe" } else { "" };
+        let place = format!("server/{platform}/{name}{ending}");
+        Ok(Program {
+            platform,
+            place,
+            contents,
+        })
+    });
+    programs.collect()
+}
+
+/// Returns the platform in the words of the format, which are those of Node.js.
+fn platform(name: &str) -> Option<&'static str> {
+    match name {
+        "linux" => Some("linux"),
+        "macos" | "darwin" => Some("darwin"),
+        "windows" | "win32" => Some("win32"),
+        _ => None,
+    }
+}
+
+/// Returns `true` if the file begins as executables of the platform do.
+fn runs_on(platform: &str, contents: &[u8]) -> bool {
+    let starts: &[&[u8]] = match platform {
+        "linux" => &[b"\x7fELF"],
+        "win32" => &[b"MZ"],
+        // For one processor, and for several.
+        _ => &[
+            b"\xcf\xfa\xed\xfe",
+            b"\xca\xfe\xba\xbe",
+            b"\xca\xfe\xba\xbf",
+        ],
+    };
+    starts.iter().any(|start| contents.starts_with(start))
+}
+
+fn default_output(server: &Server, programs: &[Program]) -> PathBuf {
+    let name = file_name(&server.identity.name);
+    let version = file_name(&server.identity.version);
+    match programs {
+        [program] => format!("{name}-{version}-{}.mcpb", program.platform).into(),
+        _ => format!("{name}-{version}.mcpb").into(),
+    }
+}
+
+/// Returns the text with everything replaced that a file name should not have.
+fn file_name(text: &str) -> String {
+    text.replace(
+        |c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c),
+        "-",
+    )
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,139 @@
+//! Archives, and files that would be invalid.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::archive::{ArchivedFile, zip};
+use super::manifest::hexadecimal;
+use super::schema;
+
+#[test]
+fn an_archive_is_its_files_and_nothing_else() {
+    let file = |contents: &[u8]| ArchivedFile {
+        contents: contents.to_vec(),
+        is_executable: contents.is_empty(),
+    };
+    let files = BTreeMap::from([
+        ("b/é".to_owned(), file(b"")),
+        ("a".to_owned(), file(b"aaaa")),
+    ]);
+    let bytes = zip(&files).unwrap();
+    assert_eq!(bytes, zip(&files).unwrap());
+    let hex = hexadecimal(&bytes);
+    // Read by Python's `zipfile` and by `unzip`.
+    assert_eq!(
+        hex,
+        "504b03041400000808000000210045e598ad060000000400000001000000614b4c4c4c0400504b0304140000080800000021\
+         0000000000020000000000000004000000622fc3a90300504b010214031400000808000000210045e598ad06000000040000\
+         00010000000000000000000000a4810000000061504b01021403140000080800000021000000000002000000000000000400\
+         00000000000000000000ed8125000000622fc3a9504b0506000000000200020061000000490000000000"
+    );
+}
+
+#[test]
+fn the_schemas_are_understood_and_say_what_is_wrong() {
+    let whole = json!({"name": "io.github.you/x", "description": "X", "version": "1", "packages": [
+        {"registryType": "cargo", "identifier": "x", "version": "1", "transport": {"type": "stdio"},
+         "environmentVariables": [{"name": "A", "format": "number", "isSecret": true}]},
+    ], "remotes": [{"type": "streamable-http", "url": "https://x"}]});
+    schema::check("server.json", schema::SERVER, &whole).unwrap();
+    for (pointer, value) in [
+        ("/name", json!("x")),
+        ("/description", json!("x".repeat(101))),
+        ("/packages/0/version", json!("latest")),
+        ("/packages/0/transport", json!({"type": "http"})),
+        (
+            "/packages/0/environmentVariables/0/format",
+            json!("integer"),
+        ),
+        ("/remotes/0/url", json!("example.com")),
+    ] {
+        let mut wrong = whole.clone();
+        *wrong.pointer_mut(pointer).unwrap() = value;
+        let error = schema::check("server.json", schema::SERVER, &wrong).unwrap_err();
+        assert!(error.contains(pointer), "{pointer}: {error}");
+    }
+    let whole = json!({"manifest_version": "0.3", "name": "x", "version": "1", "description": "X", "author": {"name": "Y"},
+        "server": {"type": "binary", "entry_point": "x", "mcp_config": {"command": "x", "platform_overrides": {"win32": {"command": "y"}}}},
+        "user_config": {"a": {"type": "string", "title": "A", "description": "A", "default": ["x"]}}});
+    schema::check("manifest.json", schema::BUNDLE, &whole).unwrap();
+    for (pointer, value) in [
+        ("/author", json!({"name": 1})),
+        ("/server/type", json!("rust")),
+        (
+            "/server/mcp_config/platform_overrides/win32/command",
+            json!(1),
+        ),
+        ("/user_config/a/type", json!("integer")),
+    ] {
+        let mut wrong = whole.clone();
+        *wrong.pointer_mut(pointer).unwrap() = value;
+        let error = schema::check("manifest.json", schema::BUNDLE, &wrong).unwrap_err();
+        assert!(error.contains(pointer), "{pointer}: {error}");
+    }
+}
+
+/// Settings of every kind.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[allow(dead_code, reason = "only their schema matters")]
+struct Settings {
+    /// Key for the service
+    ///
+    /// Keep it secret.
+    api_key: crate::env::Secret<String>,
+    /// Maximum number of rows
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 100))]
+    max_rows: u8,
+    dry_run: Option<bool>,
+    #[serde(default)]
+    words: Vec<String>,
+}
+
+fn ten() -> u8 {
+    10
+}
+
+#[test]
+fn settings_become_questions_to_the_user() {
+    let server = crate::Server::new("x", "1").env::<Settings>("X_");
+    let variables = &server.environment.variables;
+    assert_eq!(
+        super::bundle_manifest::user_config(variables),
+        json!({
+            "x_api_key": {"type": "string", "title": "Api key", "description": "Key for the service", "required": true, "sensitive": true},
+            "x_max_rows": {"type": "number", "title": "Max rows", "description": "Maximum number of rows", "required": false,
+                "default": 10, "min": 1, "max": 100},
+            "x_dry_run": {"type": "boolean", "title": "Dry run", "description": "Dry run", "required": false},
+            "x_words": {"type": "string", "title": "Words", "description": "Words", "required": false, "default": ""},
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_bundle_needs_no_values_of_settings() {
+    let path = std::env::temp_dir().join(format!("mcp-settings-{}.mcpb", std::process::id()));
+    let server = crate::Server::new("x", "1")
+        .only([])
+        .env::<Settings>("MCP_TEST_OF_BUNDLES_");
+    let command = crate::server::command_line::command(&server.identity, "");
+    let words = [
+        "x",
+        "bundle",
+        "--author",
+        "Y",
+        "--description",
+        "X",
+        "--output",
+    ];
+    let program = path.with_extension("elf");
+    std::fs::write(&program, "\x7fELF").unwrap();
+    let binary = format!("--binary=linux={}", program.display());
+    let words = words.into_iter().chain([path.to_str().unwrap(), &binary]);
+    let matches = command.try_get_matches_from(words).unwrap();
+    let outcome = crate::server::command_line::perform(server, &matches).await;
+    assert!(matches!(outcome, Ok(true)), "{outcome:?}");
+    std::fs::remove_file(path).unwrap();
+    std::fs::remove_file(program).unwrap();
+}

@@ -1,0 +1,65 @@
+//! Says how to get the commands that need feature `ship`, in programs that are built without it.
+
+use clap::{Arg, Command};
+
+use crate::server::command_line::outcome::{CommandError, CommandResult};
+
+/// Tells the author what to do. Continues a sentence.
+pub(super) const HOW: &str =
+    "build it with feature `ship` of mcp-runtime: `cargo run --features mcp-runtime/ship -- …`";
+
+/// The commands, which `publish` defines with feature `ship`.
+const COMMANDS: [(&str, &str); 2] = [
+    (
+        "manifest",
+        "Print `server.json` for the MCP registry (needs feature `ship`)",
+    ),
+    (
+        "bundle",
+        "Pack the server into an MCP bundle (needs feature `ship`)",
+    ),
+];
+
+/// Adds the commands, so that they are found and explained.
+pub(super) fn with_commands(command: Command) -> Command {
+    let rest = || {
+        Arg::new("rest")
+            .num_args(0..)
+            .trailing_var_arg(true)
+            .allow_hyphen_values(true)
+            .hide(true)
+    };
+    let commands = COMMANDS.map(|(name, about)| Command::new(name).about(about).arg(rest()));
+    command.subcommands(commands)
+}
+
+pub(super) fn is_command(name: &str) -> bool {
+    COMMANDS.iter().any(|(command, _)| *command == name)
+}
+
+pub(super) fn run(name: &str) -> CommandResult {
+    Err(CommandError::Failed(format!(
+        "this program has no `{name}`; {HOW}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_say_how_to_get_them() {
+        let command = with_commands(Command::new("server"));
+        let words = ["server", "bundle", "--force", "linux=a"];
+        let matches = command.try_get_matches_from(words).unwrap();
+        let name = matches.subcommand_name().unwrap();
+        assert!(is_command(name));
+        let Err(CommandError::Failed(text)) = run(name) else {
+            panic!("`bundle` is missing");
+        };
+        assert!(
+            text.contains("`cargo run --features mcp-runtime/ship -- …`"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! Tells a person who starts the server at a terminal what it is, and what to type instead of protocol messages.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::{env, fmt};
+
+use crate::context::ServerHandle;
+use crate::types::Implementation;
+
+/// Maximum number of tools that are named.
+const MAX_NAMES: usize = 8;
+
+/// What the person reads. Clients never see it, because they start servers with pipes.
+pub(in crate::server) struct Welcome {
+    identity: Implementation,
+    handle: ServerHandle,
+}
+
+impl Welcome {
+    /// Returns a welcome if standard input and standard error are a terminal. Call this before the transport takes both.
+    pub(in crate::server) fn at_terminal(
+        identity: &Implementation,
+        handle: ServerHandle,
+    ) -> Option<Self> {
+        let is_read = io::stdin().is_terminal() && io::stderr().is_terminal();
+        is_read.then(|| Self {
+            identity: identity.clone(),
+            handle,
+        })
+    }
+
+    /// Prints the welcome once the server has started.
+    pub(in crate::server) fn print(&self) {
+        // Without a reader, nothing is lost.
+        let _ = writeln!(io::stderr().lock(), "{self}");
+    }
+}
+
+impl fmt::Display for Welcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { identity, handle } = self;
+        let tools = handle.tools().names();
+        let counts = [
+            (tools.len(), "tool"),
+            (handle.prompts().names().len(), "prompt"),
+            (handle.resources().names().len(), "resource"),
+            (handle.resource_templates().names().len(), "template"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<_> = counts
+            .map(|(count, word)| format!("{count} {word}{}", if *count == 1 { "" } else { "s" }))
+            .collect();
+        let counts = if counts.is_empty() {
+            "nothing yet".to_owned()
+        } else {
+            counts.join(", ")
+        };
+        writeln!(
+            f,
+            "{} {} is an MCP server with {counts}.",
+            identity.name, identity.version
+        )?;
+        if !tools.is_empty() {
+            let more = if tools.len() > MAX_NAMES { ", …" } else { "" };
+            let names: Vec<_> = tools.iter().take(MAX_NAMES).map(String::as_str).collect();
+            writeln!(f, "Tools: {}{more}", names.join(", "))?;
+        }
+        writeln!(
+            f,
+            "It now reads the messages of a client from standard input. Ctrl-D ends it. At a terminal, try one of these:\n"
+        )?;
+        let tool = tools.first().map_or("TOOL", String::as_str);
+        let commands = [
+            ("tools".to_owned(), "list the tools and their arguments"),
+            (format!("call {tool} …"), "call a tool"),
+            ("install CLIENT".to_owned(), "let a client start it"),
+            #[cfg(feature = "http")]
+            ("--http".to_owned(), "serve HTTP"),
+            ("--help".to_owned(), "list everything else"),
+        ];
+        let program = program();
+        let width = commands.iter().map(|(command, _)| command.chars().count());
+        let width = width.max().unwrap_or_default();
+        let lines =
+            commands.map(|(command, about)| format!("  {program} {command:width$}  {about}"));
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+/// Returns what the person typed to start the server.
+fn program() -> String {
+    // Set by `cargo run`.
+    if env::var_os("CARGO_MANIFEST_DIR").is_some() {
+        return "cargo run --".to_owned();
+    }
+    let first = env::args_os().next();
+    first.map_or_else(String::new, |path| path.to_string_lossy().into_owned())
+}
