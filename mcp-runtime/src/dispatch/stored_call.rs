@@ -103,7 +103,7 @@ impl CallRestorer for Dispatcher {
         })?;
         let target = CallTarget::Named(Arc::clone(callable));
         let name = Arc::clone(&callable.name);
-        let meta = call.meta.map(|meta| Box::<str>::from(meta));
+        let meta = call.meta.map(Box::<str>::from);
         let request = RequestContext {
             #[cfg(feature = "telemetry")]
             trace: crate::telemetry::caller_trace(meta.as_deref()),
