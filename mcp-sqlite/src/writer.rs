@@ -78,26 +78,26 @@ impl Writer {
     }
 
     /// Runs an operation that only reads.
-    pub(crate) fn read<'a, T: Send + 'static>(
-        &'a self,
+    pub(crate) fn read<T: Send + 'static>(
+        &self,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> StoreFuture<'a, T> {
+    ) -> StoreFuture<'_, T> {
         self.run(false, work)
     }
 
     /// Runs an operation in a transaction.
-    pub(crate) fn write<'a, T: Send + 'static>(
-        &'a self,
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> StoreFuture<'a, T> {
+    ) -> StoreFuture<'_, T> {
         self.run(true, work)
     }
 
-    fn run<'a, T: Send + 'static>(
-        &'a self,
+    fn run<T: Send + 'static>(
+        &self,
         writes: bool,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> StoreFuture<'a, T> {
+    ) -> StoreFuture<'_, T> {
         let (reply, result) = oneshot::channel();
         let pending = Pending {
             work,

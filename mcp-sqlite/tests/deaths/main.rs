@@ -6,6 +6,8 @@
 //!
 //! The program is driver and server at once: with a folder in the variable `FOLDER`, it is the server.
 
+#![allow(clippy::print_stdout, reason = "it prints a table")]
+
 #[cfg(unix)]
 mod driver;
 #[cfg(unix)]

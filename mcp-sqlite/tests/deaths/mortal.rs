@@ -35,21 +35,20 @@ impl Mortal {
         }
     }
 
-    /// Runs an operation between two seams. `number` is that of the step, if the operation is about one.
+    /// Runs an operation between two seams. They have the name of its step, if it is about one, and otherwise a number.
     fn seam<'a, T: 'a>(
         &'a self,
         operation: &'static str,
         step: Option<&'a str>,
         work: StoreFuture<'a, T>,
     ) -> StoreFuture<'a, T> {
-        let name = match step {
-            Some(step) => format!("{operation} {step}"),
-            None => {
-                let mut begun = self.begun.lock().unwrap();
-                let number = begun.entry(operation).or_default();
-                *number += 1;
-                format!("{operation} {number}")
-            }
+        let name = if let Some(step) = step {
+            format!("{operation} {step}")
+        } else {
+            let mut begun = self.begun.lock().unwrap();
+            let number = begun.entry(operation).or_default();
+            *number += 1;
+            format!("{operation} {number}")
         };
         Box::pin(async move {
             self.pass(&format!("before {name}"));
@@ -98,8 +97,8 @@ impl TaskStore for Mortal {
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
         self.seam("claim", None, self.store.claim(id, lease))
     }
-    // How often it is asked in vain depends on time, so only a claim is a seam. Its first half is the end of the pause
-    // before it.
+    // The number of times that it is asked in vain depends on time, so only the seam after a claim counts. A death before one
+    // is a death after whatever came last.
     fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
         Box::pin(async move {
             let claim = self.store.claim_due(lease).await?;
