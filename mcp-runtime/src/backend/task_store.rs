@@ -6,6 +6,10 @@ use crate::backend::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage};
 use crate::context::{OnceClaim, StoreFuture};
 
 /// A store's response to a task to be created.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "most responses have a task, which is moved once"
+)]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TaskCreation {
@@ -18,6 +22,10 @@ pub enum TaskCreation {
 }
 
 /// A store's response to a change of a task.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "most responses have a task, which is moved once"
+)]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TaskChanged {
@@ -30,6 +38,10 @@ pub enum TaskChanged {
 }
 
 /// A store's response to a process that has room for a task.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "most responses have a task, which is moved once"
+)]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TaskClaim {

@@ -91,7 +91,7 @@ impl CallRestorer for Dispatcher {
                 let list = TagSelection::parse(list)?;
                 Ok::<_, String>(Some(all.map_or(list.clone(), |all| all.and(&list))))
             });
-        let selection = self.narrowed(selection?);
+        let selection = selection?;
         let caller = call.caller.into_caller();
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller).narrowed_to(selection.as_ref());
@@ -103,7 +103,7 @@ impl CallRestorer for Dispatcher {
         })?;
         let target = CallTarget::Named(Arc::clone(callable));
         let name = Arc::clone(&callable.name);
-        let meta = call.meta.map(|meta| Box::<str>::from(meta));
+        let meta = call.meta.map(Box::<str>::from);
         let request = RequestContext {
             #[cfg(feature = "telemetry")]
             trace: crate::telemetry::caller_trace(meta.as_deref()),

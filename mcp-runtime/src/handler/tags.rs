@@ -80,7 +80,7 @@ impl TagSelection {
     pub(crate) fn lists(&self) -> Vec<String> {
         let lists = self.0.iter().map(|list| {
             let excluded = list.excluded.iter().map(|tag| format!("-{tag}"));
-            let included = list.included.iter().map(|tag| tag.to_string());
+            let included = list.included.iter().map(ToString::to_string);
             included.chain(excluded).collect::<Vec<_>>().join(",")
         });
         lists.collect()

@@ -27,6 +27,7 @@ fn hardly_any_comment_begins_with_a_question_word() {
         "mcp-runtime/",
         "mcp-schema/",
         "mcp-skills/",
+        "mcp-sqlite/",
     ] {
         let mut all = 0;
         let mut questions = Vec::new();

@@ -65,6 +65,7 @@ pub(crate) fn product() -> Vec<Source> {
             "mcp-runtime/src",
             "mcp-schema/src",
             "mcp-skills/src",
+            "mcp-sqlite/src",
         ],
         "rs",
     )

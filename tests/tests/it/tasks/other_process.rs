@@ -66,17 +66,22 @@ async fn load(store: &TestStore) -> StoredTask {
     task.clone()
 }
 
+// Limits: tasks.lease
 #[tokio::test(start_paused = true)]
 async fn a_running_task_goes_on_in_another_process_when_its_own_dies() {
     for version in Version::ERAS {
         let store = shared_store();
         let mut one = Process::start(&store, version).await;
+        let created = tokio::time::Instant::now();
         let task = create(&mut one.client, "job", json!({"label": "x"})).await;
         until(async || count(&one.bench.started) == 1).await;
         one.die().await;
         let mut other = Process::start(&store, version).await;
         assert_eq!(get(&mut other.client, &task).await["status"], "working");
         until(async || count(&other.bench.started) == 1).await;
+        // Not before the lease has lapsed, and soon after it.
+        let waited = created.elapsed();
+        assert!((30..40).contains(&waited.as_secs()), "{waited:?}");
         assert_eq!(load(&store).await.attempt, 2);
         other.bench.go_on.add_permits(1);
         let ended = settled(&mut other.client, &task).await;
@@ -164,6 +169,7 @@ async fn ended_message(call: &Value, deaths: usize) -> String {
     ended.message.as_deref().unwrap_or("completed").to_owned()
 }
 
+// Limits: tasks.max_attempts
 #[tokio::test(start_paused = true)]
 async fn a_task_that_cannot_go_on_fails_and_says_why() {
     let call = json!({

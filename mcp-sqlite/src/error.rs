@@ -1,0 +1,57 @@
+//! Errors of the store, in words for the operator.
+
+use std::error::Error;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::ErrorCode;
+
+/// An error of the store. Its message names the file, if it could not be opened, and says what to do.
+#[derive(Clone, Debug)]
+pub struct SqliteError(Arc<str>);
+
+impl SqliteError {
+    pub(crate) fn new(path: &Path, problem: &str) -> Self {
+        Self(format!("`{}`: {problem}", path.display()).into())
+    }
+
+    /// Returns the error for a file that cannot be opened.
+    pub(crate) fn at_open(path: &Path, error: &rusqlite::Error) -> Self {
+        Self::new(path, &words(error))
+    }
+
+    /// Returns the error for an operation.
+    pub(crate) fn in_operation(error: &rusqlite::Error) -> Self {
+        Self(words(error).into())
+    }
+
+    pub(crate) fn text(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+fn words(error: &rusqlite::Error) -> String {
+    let advice = match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => "the file is not an SQLite database",
+        Some(ErrorCode::DatabaseCorrupt) => "the database is damaged; restore it or move it away",
+        Some(ErrorCode::ReadOnly) => "the file or its folder cannot be written",
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            "the file cannot be opened; its folder must exist and be writable"
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "the database is locked by another program"
+        }
+        Some(ErrorCode::DiskFull) => "the disk is full",
+        _ => return format!("the database failed: {error}"),
+    };
+    format!("{advice} ({error})")
+}
+
+impl fmt::Display for SqliteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for SqliteError {}

@@ -1,0 +1,79 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod once;
+mod options;
+mod row;
+mod schema;
+mod statements;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+pub use crate::error::SqliteError;
+pub use crate::options::SqliteOptions;
+use crate::writer::Writer;
+
+/// Number of groups of tasks; a change wakes those who wait for any task of its group.
+const GROUPS: usize = 256;
+
+/// A store of tasks, and of the results of `once`, in an SQLite file. Cheap to clone.
+///
+/// Several processes on one machine can share the file, and each goes on with tasks of the others that have died. The file
+/// must be on a local disk, because SQLite's write-ahead log does not work over a network.
+///
+/// What is written survives the death of the process. After a power cut, the last moments may be missing, unless
+/// [`SqliteOptions::survives_power_cut`] is set; the file is whole in any case.
+///
+/// Next to the file are, while it is open, two others that end with `-wal` and `-shm` and belong to it. On Unix, the file is
+/// created for its owner only: it contains arguments, results, and the claims of callers.
+#[derive(Clone)]
+pub struct Sqlite(Arc<Shared>);
+
+struct Shared {
+    writer: Writer,
+    options: SqliteOptions,
+    changes: [Notify; GROUPS],
+}
+
+impl Sqlite {
+    /// Opens a file, or creates it, with the default [options](SqliteOptions).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be opened, read or written, is not an SQLite database, is damaged, belongs to another program
+    /// or was written by a newer version of this crate.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteError> {
+        SqliteOptions::new().open(path)
+    }
+
+    fn with(options: SqliteOptions, path: &Path) -> Result<Self, SqliteError> {
+        let connection = schema::open(path, &options)?;
+        let writer = Writer::start(connection).map_err(|error| {
+            SqliteError::new(
+                path,
+                &format!("the thread that writes cannot be started: {error}"),
+            )
+        })?;
+        Ok(Self(Arc::new(Shared {
+            writer,
+            options,
+            changes: std::array::from_fn(|_| Notify::new()),
+        })))
+    }
+}
+
+impl fmt::Debug for Sqlite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sqlite")
+            .field("options", &self.0.options)
+            .finish_non_exhaustive()
+    }
+}

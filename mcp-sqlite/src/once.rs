@@ -1,0 +1,50 @@
+//! Results of `once` in calls that are not tasks.
+
+use mcp_runtime::once::{CallId, OnceClaim, OnceStore, StoreFuture};
+use rusqlite::{OptionalExtension as _, params};
+
+use crate::Sqlite;
+use crate::writer::now;
+
+impl OnceStore for Sqlite {
+    fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
+        let name = name.to_owned();
+        self.0.writer.write(move |db| {
+            let sql = "SELECT result FROM once WHERE call = ?1 AND name = ?2";
+            let mut select = db.prepare_cached(sql)?;
+            let known = select.query_row(params![call.as_bytes(), name], |row| {
+                row.get::<_, Option<String>>(0)
+            });
+            match known.optional()? {
+                Some(Some(result)) => Ok(OnceClaim::Done(result)),
+                Some(None) => Ok(OnceClaim::Taken),
+                None => {
+                    let sql = "INSERT INTO once (call, name, begun_at) VALUES (?1, ?2, ?3)";
+                    let mut insert = db.prepare_cached(sql)?;
+                    insert.execute(params![call.as_bytes(), name, now()])?;
+                    Ok(OnceClaim::Granted)
+                }
+            }
+        })
+    }
+
+    fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+        let (name, result) = (name.to_owned(), result.to_owned());
+        self.0.writer.write(move |db| {
+            let sql = "UPDATE once SET result = ?3 WHERE call = ?1 AND name = ?2";
+            let mut update = db.prepare_cached(sql)?;
+            update
+                .execute(params![call.as_bytes(), name, result])
+                .map(drop)
+        })
+    }
+
+    fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
+        let name = name.to_owned();
+        self.0.writer.write(move |db| {
+            let sql = "DELETE FROM once WHERE call = ?1 AND name = ?2 AND result IS NULL";
+            let mut forget = db.prepare_cached(sql)?;
+            forget.execute(params![call.as_bytes(), name]).map(drop)
+        })
+    }
+}

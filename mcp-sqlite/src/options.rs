@@ -1,0 +1,69 @@
+//! How a file is opened and how much it may hold.
+
+use std::path::Path;
+use std::time::Duration;
+
+use mcp_runtime::Limits;
+use mcp_runtime::limits::TaskLimits;
+
+use crate::Sqlite;
+use crate::error::SqliteError;
+
+/// How a file is opened and how much it may hold.
+#[derive(Clone, Debug)]
+pub struct SqliteOptions {
+    pub(crate) limits: TaskLimits,
+    pub(crate) syncs: bool,
+    pub(crate) busy_timeout: Duration,
+}
+
+impl SqliteOptions {
+    /// Creates the default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            limits: Limits::default().tasks,
+            syncs: false,
+            busy_timeout: Duration::from_secs(5),
+        }
+    }
+
+    /// Sets how much the file may hold: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`, with the
+    /// defaults of [`Limits`]. The other fields are not used here; the server has its own.
+    #[must_use]
+    pub fn limits(mut self, limits: TaskLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Waits for the disk at each commit (`synchronous = FULL`), so that what has been acknowledged survives a power cut.
+    /// Default `false`: it survives the death of the process, and the last moments before a power cut may be missing.
+    /// Writes take as long as the disk does then, and those that wait share one commit.
+    #[must_use]
+    pub fn survives_power_cut(mut self, survives: bool) -> Self {
+        self.syncs = survives;
+        self
+    }
+
+    /// Sets the time to wait while another process writes. Default 5 s. After that, the operation fails.
+    #[must_use]
+    pub fn busy_timeout(mut self, timeout: Duration) -> Self {
+        self.busy_timeout = timeout;
+        self
+    }
+
+    /// Opens a file, or creates it.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Sqlite::open`].
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Sqlite, SqliteError> {
+        Sqlite::with(self, path.as_ref())
+    }
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

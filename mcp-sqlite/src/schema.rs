@@ -1,0 +1,118 @@
+//! Opens a file, checks that it is one of this crate, and creates its tables.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::error::SqliteError;
+use crate::options::SqliteOptions;
+
+/// The version of the tables that this build writes and reads.
+const VERSION: i64 = 1;
+/// Marks a file as one of this crate: `mcpt` in ASCII.
+const APPLICATION: i64 = 0x6d63_7074;
+/// Time between two attempts to switch to the write-ahead log, for which SQLite does not wait by itself.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// Opens a file, or creates it.
+pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, SqliteError> {
+    create_for_owner(path);
+    let failed = |error: rusqlite::Error| SqliteError::at_open(path, &error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection
+        .busy_timeout(options.busy_timeout)
+        .map_err(failed)?;
+    // Before anything is changed in a file that may belong to another program.
+    check_owner(&connection, path)?;
+    use_log(&connection, options.busy_timeout).map_err(failed)?;
+    let synchronous = if options.syncs { "FULL" } else { "NORMAL" };
+    let settings = format!("PRAGMA synchronous = {synchronous}; BEGIN IMMEDIATE");
+    connection.execute_batch(&settings).map_err(failed)?;
+    // Of two processes, the second waited for the first here.
+    let is_new = check_owner(&connection, path)?;
+    if is_new {
+        let create = format!(
+            "{}; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}",
+            include_str!("schema.sql")
+        );
+        connection.execute_batch(&create).map_err(failed)?;
+    }
+    connection.execute_batch("COMMIT").map_err(failed)?;
+    check_pages(&connection, path)?;
+    Ok(connection)
+}
+
+/// Creates the file so that only its owner can read it. If this fails, opening it tells why.
+fn create_for_owner(path: &Path) {
+    let mut file = std::fs::OpenOptions::new();
+    file.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut file, 0o600);
+    drop(file.open(path));
+}
+
+/// Returns `true` if the file is empty.
+fn check_owner(connection: &Connection, path: &Path) -> Result<bool, SqliteError> {
+    let number = |sql: &str| {
+        let found = connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        found.map_err(|error| SqliteError::at_open(path, &error))
+    };
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    let (application, version) = (
+        number("PRAGMA application_id")?,
+        number("PRAGMA user_version")?,
+    );
+    if tables == 0 && application == 0 && version == 0 {
+        return Ok(true);
+    }
+    if application != APPLICATION {
+        let text = "the database belongs to another program; choose a file of its own";
+        return Err(SqliteError::new(path, text));
+    }
+    if version != VERSION {
+        let text = format!(
+            "the tables have version {version}, and this build knows only version {VERSION}; {}",
+            if version > VERSION {
+                "a newer version of `mcp-runtime-sqlite` has written them"
+            } else {
+                "move the file away"
+            }
+        );
+        return Err(SqliteError::new(path, &text));
+    }
+    Ok(false)
+}
+
+/// Switches to the write-ahead log.
+fn use_log(connection: &Connection, patience: Duration) -> Result<(), rusqlite::Error> {
+    let started = Instant::now();
+    loop {
+        let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| {
+            row.get::<_, String>(0)
+        });
+        match mode {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && started.elapsed() < patience =>
+            {
+                sleep(RETRY);
+            }
+            mode => return mode.map(drop),
+        }
+    }
+}
+
+fn check_pages(connection: &Connection, path: &Path) -> Result<(), SqliteError> {
+    let checked = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    let checked = checked.map_err(|error| SqliteError::at_open(path, &error))?;
+    if checked == "ok" {
+        return Ok(());
+    }
+    let text = format!("the database is damaged; restore it or move it away ({checked})");
+    Err(SqliteError::new(path, &text))
+}

@@ -1,0 +1,67 @@
+CREATE TABLE tasks (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  owner TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  status TEXT NOT NULL,
+  message TEXT,
+  -- All times are milliseconds, since 1970 or as a length.
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  ttl INTEGER NOT NULL,
+  poll_interval INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  tries INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  call TEXT NOT NULL,
+  -- 'result', 'failure' (a result that says that the tool failed) or 'error'
+  outcome_kind TEXT,
+  outcome TEXT,
+  -- From this time on, a process can claim the task. NULL unless it is working.
+  due INTEGER,
+  -- Number of bytes of the task and its steps.
+  bytes INTEGER NOT NULL
+);
+CREATE INDEX tasks_by_owner ON tasks (owner, number);
+CREATE INDEX tasks_by_due ON tasks (due) WHERE due IS NOT NULL;
+CREATE INDEX tasks_by_expiry ON tasks (expires_at);
+
+-- The results of `once` in tasks. A step without a result was begun, and its end is unknown.
+CREATE TABLE steps (
+  task INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  result TEXT,
+  PRIMARY KEY (task, name)
+) WITHOUT ROWID;
+
+-- The results of `once` in other calls.
+CREATE TABLE once (
+  call BLOB NOT NULL,
+  name TEXT NOT NULL,
+  begun_at INTEGER NOT NULL,
+  result TEXT,
+  PRIMARY KEY (call, name)
+) WITHOUT ROWID;
+CREATE INDEX once_by_age ON once (begun_at);
+
+-- Sums over the tasks of one caller, and of all: the row whose `scope` is 'all'. A caller's is 'of ' and its key.
+CREATE TABLE usage (
+  scope TEXT PRIMARY KEY,
+  tasks INTEGER NOT NULL,
+  bytes INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO usage VALUES ('all', 0, 0);
+CREATE TRIGGER task_added AFTER INSERT ON tasks BEGIN
+  INSERT OR IGNORE INTO usage VALUES ('of ' || new.owner, 0, 0);
+  UPDATE usage SET tasks = tasks + 1, bytes = bytes + new.bytes WHERE scope IN ('all', 'of ' || new.owner);
+END;
+CREATE TRIGGER task_resized AFTER UPDATE OF bytes ON tasks WHEN new.bytes <> old.bytes BEGIN
+  UPDATE usage SET bytes = bytes + new.bytes - old.bytes WHERE scope IN ('all', 'of ' || new.owner);
+END;
+CREATE TRIGGER task_removed AFTER DELETE ON tasks BEGIN
+  DELETE FROM steps WHERE task = old.number;
+  UPDATE usage SET tasks = tasks - 1, bytes = bytes - old.bytes WHERE scope IN ('all', 'of ' || old.owner);
+  DELETE FROM usage WHERE scope = 'of ' || old.owner AND tasks <= 0;
+END;

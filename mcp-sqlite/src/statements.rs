@@ -1,0 +1,388 @@
+//! The operations on the tables, each inside of a transaction of the writer.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_runtime::backend::{
+    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId, TaskPage,
+    TaskStatus,
+};
+use mcp_runtime::limits::TaskLimits;
+use mcp_runtime::once::OnceClaim;
+use rusqlite::{Connection, OptionalExtension as _, Result, params};
+
+use crate::row::{self, TaskRow};
+use crate::writer::{milliseconds, now};
+
+/// Maximum number of rows that one sweep removes, so that it does not keep others waiting.
+const MAX_SWEPT: i64 = 500;
+/// Time for which the results of `once` in calls that are not tasks are kept: longer than such a call can last by default.
+const ONCE_KEPT: Duration = Duration::from_hours(24);
+
+/// Removes some of what has expired.
+pub(crate) fn sweep(connection: &Connection, now: i64) -> Result<()> {
+    let mut tasks = connection.prepare_cached(
+        "DELETE FROM tasks WHERE number IN (SELECT number FROM tasks WHERE expires_at <= ?1 LIMIT ?2)",
+    )?;
+    tasks.execute(params![now, MAX_SWEPT])?;
+    let mut once = connection.prepare_cached(
+        "DELETE FROM once WHERE (call, name) IN (SELECT call, name FROM once WHERE begun_at <= ?1 LIMIT ?2)",
+    )?;
+    once.execute(params![now - milliseconds(ONCE_KEPT), MAX_SWEPT])?;
+    Ok(())
+}
+
+/// Creates a task. `Ok(None)` if its id is in use.
+pub(crate) fn create(
+    connection: &Connection,
+    task: &NewTask,
+    limits: &TaskLimits,
+) -> Result<Option<TaskCreation>> {
+    let created_at = now();
+    let since = Duration::from_millis(u64::try_from(created_at).unwrap_or_default());
+    let stored = StoredTask::created(task, UNIX_EPOCH + since);
+    let bytes = length(stored.size());
+    let id = task.id.as_str();
+    let mut known = connection.prepare_cached("SELECT 1 FROM tasks WHERE id = ?1")?;
+    if known.exists([id])? {
+        return Ok(None);
+    }
+    let (tasks, used) = usage(connection, &task.owner)?;
+    if tasks >= length(limits.max_per_caller) || used + bytes > length(limits.max_bytes_per_caller)
+    {
+        return Ok(Some(TaskCreation::CallerFull));
+    }
+    let (tasks, used) = total(connection)?;
+    if tasks >= length(limits.max_tasks) || used + bytes > length(limits.max_bytes) {
+        return Ok(Some(TaskCreation::Full));
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO tasks (id, owner, tool, status, created_at, updated_at, expires_at, ttl, poll_interval, version, \
+         attempt, tries, state, call, due, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, 1, 1, 1, ?9, ?10, ?11, ?12)",
+    )?;
+    insert.execute(params![
+        id,
+        &*task.owner,
+        &*task.tool,
+        TaskStatus::Working.as_str(),
+        created_at,
+        created_at + milliseconds(task.ttl),
+        milliseconds(task.ttl),
+        milliseconds(task.poll_interval),
+        &*task.state,
+        &*task.call,
+        created_at + milliseconds(task.lease),
+        bytes,
+    ])?;
+    Ok(Some(TaskCreation::Created(stored)))
+}
+
+pub(crate) fn find(connection: &Connection, id: &TaskId) -> Result<Option<TaskRow>> {
+    let sql = format!(
+        "SELECT {} FROM tasks WHERE id = ?1 AND expires_at > ?2",
+        row::COLUMNS
+    );
+    let mut select = connection.prepare_cached(&sql)?;
+    select
+        .query_row(params![id.as_str(), now()], row::read)
+        .optional()
+}
+
+/// Returns the version of a task and the time until it expires.
+pub(crate) fn version(connection: &Connection, id: &TaskId) -> Result<Option<(i64, i64)>> {
+    let now = now();
+    let mut select = connection.prepare_cached(
+        "SELECT version, expires_at - ?2 FROM tasks WHERE id = ?1 AND expires_at > ?2",
+    )?;
+    let found = select.query_row(params![id.as_str(), now], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    });
+    found.optional()
+}
+
+/// Returns a page of a caller's tasks. `Ok(None)` if the cursor is invalid.
+pub(crate) fn list(
+    connection: &Connection,
+    owner: &str,
+    cursor: Option<&TaskId>,
+    max: usize,
+) -> Result<Option<TaskPage>> {
+    // A cursor is the id of the caller's own task that ends the page, so it tells nothing about other callers.
+    let after = match cursor {
+        None => 0,
+        Some(id) => match find(connection, id)? {
+            Some(last) if *last.task.owner == *owner => last.number,
+            _ => return Ok(None),
+        },
+    };
+    let max = max.max(1);
+    let sql = format!(
+        "SELECT {} FROM tasks WHERE owner = ?1 AND number > ?2 AND expires_at > ?3 ORDER BY number LIMIT ?4",
+        row::COLUMNS
+    );
+    let mut select = connection.prepare_cached(&sql)?;
+    let one_more = length(max).saturating_add(1);
+    let rows = select.query_map(params![owner, after, now(), one_more], row::read)?;
+    let mut tasks = Vec::new();
+    for row in rows {
+        tasks.push(row?.task);
+    }
+    let has_more = tasks.len() > max;
+    tasks.truncate(max);
+    let last = tasks.last().filter(|_| has_more);
+    let next = last.map(|task| task.id.to_string());
+    Ok(Some(TaskPage::new(tasks, next)))
+}
+
+pub(crate) fn change(
+    connection: &Connection,
+    (id, version): (&TaskId, u64),
+    change: TaskChange,
+    limits: &TaskLimits,
+) -> Result<TaskChanged> {
+    let Some(found) = find(connection, id)? else {
+        return Ok(TaskChanged::Unchanged);
+    };
+    if found.task.version != version || found.task.status.is_final() {
+        return Ok(TaskChanged::Unchanged);
+    }
+    let mut task = found.task.clone();
+    task.apply(change, SystemTime::now());
+    let steps = found.bytes - length(found.task.size());
+    let is_final = task.status.is_final();
+    let bytes = length(task.size()) + if is_final { 0 } else { steps };
+    if !has_room(connection, &task.owner, bytes - found.bytes, limits)? {
+        return Ok(TaskChanged::Full);
+    }
+    let due = match task.status {
+        TaskStatus::Working => found.due.or(Some(now())),
+        _ => None,
+    };
+    if is_final {
+        let mut forget = connection.prepare_cached("DELETE FROM steps WHERE task = ?1")?;
+        forget.execute([found.number])?;
+    }
+    let updated = task
+        .updated_at
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let (kind, outcome) = row::outcome(&task);
+    let mut update = connection.prepare_cached(
+        "UPDATE tasks SET status = ?2, message = ?3, updated_at = ?4, version = ?5, tries = ?6, state = ?7, call = ?8, \
+         outcome_kind = ?9, outcome = ?10, due = ?11, bytes = ?12 WHERE number = ?1",
+    )?;
+    update.execute(params![
+        found.number,
+        task.status.as_str(),
+        task.message.as_deref(),
+        milliseconds(updated),
+        whole(task.version),
+        task.tries,
+        &*task.state,
+        &*task.call,
+        kind,
+        outcome,
+        due,
+        bytes,
+    ])?;
+    Ok(TaskChanged::Changed(task))
+}
+
+pub(crate) fn claim(
+    connection: &Connection,
+    id: &TaskId,
+    lease: Duration,
+) -> Result<Option<StoredTask>> {
+    let now = now();
+    match find(connection, id)? {
+        Some(found) if found.due.is_some_and(|due| due <= now) => {
+            begin_attempt(connection, found, now + milliseconds(lease)).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+pub(crate) fn claim_due(connection: &Connection, lease: Duration) -> Result<TaskClaim> {
+    let now = now();
+    let sql = format!(
+        "SELECT {} FROM tasks WHERE due IS NOT NULL AND expires_at > ?1 ORDER BY due LIMIT 1",
+        row::COLUMNS
+    );
+    let mut select = connection.prepare_cached(&sql)?;
+    let first = select.query_row([now], row::read).optional()?;
+    let Some((first, due)) = first.and_then(|first| first.due.map(|due| (first, due))) else {
+        return Ok(TaskClaim::Wait(None));
+    };
+    if due <= now {
+        let claimed = begin_attempt(connection, first, now + milliseconds(lease))?;
+        return Ok(TaskClaim::Claimed(claimed));
+    }
+    let wait = u64::try_from(due - now).unwrap_or_default();
+    Ok(TaskClaim::Wait(Some(Duration::from_millis(wait))))
+}
+
+fn begin_attempt(connection: &Connection, found: TaskRow, due: i64) -> Result<StoredTask> {
+    let TaskRow {
+        number, mut task, ..
+    } = found;
+    task.begin_attempt();
+    let mut update = connection.prepare_cached(
+        "UPDATE tasks SET attempt = ?2, tries = ?3, version = ?4, due = ?5 WHERE number = ?1",
+    )?;
+    let (attempt, version) = (whole(task.attempt), whole(task.version));
+    update.execute(params![number, attempt, task.tries, version, due])?;
+    Ok(task)
+}
+
+/// Makes the task of an attempt due after this time. Returns `false` if it is not the latest attempt.
+pub(crate) fn set_due(
+    connection: &Connection,
+    (id, attempt): (&TaskId, u64),
+    after: Duration,
+    gives_back: bool,
+) -> Result<bool> {
+    let mut update = connection.prepare_cached(
+        "UPDATE tasks SET due = ?3, tries = max(0, tries - ?4) \
+         WHERE id = ?1 AND attempt = ?2 AND due IS NOT NULL AND expires_at > ?5",
+    )?;
+    let now = now();
+    let due = now + milliseconds(after);
+    let changed = update.execute(params![id.as_str(), whole(attempt), due, gives_back, now])?;
+    Ok(changed > 0)
+}
+
+/// Claims a step. `Ok(None)` for an older attempt; `Some(Err(()))` if there is no room.
+pub(crate) fn begin_step(
+    connection: &Connection,
+    (id, attempt): (&TaskId, u64),
+    name: &str,
+    limits: &TaskLimits,
+) -> Result<Option<std::result::Result<OnceClaim, ()>>> {
+    let Some(found) = latest(connection, id, attempt)? else {
+        return Ok(None);
+    };
+    let mut select =
+        connection.prepare_cached("SELECT result FROM steps WHERE task = ?1 AND name = ?2")?;
+    let known = select.query_row(params![found.number, name], |row| {
+        row.get::<_, Option<String>>(0)
+    });
+    match known.optional()? {
+        Some(Some(result)) => return Ok(Some(Ok(OnceClaim::Done(result)))),
+        Some(None) => return Ok(Some(Ok(OnceClaim::Taken))),
+        None => {}
+    }
+    if !add_bytes(connection, &found, length(name.len()), limits)? {
+        return Ok(Some(Err(())));
+    }
+    let mut insert = connection.prepare_cached("INSERT INTO steps (task, name) VALUES (?1, ?2)")?;
+    insert.execute(params![found.number, name])?;
+    Ok(Some(Ok(OnceClaim::Granted)))
+}
+
+/// Stores the result of a step. `Ok(None)` for an older attempt; `Some(false)` if there is no room.
+pub(crate) fn complete_step(
+    connection: &Connection,
+    (id, attempt): (&TaskId, u64),
+    (name, result): (&str, &str),
+    limits: &TaskLimits,
+) -> Result<Option<bool>> {
+    let Some(found) = latest(connection, id, attempt)? else {
+        return Ok(None);
+    };
+    if !has_room(connection, &found.task.owner, length(result.len()), limits)? {
+        return Ok(Some(false));
+    }
+    let mut update = connection.prepare_cached(
+        "UPDATE steps SET result = ?3 WHERE task = ?1 AND name = ?2 AND result IS NULL",
+    )?;
+    if update.execute(params![found.number, name, result])? > 0 {
+        grow(connection, &found, length(result.len()))?;
+    }
+    Ok(Some(true))
+}
+
+pub(crate) fn abandon_step(
+    connection: &Connection,
+    (id, attempt): (&TaskId, u64),
+    name: &str,
+) -> Result<()> {
+    let Some(found) = latest(connection, id, attempt)? else {
+        return Ok(());
+    };
+    let mut forget = connection
+        .prepare_cached("DELETE FROM steps WHERE task = ?1 AND name = ?2 AND result IS NULL")?;
+    if forget.execute(params![found.number, name])? > 0 {
+        grow(connection, &found, -length(name.len()))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn delete_all(connection: &Connection, owner: &str) -> Result<usize> {
+    connection
+        .prepare_cached("DELETE FROM tasks WHERE owner = ?1")?
+        .execute([owner])
+}
+
+/// Returns the task of an attempt that may still write.
+fn latest(connection: &Connection, id: &TaskId, attempt: u64) -> Result<Option<TaskRow>> {
+    let found = find(connection, id)?;
+    Ok(found
+        .filter(|found| found.task.attempt == attempt && found.task.status == TaskStatus::Working))
+}
+
+/// Adds bytes to a task if there is room for them.
+fn add_bytes(
+    connection: &Connection,
+    found: &TaskRow,
+    more: i64,
+    limits: &TaskLimits,
+) -> Result<bool> {
+    let has_room = has_room(connection, &found.task.owner, more, limits)?;
+    if has_room {
+        grow(connection, found, more)?;
+    }
+    Ok(has_room)
+}
+
+fn grow(connection: &Connection, found: &TaskRow, more: i64) -> Result<()> {
+    let mut update =
+        connection.prepare_cached("UPDATE tasks SET bytes = bytes + ?2 WHERE number = ?1")?;
+    update.execute(params![found.number, more]).map(drop)
+}
+
+fn has_room(connection: &Connection, owner: &str, more: i64, limits: &TaskLimits) -> Result<bool> {
+    if more <= 0 {
+        return Ok(true);
+    }
+    let (_, used) = usage(connection, owner)?;
+    let (_, all) = total(connection)?;
+    Ok(
+        used + more <= length(limits.max_bytes_per_caller)
+            && all + more <= length(limits.max_bytes),
+    )
+}
+
+/// Returns the number of a caller's tasks and their bytes.
+fn usage(connection: &Connection, owner: &str) -> Result<(i64, i64)> {
+    used(connection, &format!("of {owner}"))
+}
+
+/// Returns the number of all tasks and their bytes.
+fn total(connection: &Connection) -> Result<(i64, i64)> {
+    used(connection, "all")
+}
+
+fn used(connection: &Connection, scope: &str) -> Result<(i64, i64)> {
+    let mut select =
+        connection.prepare_cached("SELECT tasks, bytes FROM usage WHERE scope = ?1")?;
+    let used = select.query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)));
+    Ok(used.optional()?.unwrap_or_default())
+}
+
+/// Returns a number of bytes or rows as a column.
+fn length(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX).min(i64::MAX / 4)
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,219 @@
+//! Tasks in the file.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::Duration;
+
+use mcp_runtime::backend::{
+    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId, TaskPage,
+    TaskStore,
+};
+use mcp_runtime::once::{OnceClaim, StoreFuture};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::error::SqliteError;
+use crate::{GROUPS, Sqlite, statements};
+
+/// Time after which a task is looked at again that another process may have changed.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The error for an attempt that is not the latest.
+const STALE: &str = "the task has ended or was claimed again";
+/// The error for a step that does not fit.
+const FULL: &str = "the store of tasks is full";
+
+impl Sqlite {
+    /// Returns what is notified when a task changes, and perhaps when others do.
+    fn changes_of(&self, id: &TaskId) -> &Notify {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        let group = usize::try_from(hasher.finish() % GROUPS as u64).unwrap_or_default();
+        &self.0.changes[group]
+    }
+}
+
+impl TaskStore for Sqlite {
+    fn outlives_process(&self) -> bool {
+        true
+    }
+
+    fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
+        let limits = self.0.options.limits.clone();
+        let created = self
+            .0
+            .writer
+            .write(move |db| statements::create(db, &task, &limits));
+        Box::pin(async move {
+            let created = created.await?;
+            Ok(created.ok_or_else(|| SqliteError::text("the id of a new task is in use"))?)
+        })
+    }
+
+    fn load<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<StoredTask>> {
+        let id = id.clone();
+        self.0
+            .writer
+            .read(move |db| Ok(statements::find(db, &id)?.map(|found| found.task)))
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        let cursor = match cursor.map(TaskId::parse) {
+            Some(None) => return Box::pin(async { Ok(None) }),
+            cursor => cursor.flatten(),
+        };
+        let owner = owner.to_owned();
+        self.0
+            .writer
+            .read(move |db| statements::list(db, &owner, cursor.as_ref(), max))
+    }
+
+    fn change<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        change: TaskChange,
+    ) -> StoreFuture<'a, TaskChanged> {
+        let limits = self.0.options.limits.clone();
+        let key = id.clone();
+        let changed = self
+            .0
+            .writer
+            .write(move |db| statements::change(db, (&key, version), change.clone(), &limits));
+        Box::pin(async move {
+            let changed = changed.await?;
+            self.changes_of(id).notify_waiters();
+            Ok(changed)
+        })
+    }
+
+    fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
+        let key = id.clone();
+        let claimed = self
+            .0
+            .writer
+            .write(move |db| statements::claim(db, &key, lease));
+        Box::pin(async move {
+            let claimed = claimed.await?;
+            self.changes_of(id).notify_waiters();
+            Ok(claimed)
+        })
+    }
+
+    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+        let claimed = self
+            .0
+            .writer
+            .write(move |db| statements::claim_due(db, lease));
+        Box::pin(async move {
+            let claimed = claimed.await?;
+            if let TaskClaim::Claimed(task) = &claimed {
+                self.changes_of(&task.id).notify_waiters();
+            }
+            Ok(claimed)
+        })
+    }
+
+    fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
+        let id = id.clone();
+        self.0
+            .writer
+            .write(move |db| statements::set_due(db, (&id, attempt), lease, false))
+    }
+
+    fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()> {
+        let id = id.clone();
+        self.0
+            .writer
+            .write(move |db| statements::set_due(db, (&id, attempt), after, true).map(drop))
+    }
+
+    fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            loop {
+                let mut changed = std::pin::pin!(self.changes_of(id).notified());
+                // From here on, no change is missed.
+                changed.as_mut().enable();
+                let key = id.clone();
+                let found = self.0.writer.read(move |db| statements::version(db, &key));
+                let Some((now, left)) = found.await? else {
+                    return Ok(());
+                };
+                if u64::try_from(now).ok() != Some(version) {
+                    return Ok(());
+                }
+                let left = Duration::from_millis(u64::try_from(left).unwrap_or_default());
+                let _ = timeout(left.min(LOOK_AGAIN), changed).await;
+            }
+        })
+    }
+
+    fn begin_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+    ) -> StoreFuture<'a, OnceClaim> {
+        let (id, name) = (id.clone(), name.to_owned());
+        let limits = self.0.options.limits.clone();
+        let claim = self
+            .0
+            .writer
+            .write(move |db| statements::begin_step(db, (&id, attempt), &name, &limits));
+        Box::pin(async move {
+            let claim = claim.await?.ok_or(STALE)?;
+            Ok(claim.map_err(|()| FULL)?)
+        })
+    }
+
+    fn complete_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+        result: &'a str,
+    ) -> StoreFuture<'a, ()> {
+        let (id, name, result) = (id.clone(), name.to_owned(), result.to_owned());
+        let limits = self.0.options.limits.clone();
+        let done = self.0.writer.write(move |db| {
+            statements::complete_step(db, (&id, attempt), (&name, &result), &limits)
+        });
+        Box::pin(async move {
+            match done.await? {
+                Some(true) => Ok(()),
+                Some(false) => Err(FULL.into()),
+                None => Err(STALE.into()),
+            }
+        })
+    }
+
+    fn abandon_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+    ) -> StoreFuture<'a, ()> {
+        let (id, name) = (id.clone(), name.to_owned());
+        self.0
+            .writer
+            .write(move |db| statements::abandon_step(db, (&id, attempt), &name))
+    }
+
+    fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
+        let owner = owner.to_owned();
+        let deleted = self
+            .0
+            .writer
+            .write(move |db| statements::delete_all(db, &owner));
+        Box::pin(async move {
+            let deleted = deleted.await?;
+            for changes in &self.0.changes {
+                changes.notify_waiters();
+            }
+            Ok(deleted)
+        })
+    }
+}

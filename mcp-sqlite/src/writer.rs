@@ -1,0 +1,210 @@
+//! The thread that has the connection. Operations that wait at the same time share one transaction.
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use mcp_runtime::once::StoreFuture;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use crate::error::SqliteError;
+use crate::statements;
+
+/// Maximum number of operations that wait.
+const MAX_WAITING: usize = 1024;
+/// Maximum number of operations in one transaction.
+const MAX_BATCH: usize = 256;
+/// Time after which an operation fails, whatever the disk does.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Shortest time between two sweeps of what has expired.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// Sends operations to the thread, which ends once the last of these is dropped.
+pub(crate) struct Writer(mpsc::Sender<Box<dyn Operation>>);
+
+/// An operation on the database. It may be run again if its transaction was rolled back.
+trait Operation: Send {
+    /// Returns `true` if it needs a transaction.
+    fn writes(&self) -> bool;
+    /// Returns `true` if its result is no longer waited for.
+    fn is_abandoned(&self) -> bool;
+    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
+    /// Passes the result on, after the transaction.
+    fn finish(self: Box<Self>, outcome: Result<(), SqliteError>);
+}
+
+struct Pending<W, T> {
+    work: W,
+    writes: bool,
+    result: Option<T>,
+    reply: oneshot::Sender<Result<T, SqliteError>>,
+}
+
+impl<W, T> Operation for Pending<W, T>
+where
+    W: FnMut(&Connection) -> rusqlite::Result<T> + Send,
+    T: Send,
+{
+    fn writes(&self) -> bool {
+        self.writes
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        self.result = Some((self.work)(connection)?);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<(), SqliteError>) {
+        let Self { result, reply, .. } = *self;
+        let none = || SqliteError::text("the operation was not run");
+        let result = outcome.and_then(|()| result.ok_or_else(none));
+        // A caller that no longer waits does not need it.
+        let _ = reply.send(result);
+    }
+}
+
+impl Writer {
+    pub(crate) fn start(connection: Connection) -> io::Result<Self> {
+        let (sender, queue) = mpsc::channel(MAX_WAITING);
+        let thread = thread::Builder::new().name("mcp-sqlite".into());
+        thread.spawn(move || serve(&connection, queue))?;
+        Ok(Self(sender))
+    }
+
+    /// Runs an operation that only reads.
+    pub(crate) fn read<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        self.run(false, work)
+    }
+
+    /// Runs an operation in a transaction.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        self.run(true, work)
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        writes: bool,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let (reply, result) = oneshot::channel();
+        let pending = Pending {
+            work,
+            writes,
+            result: None,
+            reply,
+        };
+        let ended = || SqliteError::text("the thread of the database has ended");
+        Box::pin(async move {
+            let done = async {
+                let sent = self.0.send(Box::new(pending)).await;
+                sent.map_err(|_| ended())?;
+                result.await.map_err(|_| ended())?
+            };
+            let done = timeout(PATIENCE, done).await;
+            Ok(done.map_err(|_| SqliteError::text("the database does not answer"))??)
+        })
+    }
+}
+
+fn serve(connection: &Connection, mut queue: mpsc::Receiver<Box<dyn Operation>>) {
+    let mut swept = None::<Instant>;
+    let mut batch = Vec::new();
+    while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
+        batch.retain(|operation| !operation.is_abandoned());
+        if !batch.iter().any(|operation| operation.writes()) {
+            for mut operation in batch.drain(..) {
+                let outcome = operation.run(connection);
+                operation.finish(outcome.map_err(|error| SqliteError::in_operation(&error)));
+            }
+            continue;
+        }
+        let sweeps = swept.is_none_or(|swept| swept.elapsed() >= SWEEP);
+        match in_transaction(connection, &mut batch, sweeps) {
+            Ok(()) => {
+                if sweeps {
+                    swept = Some(Instant::now());
+                }
+                for operation in batch.drain(..) {
+                    operation.finish(Ok(()));
+                }
+            }
+            Err(error) => one_by_one(connection, &mut batch, &error),
+        }
+    }
+}
+
+/// Runs operations in one transaction.
+fn in_transaction(
+    connection: &Connection,
+    batch: &mut [Box<dyn Operation>],
+    sweeps: bool,
+) -> rusqlite::Result<()> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let mut done = Ok(());
+    if sweeps {
+        done = statements::sweep(connection, now());
+    }
+    for operation in batch {
+        if done.is_err() {
+            break;
+        }
+        done = operation.run(connection);
+    }
+    let done = done.and_then(|()| connection.execute_batch("COMMIT"));
+    if done.is_err() && !connection.is_autocommit() {
+        // If this fails, the next transaction cannot begin and says so.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    done
+}
+
+/// Runs operations whose common transaction has failed, each in one of its own, so that the fault of one is not that of all.
+fn one_by_one(
+    connection: &Connection,
+    batch: &mut Vec<Box<dyn Operation>>,
+    failure: &rusqlite::Error,
+) {
+    let is_locked = matches!(
+        failure.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
+    );
+    let is_alone = batch.len() == 1;
+    for mut operation in batch.drain(..) {
+        // All have waited for the lock together.
+        let outcome = if is_locked || is_alone {
+            Err(SqliteError::in_operation(failure))
+        } else {
+            let outcome = in_transaction(connection, std::slice::from_mut(&mut operation), false);
+            outcome.map_err(|error| SqliteError::in_operation(&error))
+        };
+        operation.finish(outcome);
+    }
+}
+
+/// Returns the milliseconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    milliseconds(since)
+}
+
+/// Returns a length of time in milliseconds.
+pub(crate) fn milliseconds(time: Duration) -> i64 {
+    // A quarter of the range, so that sums do not overflow: 73 million years.
+    i64::try_from(time.as_millis())
+        .unwrap_or(i64::MAX)
+        .min(i64::MAX / 4)
+}
