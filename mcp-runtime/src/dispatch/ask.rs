@@ -389,11 +389,8 @@ impl QuestionTransport for ClientQuestions {
     fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
         match &self.way {
             QuestionDelivery::Rounds(round) => {
-                let of_server = self.dispatcher.settings.once_store.clone();
-                match round.steps().cloned() {
-                    None => of_server,
-                    Some(own) => Some(BothStores::over(own, of_server)),
-                }
+                let of_server = self.dispatcher.settings.once_store.as_ref();
+                BothStores::of(round.steps(), of_server)
             }
             QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
         }

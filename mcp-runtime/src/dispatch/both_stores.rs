@@ -12,15 +12,16 @@ pub(super) struct BothStores {
 }
 
 impl BothStores {
-    /// Returns the call's own store, combined with that of the server if there is one.
-    pub(super) fn over(
-        own: Arc<dyn OnceStore>,
-        of_server: Option<Arc<dyn OnceStore>>,
-    ) -> Arc<dyn OnceStore> {
-        match of_server {
-            None => own,
-            Some(of_server) => Arc::new(Self { own, of_server }),
-        }
+    /// Returns the call's own store and that of the server as one store, or the only one that there is.
+    pub(super) fn of(
+        own: Option<&Arc<dyn OnceStore>>,
+        of_server: Option<&Arc<dyn OnceStore>>,
+    ) -> Option<Arc<dyn OnceStore>> {
+        let (Some(own), Some(of_server)) = (own, of_server) else {
+            return own.or(of_server).cloned();
+        };
+        let (own, of_server) = (Arc::clone(own), Arc::clone(of_server));
+        Some(Arc::new(Self { own, of_server }))
     }
 }
 
@@ -65,8 +66,8 @@ mod tests {
     async fn a_second_call_for_the_same_work_is_not_granted() {
         let of_server: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
         let store = || {
-            let own = Arc::new(MemoryOnceStore::default());
-            BothStores::over(own, Some(Arc::clone(&of_server)))
+            let own: Arc<dyn OnceStore> = Arc::new(MemoryOnceStore::default());
+            BothStores::of(Some(&own), Some(&of_server)).unwrap()
         };
         let call = CallId([7; 16]);
         let (first, second) = (store(), store());

@@ -126,8 +126,8 @@ impl Notifications {
 
     /// Returns `true` if a listener asks for notifications with this member of the filter and this key.
     pub(super) fn are_followed(&self, member: &str, key: Option<&str>) -> bool {
-        let listeners = self.listeners();
-        listeners.iter().any(|mailbox| mailbox.follows(member, key))
+        let mut listeners = self.listeners().into_iter();
+        listeners.any(|mailbox| mailbox.follows(member, key))
     }
 
     fn listeners(&self) -> Vec<Arc<Mailbox>> {
@@ -239,15 +239,14 @@ impl Mailbox {
 
     /// Returns `true` if the listener asks for notifications of an extension with this member of the filter and this key.
     fn follows(&self, member: &str, key: Option<&str>) -> bool {
-        let follows = |filter: &ExtensionFilter| {
-            *filter.member == *member
-                && match (&filter.keys, key) {
-                    (None, None) => true,
-                    (Some(keys), Some(key)) => keys.iter().any(|known| **known == *key),
-                    (None, Some(_)) | (Some(_), None) => false,
-                }
+        let has_key = |filter: &ExtensionFilter| match (&filter.keys, key) {
+            (None, None) => true,
+            (Some(keys), Some(key)) => keys.iter().any(|known| **known == *key),
+            (None, Some(_)) | (Some(_), None) => false,
         };
-        self.state().filter.extensions.iter().any(follows)
+        let filters = &self.state().filter.extensions;
+        let mut filters = filters.iter().filter(|filter| *filter.member == *member);
+        filters.any(has_key)
     }
 
     /// Returns `true` if the listener's caller is in the audience. The lock is not held while user code decides.

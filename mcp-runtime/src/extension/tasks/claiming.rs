@@ -13,7 +13,7 @@ use crate::backend::{StoredTask, TaskClaim};
 use crate::cancellation::CancellationToken;
 use crate::context::ServerHandle;
 use crate::extension::tasks::local::LocalTask;
-use crate::extension::tasks::running::Attempt;
+use crate::extension::tasks::running::AttemptEnd;
 use crate::extension::tasks::service::TaskService;
 
 /// Longest time after which the store is asked again. Other processes do not tell when they make a task due.
@@ -92,7 +92,7 @@ impl TaskService {
                 }
                 Err(reason) => {
                     tracing::error!(task = ?task.id, tool = &*task.tool, reason, "a task cannot go on");
-                    let end = Attempt::failed(reason);
+                    let end = AttemptEnd::failed(reason);
                     service.record_for_sure(&task, end, &handle).await;
                 }
             }

@@ -12,7 +12,7 @@ use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, T
 use crate::context::{AskError, Context, ServerHandle};
 use crate::extension::tasks::names::{CHANGED_LEGACY, RELATED_TASK};
 use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
-use crate::extension::tasks::state::{OpenQuestion, TaskState};
+use crate::extension::tasks::state::{TaskQuestion, TaskState};
 use crate::extension::tasks::wire;
 use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
 use crate::handler::decode::entries;
@@ -38,7 +38,7 @@ pub(super) struct UpdateParams {
 
 /// The parameters of `tasks/list`.
 #[derive(Deserialize)]
-pub(super) struct ListParams {
+pub(super) struct TaskListParams {
     #[serde(default)]
     cursor: Option<String>,
 }
@@ -96,7 +96,7 @@ pub(super) async fn update(
 /// Answers `tasks/list`.
 pub(super) async fn list(
     service: Arc<TaskService>,
-    params: ListParams,
+    params: TaskListParams,
     context: Context,
 ) -> Result<ExtensionResult> {
     let cursor = params.cursor.as_deref();
@@ -164,13 +164,13 @@ fn is_core(context: &Context) -> bool {
 }
 
 /// Returns the first question that has no answer and is not one of the foreign ones.
-fn next_question(task: &StoredTask, foreign: &BTreeSet<String>) -> Option<(String, OpenQuestion)> {
+fn next_question(task: &StoredTask, foreign: &BTreeSet<String>) -> Option<(String, TaskQuestion)> {
     let open = TaskState::read(&task.state)?.open;
     open.into_iter().find(|(key, _)| !foreign.contains(key))
 }
 
 /// Returns a question in the form in which a client of 2025-11-25 is asked on behalf of a task.
-fn forwarded(task: &StoredTask, question: OpenQuestion) -> BackgroundQuestion {
+fn forwarded(task: &StoredTask, question: TaskQuestion) -> BackgroundQuestion {
     let mut params = question.params;
     if let Some(params) = params.as_object_mut() {
         let meta = params.entry("_meta").or_insert_with(|| json!({}));

@@ -11,6 +11,7 @@
 mod claiming;
 mod creation;
 mod heartbeat;
+mod latest_report;
 mod local;
 mod methods;
 mod names;
@@ -18,6 +19,7 @@ mod run_queue;
 mod running;
 mod service;
 mod state;
+mod task_steps;
 mod timestamp;
 mod wire;
 

@@ -13,9 +13,9 @@ use crate::lock::lock;
 
 /// Permits of the process for a limited number of tasks.
 #[derive(Clone)]
-pub(super) struct RunQueue(Arc<Mutex<QueueState>>);
+pub(super) struct RunQueue(Arc<Mutex<RunQueueState>>);
 
-struct QueueState {
+struct RunQueueState {
     /// Number of free permits.
     free: usize,
     /// Number of tasks that have their turn and have not used it yet.
@@ -30,12 +30,12 @@ struct QueueState {
 pub(super) struct Turn(Option<RunQueue>);
 
 /// Permission to run one task, given back when dropped.
-pub(super) struct RunPermit(RunQueue);
+pub(super) struct TaskPermit(RunQueue);
 
 impl RunQueue {
     /// Creates a queue with this number of permits, at least one.
     pub(super) fn new(permits: usize) -> Self {
-        Self(Arc::new(Mutex::new(QueueState {
+        Self(Arc::new(Mutex::new(RunQueueState {
             free: permits.max(1),
             called: 0,
             turns: VecDeque::new(),
@@ -63,10 +63,10 @@ impl RunQueue {
     }
 
     /// Returns a permit if one is free, for a task that has had its turn before.
-    pub(super) fn try_acquire(&self) -> Option<RunPermit> {
+    pub(super) fn try_acquire(&self) -> Option<TaskPermit> {
         let mut state = lock(&self.0);
         state.free = state.free.checked_sub(1)?;
-        Some(RunPermit(self.clone()))
+        Some(TaskPermit(self.clone()))
     }
 
     /// Calls as many tasks as there are free permits.
@@ -95,7 +95,7 @@ impl RunQueue {
     }
 }
 
-impl QueueState {
+impl RunQueueState {
     fn enqueue(&mut self, caller: &Arc<str>, task: oneshot::Sender<Turn>) {
         let tasks = self.waiting.entry(Arc::clone(caller)).or_default();
         if tasks.is_empty() {
@@ -119,7 +119,7 @@ impl QueueState {
 
 impl Turn {
     /// Takes the permit. Returns `None` if a task that has had its turn before was faster.
-    pub(super) fn take(mut self) -> Option<RunPermit> {
+    pub(super) fn take(mut self) -> Option<TaskPermit> {
         let queue = self.0.take()?;
         queue.end_turn();
         queue.try_acquire()
@@ -135,7 +135,7 @@ impl Drop for Turn {
     }
 }
 
-impl Drop for RunPermit {
+impl Drop for TaskPermit {
     fn drop(&mut self) {
         {
             let mut state = lock(&self.0.0);

@@ -1,25 +1,23 @@
 //! Runs tasks and records how they end.
 
 use std::future::{Future as _, poll_fn};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use crate::ErrorObject;
-use crate::backend::{
-    StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus, TaskStore,
-};
-use crate::context::{CallId, OnceClaim, OnceStore, Progress, ServerHandle, StoreFuture};
+use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
+use crate::context::ServerHandle;
+use crate::extension::tasks::latest_report::LatestReport;
 use crate::extension::tasks::local::LocalTask;
-use crate::extension::tasks::run_queue::RunPermit;
+use crate::extension::tasks::run_queue::TaskPermit;
 use crate::extension::tasks::service::TaskService;
 use crate::extension::tasks::state::TaskState;
+use crate::extension::tasks::task_steps::TaskSteps;
 use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundRun};
 use crate::handler::handler_error::Result;
-use crate::lock::lock;
 use crate::panics;
 
 /// Time for which a store that does not work is asked again to record the end of a run.
@@ -35,7 +33,7 @@ const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
 type StoreError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The end of an attempt.
-pub(super) enum Attempt {
+pub(super) enum AttemptEnd {
     Ended(BackgroundOutcome),
     /// The server stops, and the time to end has passed.
     Stopped,
@@ -47,7 +45,7 @@ pub(super) enum Attempt {
     Lost,
 }
 
-impl Attempt {
+impl AttemptEnd {
     /// Returns the end of an attempt that cannot run, for a reason that the client may read.
     pub(super) fn failed(reason: impl Into<String>) -> Self {
         Self::Ended(BackgroundOutcome::Failed(ErrorObject::internal(
@@ -76,7 +74,7 @@ impl TaskService {
         let ended = poll_fn(|cx| match panics::catch(|| running.as_mut().poll(cx)) {
             Ok(polled) => polled,
             // A store can panic; handlers and middleware are caught inside of the run.
-            Err(panic) => Poll::Ready(Attempt::panicked(&panic)),
+            Err(panic) => Poll::Ready(AttemptEnd::panicked(&panic)),
         });
         let ended = ended.await;
         drop(running);
@@ -121,22 +119,22 @@ impl TaskService {
         });
     }
 
-    async fn attempt(&self, task: &StoredTask, local: &LocalTask) -> Attempt {
+    async fn attempt(&self, task: &StoredTask, local: &LocalTask) -> AttemptEnd {
         let stopped = async {
             local.server.stopping().await;
             sleep(self.drain).await;
         };
         tokio::select! {
             biased;
-            () = local.cancel.cancelled() => Attempt::Lost,
+            () = local.cancel.cancelled() => AttemptEnd::Lost,
             ended = self.run(task, local) => ended,
             ended = self.keep_lease(task) => ended,
-            () = sleep_until(local.expires) => Attempt::Expired,
-            () = stopped => Attempt::Stopped,
+            () = sleep_until(local.expires) => AttemptEnd::Expired,
+            () = stopped => AttemptEnd::Stopped,
         }
     }
 
-    async fn run(&self, task: &StoredTask, local: &LocalTask) -> Attempt {
+    async fn run(&self, task: &StoredTask, local: &LocalTask) -> AttemptEnd {
         let waiting = async {
             sleep(self.pause_before(task)).await;
             self.permits(task, local).await
@@ -150,11 +148,11 @@ impl TaskService {
         };
         let (permit, _running) = tokio::select! {
             biased;
-            () = stopped => return Attempt::Stopped,
+            () = stopped => return AttemptEnd::Stopped,
             permits = waiting => permits,
         };
         let Some(mut state) = TaskState::read(&task.state) else {
-            return Attempt::failed("the state of the task cannot be read");
+            return AttemptEnd::failed("the state of the task cannot be read");
         };
         let reports = Arc::new(LatestReport::default());
         let latest = Arc::clone(&reports);
@@ -170,13 +168,17 @@ impl TaskService {
             .on_progress(move |progress| latest.set(progress));
         tokio::select! {
             biased;
-            outcome = local.call.run(run) => Attempt::Ended(outcome),
+            outcome = local.call.run(run) => AttemptEnd::Ended(outcome),
             never = self.write_messages(task, local, &reports) => never,
         }
     }
 
     /// Waits until the task can run, and returns the permits of its tool and of the process.
-    async fn permits(&self, task: &StoredTask, local: &LocalTask) -> (BackgroundPermit, RunPermit) {
+    async fn permits(
+        &self,
+        task: &StoredTask,
+        local: &LocalTask,
+    ) -> (BackgroundPermit, TaskPermit) {
         loop {
             let turn = self.queue.turn(&task.owner).await;
             let Some(tool) = local.call.try_permit() else {
@@ -225,7 +227,7 @@ impl TaskService {
     }
 
     /// Renews the lease of an attempt. Returns when the attempt has lost it, or may have.
-    async fn keep_lease(&self, task: &StoredTask) -> Attempt {
+    async fn keep_lease(&self, task: &StoredTask) -> AttemptEnd {
         let mut lapses = Instant::now() + self.limits.lease;
         while Instant::now() < lapses {
             sleep(self.limits.lease / 3).await;
@@ -233,14 +235,14 @@ impl TaskService {
             let renewed = self.store.renew(&task.id, task.attempt, self.limits.lease);
             match timeout_at(lapses.min(started + self.limits.lease / 6), renewed).await {
                 Ok(Ok(true)) => lapses = started + self.limits.lease,
-                Ok(Ok(false)) => return Attempt::Lost,
+                Ok(Ok(false)) => return AttemptEnd::Lost,
                 // The store may work again before the lease lapses.
                 Ok(Err(error)) => tracing::warn!(%error, "the lease of a task cannot be renewed"),
                 Err(_) => {}
             }
         }
         tracing::error!(task = ?task.id, "the lease of a task has lapsed; its run is dropped");
-        Attempt::Lapsed
+        AttemptEnd::Lapsed
     }
 
     /// Records how an attempt has ended. A store that does not work has some time to work again; meanwhile, the attempt
@@ -248,21 +250,25 @@ impl TaskService {
     pub(super) async fn record_for_sure(
         &self,
         task: &StoredTask,
-        ended: Attempt,
+        ended: AttemptEnd,
         server: &ServerHandle,
     ) {
         let (id, attempt) = (&task.id, task.attempt);
         let end = match ended {
-            Attempt::Lost => return,
+            AttemptEnd::Lost => return,
             // Another process claims the task, or this one does when the store works again.
-            Attempt::Lapsed if self.store.outlives_process() => return,
-            Attempt::Lapsed => End::failed(&ErrorObject::internal(
+            AttemptEnd::Lapsed if self.store.outlives_process() => return,
+            AttemptEnd::Lapsed => End::failed(&ErrorObject::internal(
                 "the store of tasks could not be reached for too long",
             )),
-            Attempt::Stopped if self.store.outlives_process() => return self.give_back(task).await,
-            Attempt::Expired => End::Cancelled("its time to live has ended"),
-            Attempt::Stopped => End::Cancelled("the server was stopped before the task had ended"),
-            Attempt::Ended(outcome) => End::of(outcome),
+            AttemptEnd::Stopped if self.store.outlives_process() => {
+                return self.give_back(task).await;
+            }
+            AttemptEnd::Expired => End::Cancelled("its time to live has ended"),
+            AttemptEnd::Stopped => {
+                End::Cancelled("the server was stopped before the task had ended")
+            }
+            AttemptEnd::Ended(outcome) => End::of(outcome),
         };
         let until = Instant::now() + RECORDING;
         let mut wait = FIRST_RETRY;
@@ -383,62 +389,5 @@ impl End {
                 TaskChange::to(TaskStatus::InputRequired).state(state)
             }
         }
-    }
-}
-
-/// The latest report of progress, as a status message.
-#[derive(Default)]
-struct LatestReport {
-    message: Mutex<Option<String>>,
-    set: Notify,
-}
-
-impl LatestReport {
-    fn set(&self, progress: &Progress) {
-        let Progress {
-            progress,
-            total,
-            message,
-            ..
-        } = progress;
-        let message = match (message, total) {
-            (Some(message), Some(total)) => format!("{message} ({progress} of {total})"),
-            (Some(message), None) => message.clone(),
-            (None, Some(total)) => format!("{progress} of {total}"),
-            (None, None) => progress.to_string(),
-        };
-        *lock(&self.message) = Some(message);
-        self.set.notify_one();
-    }
-
-    async fn next(&self) -> String {
-        loop {
-            if let Some(message) = lock(&self.message).take() {
-                return message;
-            }
-            self.set.notified().await;
-        }
-    }
-}
-
-/// The steps of one attempt, in the task's own journal.
-struct TaskSteps {
-    store: Arc<dyn TaskStore>,
-    id: TaskId,
-    attempt: u64,
-}
-
-impl OnceStore for TaskSteps {
-    fn begin<'a>(&'a self, _: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        self.store.begin_step(&self.id, self.attempt, name)
-    }
-
-    fn complete<'a>(&'a self, _: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        self.store
-            .complete_step(&self.id, self.attempt, name, result)
-    }
-
-    fn abandon<'a>(&'a self, _: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        self.store.abandon_step(&self.id, self.attempt, name)
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct TaskState {
     pub(super) journal: String,
     /// The questions without an answer, by their keys on the wire.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) open: BTreeMap<String, OpenQuestion>,
+    pub(super) open: BTreeMap<String, TaskQuestion>,
     /// The answers since the last run, by the keys of the journal.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, StoredAnswer>,
@@ -28,7 +28,7 @@ pub(super) struct TaskState {
 
 /// A question without an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct OpenQuestion {
+pub(super) struct TaskQuestion {
     /// The key in the journal.
     key: String,
     pub(super) method: AskedMethod,
@@ -99,7 +99,7 @@ impl TaskState {
         for question in questions {
             let key = self.unused_key(&question.key);
             self.used.insert(key.clone());
-            let open = OpenQuestion {
+            let open = TaskQuestion {
                 key: question.key,
                 method: AskedMethod::named(question.method),
                 params: question.params,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::server::command_line::install::change::Change;
 #[cfg(feature = "ship")]
 use crate::server::command_line::install::commented_json::{edit_json, parse_json};
-use crate::server::command_line::install::entry::Members;
+use crate::server::command_line::install::entry::EntryMembers;
 #[cfg(not(feature = "ship"))]
 use crate::server::command_line::install::plain_json::{edit_json, parse_json};
 #[cfg(feature = "ship")]
@@ -31,7 +31,7 @@ impl ConfigFormat {
     pub(super) fn parse(self, text: &str) -> Result<Value, String> {
         let text = text.trim_start_matches(BYTE_ORDER_MARK);
         match self {
-            Self::Json if text.trim().is_empty() => Ok(Value::Object(Members::new())),
+            Self::Json if text.trim().is_empty() => Ok(Value::Object(EntryMembers::new())),
             Self::Json => parse_json(text),
             #[cfg(feature = "ship")]
             Self::Toml => parse_toml(text),
@@ -70,7 +70,7 @@ impl ConfigFormat {
     }
 
     /// Returns the entry as text to paste into the file.
-    pub(super) fn snippet(self, servers: &str, name: &str, entry: &Members) -> String {
+    pub(super) fn snippet(self, servers: &str, name: &str, entry: &EntryMembers) -> String {
         let lines = |between: &str| {
             let lines = entry.iter().map(|(member, value)| match value {
                 Value::Object(members) if self == Self::Toml => {

@@ -3,32 +3,32 @@
 use serde_json::{Map, Value};
 
 /// The members of a server's entry.
-pub(super) type Members = Map<String, Value>;
+pub(super) type EntryMembers = Map<String, Value>;
 
 /// A server that the client starts.
 pub(super) struct LocalServer {
     pub(super) executable: String,
     pub(super) arguments: Vec<String>,
     /// Environment variables.
-    pub(super) environment: Members,
+    pub(super) environment: EntryMembers,
 }
 
 /// A server that the client connects to.
 pub(super) struct RemoteServer {
     pub(super) url: String,
-    pub(super) headers: Members,
+    pub(super) headers: EntryMembers,
 }
 
 /// The entry to be written.
 pub(super) struct ServerEntry {
-    pub(super) members: Members,
+    pub(super) members: EntryMembers,
     /// `true` if the arguments of an entry that exists are kept, because none are given.
     pub(super) keeps_arguments: bool,
 }
 
 /// Returns an entry with `command`, `args` and, if there are variables, `env`.
-pub(super) fn command(server: &LocalServer) -> Members {
-    let mut members = Members::new();
+pub(super) fn command(server: &LocalServer) -> EntryMembers {
+    let mut members = EntryMembers::new();
     members.insert("command".into(), server.executable.as_str().into());
     members.insert("args".into(), server.arguments.iter().cloned().collect());
     if !server.environment.is_empty() {
@@ -38,8 +38,8 @@ pub(super) fn command(server: &LocalServer) -> Members {
 }
 
 /// Returns an entry with a URL and, if there are any, headers, in members of these names.
-pub(super) fn remote(server: &RemoteServer, url: &str, headers: &str) -> Members {
-    let mut members = Members::new();
+pub(super) fn remote(server: &RemoteServer, url: &str, headers: &str) -> EntryMembers {
+    let mut members = EntryMembers::new();
     members.insert(url.into(), server.url.as_str().into());
     if !server.headers.is_empty() {
         members.insert(headers.into(), server.headers.clone().into());
@@ -48,7 +48,7 @@ pub(super) fn remote(server: &RemoteServer, url: &str, headers: &str) -> Members
 }
 
 /// Puts a member before the others.
-pub(super) fn with_first(name: &str, value: Value, members: Members) -> Members {
+pub(super) fn with_first(name: &str, value: Value, members: EntryMembers) -> EntryMembers {
     let first = std::iter::once((name.to_owned(), value));
     first.chain(members).collect()
 }

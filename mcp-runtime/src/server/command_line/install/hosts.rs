@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::server::command_line::install::document::ConfigFormat;
 use crate::server::command_line::install::entry::{
-    LocalServer, Members, RemoteServer, command, remote, with_first,
+    EntryMembers, LocalServer, RemoteServer, command, remote, with_first,
 };
 
 /// A client that starts servers or connects to them.
@@ -19,9 +19,9 @@ pub(super) struct HostApplication {
     /// The configuration member that holds the server entries.
     pub(super) servers: &'static str,
     /// Returns the entry of a server that the client starts.
-    pub(super) local: fn(&LocalServer) -> Members,
+    pub(super) local: fn(&LocalServer) -> EntryMembers,
     /// Returns the entry of a server that the client connects to, if the file may have such entries.
-    pub(super) remote: Option<fn(&RemoteServer) -> Members>,
+    pub(super) remote: Option<fn(&RemoteServer) -> EntryMembers>,
     /// Returns the path to the configuration file, or `None` if it is unknown on this system.
     pub(super) file: fn(&Directories) -> Option<PathBuf>,
     /// The next step for the user to take.
@@ -161,7 +161,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         format: ConfigFormat::Json,
         servers: "mcp",
         local: |server| {
-            let mut members = Members::new();
+            let mut members = EntryMembers::new();
             members.insert("type".into(), "local".into());
             let words = std::iter::once(&server.executable).chain(&server.arguments);
             members.insert("command".into(), words.cloned().collect());
@@ -213,7 +213,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         format: ConfigFormat::Yaml,
         servers: "extensions",
         local: |server| {
-            let mut members = Members::new();
+            let mut members = EntryMembers::new();
             members.insert("type".into(), "stdio".into());
             members.insert("enabled".into(), true.into());
             members.insert("cmd".into(), server.executable.as_str().into());
@@ -223,7 +223,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
             members
         },
         remote: Some(|server| {
-            let mut members = Members::new();
+            let mut members = EntryMembers::new();
             members.insert("type".into(), "streamable_http".into());
             members.insert("enabled".into(), true.into());
             members.insert("uri".into(), server.url.as_str().into());

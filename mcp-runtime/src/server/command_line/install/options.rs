@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::server::command_line::call::argument_text;
 use crate::server::command_line::install::entry::{
-    LocalServer, Members, RemoteServer, ServerEntry,
+    EntryMembers, LocalServer, RemoteServer, ServerEntry,
 };
 use crate::server::command_line::install::hosts::{Directories, HOSTS, HostApplication};
 use crate::types::Implementation;
@@ -146,7 +146,7 @@ fn texts<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m St
 }
 
 /// Returns the values of an option that has the form `NAME=VALUE`.
-fn pairs(matches: &ArgMatches, option: &str) -> Result<Members, String> {
+fn pairs(matches: &ArgMatches, option: &str) -> Result<EntryMembers, String> {
     let pairs = texts(matches, option).map(|pair| match pair.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.into())),
         None => Err(format!("`--{option} {pair}` has no `=`")),

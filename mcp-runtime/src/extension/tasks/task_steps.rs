@@ -1,0 +1,28 @@
+//! The results of `once` in a task, which stay with it.
+
+use std::sync::Arc;
+
+use crate::backend::{TaskId, TaskStore};
+use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
+
+/// The steps of one attempt, in the task's own journal.
+pub(super) struct TaskSteps {
+    pub(super) store: Arc<dyn TaskStore>,
+    pub(super) id: TaskId,
+    pub(super) attempt: u64,
+}
+
+impl OnceStore for TaskSteps {
+    fn begin<'a>(&'a self, _: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
+        self.store.begin_step(&self.id, self.attempt, name)
+    }
+
+    fn complete<'a>(&'a self, _: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
+        self.store
+            .complete_step(&self.id, self.attempt, name, result)
+    }
+
+    fn abandon<'a>(&'a self, _: CallId, name: &'a str) -> StoreFuture<'a, ()> {
+        self.store.abandon_step(&self.id, self.attempt, name)
+    }
+}
