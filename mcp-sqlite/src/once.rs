@@ -3,34 +3,38 @@
 use mcp_runtime::once::{CallId, OnceClaim, OnceStore, StoreFuture};
 use rusqlite::{OptionalExtension as _, params};
 
-use crate::Sqlite;
+use crate::error::SqliteError;
 use crate::writer::now;
+use crate::{Sqlite, statements};
 
 impl OnceStore for Sqlite {
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        let name = name.to_owned();
-        self.0.writer.write(move |db| {
+        let (name, limits) = (name.to_owned(), self.0.options.limits.clone());
+        let begun = self.0.writer.write(move |db| {
             let sql = "SELECT result FROM once WHERE call = ?1 AND name = ?2";
             let mut select = db.prepare_cached(sql)?;
             let known = select.query_row(params![call.as_bytes(), name], |row| {
                 row.get::<_, Option<String>>(0)
             });
             match known.optional()? {
-                Some(Some(result)) => Ok(OnceClaim::Done(result)),
-                Some(None) => Ok(OnceClaim::Taken),
+                Some(Some(result)) => Ok(Some(OnceClaim::Done(result))),
+                Some(None) => Ok(Some(OnceClaim::Taken)),
+                None if !statements::has_room_for_once(db, &limits)? => Ok(None),
                 None => {
                     let sql = "INSERT INTO once (call, name, begun_at) VALUES (?1, ?2, ?3)";
                     let mut insert = db.prepare_cached(sql)?;
                     insert.execute(params![call.as_bytes(), name, now()])?;
-                    Ok(OnceClaim::Granted)
+                    Ok(Some(OnceClaim::Granted))
                 }
             }
-        })
+        });
+        let full = "the store has no room for more results of `once`";
+        Box::pin(async move { Ok(begun.await?.ok_or_else(|| SqliteError::text(full))?) })
     }
 
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
         let (name, result) = (name.to_owned(), result.to_owned());
-        self.0.writer.write(move |db| {
+        self.0.writer.record(move |db| {
             let sql = "UPDATE once SET result = ?3 WHERE call = ?1 AND name = ?2";
             let mut update = db.prepare_cached(sql)?;
             update

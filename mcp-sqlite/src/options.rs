@@ -29,7 +29,8 @@ impl SqliteOptions {
     }
 
     /// Sets how much the file may hold: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`, with the
-    /// defaults of [`Limits`]. The other fields are not used here; the server has its own.
+    /// defaults of [`Limits`]. The other fields are not used here; the server has its own. Results of `once` in calls that
+    /// are not tasks are counted apart, up to `max_tasks` and `max_bytes`; when they are full, such work is refused.
     #[must_use]
     pub fn limits(mut self, limits: TaskLimits) -> Self {
         self.limits = limits;

@@ -29,8 +29,16 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
         .map_err(failed)?;
     // Before anything is changed in a file that may belong to another program.
     check_owner(&connection, path)?;
-    use_log(&connection, options.busy_timeout).map_err(failed)?;
-    let synchronous = if options.syncs { "FULL" } else { "NORMAL" };
+    if use_log(&connection, options.busy_timeout).map_err(failed)? != "wal" {
+        let text = "the write-ahead log cannot be used here; choose a file on a local disk";
+        return Err(SqliteError::new(path, text));
+    }
+    let synchronous = if options.syncs {
+        // On macOS, `FULL` alone leaves data in the cache of the disk.
+        "FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON"
+    } else {
+        "NORMAL"
+    };
     let settings = format!("PRAGMA synchronous = {synchronous}; BEGIN IMMEDIATE");
     connection.execute_batch(&settings).map_err(failed)?;
     // Of two processes, the second waited for the first here.
@@ -88,8 +96,8 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<bool, SqliteError
     Ok(false)
 }
 
-/// Switches to the write-ahead log.
-fn use_log(connection: &Connection, patience: Duration) -> Result<(), rusqlite::Error> {
+/// Switches to the write-ahead log. Returns the name of the log that is used.
+fn use_log(connection: &Connection, patience: Duration) -> Result<String, rusqlite::Error> {
     let started = Instant::now();
     loop {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| {
@@ -102,7 +110,7 @@ fn use_log(connection: &Connection, patience: Duration) -> Result<(), rusqlite::
             {
                 sleep(RETRY);
             }
-            mode => return mode.map(drop),
+            mode => return mode,
         }
     }
 }

@@ -53,6 +53,17 @@ CREATE TABLE usage (
   bytes INTEGER NOT NULL
 ) WITHOUT ROWID;
 INSERT INTO usage VALUES ('all', 0, 0);
+-- The number and bytes of the rows of `once`.
+INSERT INTO usage VALUES ('once', 0, 0);
+CREATE TRIGGER once_added AFTER INSERT ON once BEGIN
+  UPDATE usage SET tasks = tasks + 1, bytes = bytes + length(new.name) WHERE scope = 'once';
+END;
+CREATE TRIGGER once_done AFTER UPDATE OF result ON once BEGIN
+  UPDATE usage SET bytes = bytes + coalesce(length(new.result), 0) - coalesce(length(old.result), 0) WHERE scope = 'once';
+END;
+CREATE TRIGGER once_removed AFTER DELETE ON once BEGIN
+  UPDATE usage SET tasks = tasks - 1, bytes = bytes - length(old.name) - coalesce(length(old.result), 0) WHERE scope = 'once';
+END;
 CREATE TRIGGER task_added AFTER INSERT ON tasks BEGIN
   INSERT OR IGNORE INTO usage VALUES ('of ' || new.owner, 0, 0);
   UPDATE usage SET tasks = tasks + 1, bytes = bytes + new.bytes WHERE scope IN ('all', 'of ' || new.owner);

@@ -371,6 +371,12 @@ fn total(connection: &Connection) -> Result<(i64, i64)> {
     used(connection, "all")
 }
 
+/// Returns `true` if the results of `once` in calls that are not tasks have room for more.
+pub(crate) fn has_room_for_once(connection: &Connection, limits: &TaskLimits) -> Result<bool> {
+    let (number, used) = used(connection, "once")?;
+    Ok(number < length(limits.max_tasks) && used < length(limits.max_bytes))
+}
+
 fn used(connection: &Connection, scope: &str) -> Result<(i64, i64)> {
     let mut select =
         connection.prepare_cached("SELECT tasks, bytes FROM usage WHERE scope = ?1")?;

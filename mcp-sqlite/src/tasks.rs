@@ -178,7 +178,7 @@ impl TaskStore for Sqlite {
     ) -> StoreFuture<'a, ()> {
         let (id, name, result) = (id.clone(), name.to_owned(), result.to_owned());
         let limits = self.0.options.limits.clone();
-        let done = self.0.writer.write(move |db| {
+        let done = self.0.writer.record(move |db| {
             statements::complete_step(db, (&id, attempt), (&name, &result), &limits)
         });
         Box::pin(async move {

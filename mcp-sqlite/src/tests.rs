@@ -169,9 +169,12 @@ async fn it_is_bounded_and_counts_what_it_holds() {
         });
         used.await.unwrap()
     };
-    assert_eq!(used(&store).await, ["all 3 46", "of a 2 24", "of b 1 22"]);
+    assert_eq!(
+        used(&store).await,
+        ["all 3 46", "of a 2 24", "of b 1 22", "once 0 0"]
+    );
     assert_eq!(store.delete_all("a").await.unwrap(), 2);
-    assert_eq!(used(&store).await, ["all 1 22", "of b 1 22"]);
+    assert_eq!(used(&store).await, ["all 1 22", "of b 1 22", "once 0 0"]);
 }
 
 #[tokio::test]
@@ -324,6 +327,53 @@ async fn it_keeps_the_results_of_calls_that_are_no_tasks() {
         })
     });
     assert_eq!(kept.await.unwrap(), "pay1");
+}
+
+#[tokio::test]
+async fn the_results_of_calls_that_are_no_tasks_are_bounded() {
+    let folder = Folder::new();
+    let mut limits = Limits::default().tasks;
+    limits.max_tasks = 2;
+    let store = SqliteOptions::new().limits(limits).open(folder.file());
+    let store = store.unwrap();
+    let server = new_server!()
+        .state(AtomicUsize::new(0))
+        .once_store(store.clone());
+    let client = TestClient::modern(server).await;
+    for expected in ["1", "2"] {
+        let paid = client.call("pay", json!({})).await.unwrap();
+        assert_eq!(paid.text(), expected);
+    }
+    let refused = client.call("pay", json!({})).await.unwrap();
+    assert!(!refused.error_text().is_empty());
+    let used = async || {
+        let sql = "SELECT tasks || ' ' || bytes FROM usage WHERE scope = 'once'";
+        let used = store
+            .0
+            .writer
+            .read(move |db| db.query_row(sql, [], |row| row.get(0)));
+        let used: String = used.await.unwrap();
+        used
+    };
+    // Two names of three bytes and two results of one.
+    assert_eq!(used().await, "2 8");
+    let removed = store
+        .0
+        .writer
+        .write(|db| db.execute("DELETE FROM once", []));
+    assert_eq!(removed.await.unwrap(), 2);
+    assert_eq!(used().await, "0 0");
+    assert_eq!(client.call("pay", json!({})).await.unwrap().text(), "3");
+}
+
+#[test]
+fn a_place_without_a_write_ahead_log_is_refused() {
+    let refused = refusal(Path::new(":memory:"));
+    let _ = fs::remove_file(":memory:");
+    assert!(
+        refused.contains("choose a file on a local disk"),
+        "{refused}"
+    );
 }
 
 #[cfg(unix)]

@@ -35,9 +35,17 @@ trait Operation: Send {
     fn finish(self: Box<Self>, outcome: Result<(), SqliteError>);
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OperationKind {
+    Read,
+    Write,
+    /// A write that is run even if its result is no longer waited for.
+    Record,
+}
+
 struct Pending<W, T> {
     work: W,
-    writes: bool,
+    kind: OperationKind,
     result: Option<T>,
     reply: oneshot::Sender<Result<T, SqliteError>>,
 }
@@ -48,11 +56,11 @@ where
     T: Send,
 {
     fn writes(&self) -> bool {
-        self.writes
+        self.kind != OperationKind::Read
     }
 
     fn is_abandoned(&self) -> bool {
-        self.reply.is_closed()
+        self.kind != OperationKind::Record && self.reply.is_closed()
     }
 
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()> {
@@ -82,7 +90,7 @@ impl Writer {
         &self,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> StoreFuture<'_, T> {
-        self.run(false, work)
+        self.run(OperationKind::Read, work)
     }
 
     /// Runs an operation in a transaction.
@@ -90,18 +98,26 @@ impl Writer {
         &self,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> StoreFuture<'_, T> {
-        self.run(true, work)
+        self.run(OperationKind::Write, work)
+    }
+
+    /// Runs an operation in a transaction, even if its future is dropped once it waits: it records what has happened.
+    pub(crate) fn record<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        self.run(OperationKind::Record, work)
     }
 
     fn run<T: Send + 'static>(
         &self,
-        writes: bool,
+        kind: OperationKind,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> StoreFuture<'_, T> {
         let (reply, result) = oneshot::channel();
         let pending = Pending {
             work,
-            writes,
+            kind,
             result: None,
             reply,
         };
@@ -131,16 +147,17 @@ fn serve(connection: &Connection, mut queue: mpsc::Receiver<Box<dyn Operation>>)
             continue;
         }
         let sweeps = swept.is_none_or(|swept| swept.elapsed() >= SWEEP);
-        match in_transaction(connection, &mut batch, sweeps) {
+        let done = in_transaction(connection, &mut batch, sweeps);
+        if sweeps {
+            swept = Some(Instant::now());
+        }
+        match done {
             Ok(()) => {
-                if sweeps {
-                    swept = Some(Instant::now());
-                }
                 for operation in batch.drain(..) {
                     operation.finish(Ok(()));
                 }
             }
-            Err(error) => one_by_one(connection, &mut batch, &error),
+            Err(error) => one_by_one(connection, &mut batch, &error, sweeps),
         }
     }
 }
@@ -160,7 +177,10 @@ fn in_transaction(
         if done.is_err() {
             break;
         }
-        done = operation.run(connection);
+        // It may have been abandoned while the transaction waited for the lock.
+        if !operation.is_abandoned() {
+            done = operation.run(connection);
+        }
     }
     let done = done.and_then(|()| connection.execute_batch("COMMIT"));
     if done.is_err() && !connection.is_autocommit() {
@@ -175,15 +195,21 @@ fn one_by_one(
     connection: &Connection,
     batch: &mut Vec<Box<dyn Operation>>,
     failure: &rusqlite::Error,
+    swept: bool,
 ) {
     let is_locked = matches!(
         failure.sqlite_error_code(),
         Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
     );
-    let is_alone = batch.len() == 1;
+    // Otherwise, the sweep may have failed, and not the operation.
+    let is_alone = batch.len() == 1 && !swept;
     for mut operation in batch.drain(..) {
-        // All have waited for the lock together.
-        let outcome = if is_locked || is_alone {
+        let outcome = if !operation.writes() {
+            // Reading needs no lock.
+            let outcome = operation.run(connection);
+            outcome.map_err(|error| SqliteError::in_operation(&error))
+        } else if is_locked || is_alone {
+            // All have waited for the lock together.
             Err(SqliteError::in_operation(failure))
         } else {
             let outcome = in_transaction(connection, std::slice::from_mut(&mut operation), false);

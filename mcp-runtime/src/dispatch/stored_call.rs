@@ -92,7 +92,7 @@ impl CallRestorer for Dispatcher {
                 Ok::<_, String>(Some(all.map_or(list.clone(), |all| all.and(&list))))
             });
         let selection = selection?;
-        let caller = call.caller.into_caller();
+        let caller = self.settings.admission.admit(call.caller.into_caller());
         let snapshot = self.registry.snapshot();
         let view = snapshot.seen_by(&caller).narrowed_to(selection.as_ref());
         let callable = view.tool(&call.tool).map_err(|_| {

@@ -22,12 +22,16 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 
 impl TaskService {
-    /// Claims tasks that are due, as many as can run at once, until the server stops.
+    /// Claims tasks that are due, not many more than can run at once, until the server stops.
     pub(super) async fn claim_tasks(self: Arc<Self>, server: ServerHandle) {
-        let max = self.limits.max_running.clamp(1, Semaphore::MAX_PERMITS);
+        // More than can run: some of them wait for their tool or their caller's turn, and must not hold up the others.
+        let max = self.limits.max_running;
+        let max = max.saturating_add(self.limits.max_per_caller);
+        let max = max.clamp(1, Semaphore::MAX_PERMITS);
         let room = Arc::new(Semaphore::new(max));
         let mut stopping = pin!(server.stopping());
         let mut retry = FIRST_RETRY;
+        let mut last_asked = (Instant::now(), SystemTime::now());
         loop {
             let permit = tokio::select! {
                 biased;
@@ -36,6 +40,21 @@ impl TaskService {
             };
             // The semaphore is never closed.
             let Ok(permit) = permit else { return };
+            let passed = last_asked.1.elapsed().unwrap_or_default();
+            let was_suspended = passed > last_asked.0.elapsed() + self.limits.lease / 3;
+            last_asked = (Instant::now(), SystemTime::now());
+            if was_suspended {
+                // The machine slept, or its clock was set forward: the leases of tasks that run have lapsed, also those of
+                // this process. Their processes renew them first.
+                drop(permit);
+                tokio::select! {
+                    biased;
+                    () = &mut stopping => return,
+                    () = sleep(self.limits.lease / 2) => {}
+                }
+                last_asked = (Instant::now(), SystemTime::now());
+                continue;
+            }
             // Not dropped when the server stops: the task might have been claimed.
             let wait = match self.store.claim_due(self.limits.lease).await {
                 Ok(TaskClaim::Claimed(task)) => {

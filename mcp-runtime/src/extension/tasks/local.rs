@@ -49,6 +49,11 @@ impl LocalTasks {
             table.tasks.remove(id);
             table.by_expiry.pop_first();
         }
+        // An earlier attempt of this process, whose lease has lapsed.
+        if let Some(earlier) = table.tasks.remove(id) {
+            table.by_expiry.remove(&(earlier.expires, id.clone()));
+            earlier.cancel.cancel();
+        }
         table.by_expiry.insert((task.expires, id.clone()));
         table.tasks.insert(id.clone(), task);
         true

@@ -230,7 +230,7 @@ impl TaskService {
     async fn keep_lease(&self, task: &StoredTask) -> AttemptEnd {
         let mut lapses = Instant::now() + self.limits.lease;
         while Instant::now() < lapses {
-            sleep(self.limits.lease / 3).await;
+            sleep_until(lapses.min(Instant::now() + self.limits.lease / 3)).await;
             let started = Instant::now();
             let renewed = self.store.renew(&task.id, task.attempt, self.limits.lease);
             match timeout_at(lapses.min(started + self.limits.lease / 6), renewed).await {
