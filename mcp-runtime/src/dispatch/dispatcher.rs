@@ -178,7 +178,9 @@ impl Dispatcher {
     ) -> RequestSource {
         match source {
             RequestSource::Message => self.message_source(&request.caller),
-            source => source.clone(),
+            #[cfg(feature = "http")]
+            RequestSource::Http { .. } => source.clone(),
+            RequestSource::Environment(_) => source.clone(),
         }
     }
 
