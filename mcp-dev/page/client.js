@@ -16,7 +16,12 @@ const listeners = new Map();
 export function on(name, listener) {
   listeners.set(name, [...(listeners.get(name) ?? []), listener]);
 }
-export const emit = (name, detail) => (listeners.get(name) ?? []).forEach((listener) => listener(detail));
+/** Tells all listeners. One that cannot show what a server sent does not keep the others from it. */
+export function emit(name, detail) {
+  for (const listener of listeners.get(name) ?? []) {
+    try { listener(detail); } catch (error) { console.error(error); }
+  }
+}
 
 /** Milliseconds in which requests of the server waited for the user: they are not those of a call. */
 export const waited = { modern: 0, legacy: 0 };

@@ -57,7 +57,7 @@ async function read(body, handle) {
       if (!event.startsWith('data: ')) continue;
       const told = JSON.parse(event.slice(6));
       if (told.type === 'behind') return reader.cancel();
-      handle(told);
+      try { handle(told); } catch (error) { console.error(error); }
     }
   }
 }

@@ -107,6 +107,8 @@ export function startLists(choose) {
   });
 
   on('ready', (era) => { if (era === state.era) load(); });
-  on('list-changed', (era) => { if (era === state.era) load(); });
+  let due;
+  // Many changes at once are one.
+  on('list-changed', (era) => { if (era === state.era) due ??= setTimeout(() => { due = undefined; load(); }, 100); });
   on('reset', () => { known = undefined; });
 }

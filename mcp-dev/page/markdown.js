@@ -9,7 +9,7 @@ const MAX_BLOCKS = 2_000;
 export const looksLike = (text) => /^(#{1,6} |[-*] |\d+\. |```|> |\|.+\|)/m.test(text) || /\*\*[^*\n]+\*\*|`[^`\n]+`/.test(text);
 
 export function markdown(text) {
-  const lines = text.split('\n');
+  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/);
   const blocks = [];
   let at = 0;
   const while_ = (test) => { const from = at; while (at < lines.length && test(lines[at])) at += 1; return lines.slice(from, at); };
@@ -20,7 +20,11 @@ export function markdown(text) {
     if (line.trim() === '') at += 1;
     else if (fence) {
       at += 1;
-      const code = while_((next) => !next.trim().startsWith(fence[1]));
+      // Models read what stands behind a fence, so it is shown.
+      const rest = line.trim().slice(fence[1].length).trim();
+      if (rest !== '') blocks.push(el('p.hint', null, rest));
+      const ends = (next) => /^(`{3,}|~{3,})$/.test(next.trim()) && next.trim().startsWith(fence[1]);
+      const code = while_((next) => !ends(next));
       at += 1;
       blocks.push(el('pre.text', null, code.join('\n')));
     } else if (heading) {

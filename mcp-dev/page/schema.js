@@ -2,16 +2,17 @@
 
 import { isObject } from './exact.js';
 
-/** Follows references within the schema, and merges `allOf` and nullable alternatives. */
-export function resolve(schema, root, depth = 0) {
-  if (!isObject(schema) || depth > 20) return {};
+/** Follows references within the schema, and merges `allOf` and nullable alternatives, in at most 1,000 steps. */
+export function resolve(schema, root, budget = { left: 1_000 }) {
+  budget.left -= 1;
+  if (!isObject(schema) || budget.left < 0) return {};
   if (typeof schema.$ref === 'string') {
     const { $ref, ...rest } = schema;
-    return resolve({ ...find(root, $ref), ...rest }, root, depth + 1);
+    return resolve({ ...find(root, $ref), ...rest }, root, budget);
   }
   if (Array.isArray(schema.allOf)) {
     const { allOf, ...rest } = schema;
-    return [...allOf.map((part) => resolve(part, root, depth + 1)), rest].reduce(merge, {});
+    return [...allOf.map((part) => resolve(part, root, budget)), rest].reduce(merge, {});
   }
   for (const word of ['anyOf', 'oneOf']) {
     const parts = schema[word];
@@ -19,7 +20,7 @@ export function resolve(schema, root, depth = 0) {
     const others = parts.filter((part) => part?.type !== 'null');
     if (others.length === 1 && parts.length > 1) {
       const { [word]: _, ...rest } = schema;
-      return { ...resolve(others[0], root, depth + 1), ...rest, nullable: true };
+      return { ...resolve(others[0], root, budget), ...rest, nullable: true };
     }
   }
   return schema;

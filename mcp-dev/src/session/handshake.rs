@@ -61,11 +61,14 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
     if let Some(error) = message.get("error") {
         return Err(format!("{method} was refused: {error}"));
     }
-    let mut result = message["result"].take();
+    let result = message.get_mut("result").map(Value::take);
+    let Some(mut result) = result.filter(Value::is_object) else {
+        return Err(format!("{method} was answered without an object"));
+    };
     let version = match session.era {
         Era::Modern => {
             let served = result["supportedVersions"].as_array();
-            if served.is_some_and(|served| !served.contains(&json!(MODERN))) {
+            if !served.is_some_and(|served| served.contains(&json!(MODERN))) {
                 return Err(format!("the server speaks {}", result["supportedVersions"]));
             }
             MODERN.to_owned()

@@ -120,7 +120,7 @@ impl Session {
 
     fn question_cancelled(&self, params: Option<&RawValue>) {
         let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
-        let Some(id) = params.map(|mut params| params["requestId"].take()) else {
+        let Some(id) = params.and_then(|params| params.get("requestId").cloned()) else {
             return;
         };
         let mut state = self.state();

@@ -48,7 +48,12 @@ pub(super) async fn exchange(
     }
     let body = collect(response).await?;
     let text = String::from_utf8_lossy(&body);
-    if kind == "application/json" && !text.trim().is_empty() {
+    let lost_session = status == StatusCode::NOT_FOUND
+        && weak.upgrade().is_some_and(|session| {
+            let link = session.http();
+            link.is_some_and(|link| link.state().session.is_some())
+        });
+    if kind == "application/json" && !text.trim().is_empty() && !lost_session {
         let Some(session) = weak.upgrade() else {
             return Ok(());
         };

@@ -44,7 +44,11 @@ async fn answer(
         message["params"]["name"].as_str(),
     ) {
         ("initialize", _) => ([("mcp-session-id", "s")], json(HELLO)).into_response(),
-        (_, Some("forgotten")) => StatusCode::NOT_FOUND.into_response(),
+        (_, Some("forgotten")) => {
+            let unknown =
+                json(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"unknown"}}"#);
+            (StatusCode::NOT_FOUND, unknown).into_response()
+        }
         _ if !has_session => StatusCode::BAD_REQUEST.into_response(),
         (_, Some("broken")) => events("id: 7\ndata:\n\n"),
         (_, Some("silent")) => events(": nothing\n\n"),
