@@ -148,11 +148,13 @@ impl Signals {
         ))
     }
 
-    /// Waits for the next signal and returns its number.
+    /// Waits for the next signal and returns its number. If both have arrived, SIGTERM is the earlier one: an orchestrator
+    /// sends it first, so the other one counts as the second signal.
     async fn next(&mut self) -> io::Result<i32> {
         use tokio::signal::unix::SignalKind;
 
         let kind = tokio::select! {
+            biased;
             _ = self.0.recv() => SignalKind::terminate(),
             _ = self.1.recv() => SignalKind::interrupt(),
         };
