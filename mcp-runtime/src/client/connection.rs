@@ -204,6 +204,20 @@ impl InProcessClient {
         &*self.shared.host
     }
 
+    pub(super) async fn answer(&self, question: Question) -> Result<Value, String> {
+        self.shared.answer(question).await
+    }
+
+    /// Waits until the server has read all that was sent so far, such as a cancellation.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn settle(&self) -> Result<(), Failure> {
+        let method = match self.version.era() {
+            Era::Legacy => "ping",
+            Era::Modern => "server/discover",
+        };
+        self.request(method, json!({})).await.map(drop)
+    }
+
     fn notify(&self, method: &str, params: &Value) {
         self.shared
             .send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
@@ -279,7 +293,18 @@ impl ConnectionShared {
         }
     }
 
-    fn handle_message(&self, mut message: Value) {
+    async fn answer(&self, question: Question) -> Result<Value, String> {
+        if !self.host.blocks() {
+            return self.host.answer(&question);
+        }
+        let host = Arc::clone(&self.host);
+        let answered = tokio::task::spawn_blocking(move || host.answer(&question));
+        answered
+            .await
+            .unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    async fn handle_message(self: &Arc<Self>, mut message: Value) {
         let (id, method) = (message["id"].clone(), message["method"].take());
         match (method.as_str(), id) {
             (Some("notifications/subscriptions/acknowledged"), _) => {
@@ -294,7 +319,17 @@ impl ConnectionShared {
                     self.host.notification(notification);
                 }
             }
-            (Some(method), id) => self.answer_request(method, &id, message["params"].take()),
+            (Some(method), id) => {
+                let (shared, method) = (Arc::clone(self), method.to_owned());
+                let params = message["params"].take();
+                let answered = async move { shared.answer_request(&method, &id, params).await };
+                if self.host.blocks() {
+                    // The call that asks can be cancelled meanwhile.
+                    tokio::spawn(answered);
+                } else {
+                    answered.await;
+                }
+            }
             (None, id) => {
                 let outcome = match message["error"].take() {
                     Value::Null => match message["result"].take() {
@@ -312,14 +347,14 @@ impl ConnectionShared {
     }
 
     /// Answers a request from the server. Called only in legacy protocol versions.
-    fn answer_request(&self, method: &str, id: &Value, params: Value) {
+    async fn answer_request(&self, method: &str, id: &Value, params: Value) {
         let question = Question {
             method: method.to_owned(),
             params,
         };
         let answer = match method {
             "ping" => Ok(json!({})),
-            _ => self.host.answer(&question),
+            _ => self.answer(question).await,
         };
         self.send(match answer {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
@@ -336,7 +371,7 @@ async fn read_messages(reader: ReadHalf<DuplexStream>, shared: Arc<ConnectionSha
     let mut lines = BufReader::new(reader).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         if let Ok(message @ Value::Object(_)) = serde_json::from_str(&line) {
-            shared.handle_message(message);
+            shared.handle_message(message).await;
         }
     }
     shared.pending().gone = true;

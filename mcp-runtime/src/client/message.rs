@@ -82,6 +82,11 @@ pub(crate) trait ClientHost: Send + Sync + 'static {
 
     /// Called when a call has returned questions, before they are answered. Not called in legacy protocol versions.
     fn begin_round(&self) {}
+
+    /// Returns `true` if [`answer`](Self::answer) may block for long, because it waits for a person.
+    fn blocks(&self) -> bool {
+        false
+    }
 }
 
 /// The reason a request failed.

@@ -110,7 +110,7 @@ impl InProcessClient {
                         method: question["method"].as_str().unwrap_or_default().to_owned(),
                         params: question["params"].take(),
                     };
-                    let answer = self.host().answer(&question);
+                    let answer = self.answer(question).await;
                     responses.insert(key, answer.map_err(Failure::Unanswered)?);
                 }
             }

@@ -81,6 +81,26 @@ impl HttpOptions {
         faults.collect()
     }
 
+    /// Returns the paths of the probes for liveness and readiness, if a listener of this crate answers them.
+    #[cfg(feature = "ship")]
+    pub(crate) fn probe_paths(&self) -> Option<(&str, &str)> {
+        let is_served = self.health.served != Some(false);
+        is_served.then_some((&*self.health.live, &*self.health.ready))
+    }
+
+    /// Returns the first host that is allowed by its name.
+    #[cfg(feature = "ship")]
+    pub(crate) fn named_host(&self) -> Option<&str> {
+        let mut hosts = self.hosts.iter().map(String::as_str);
+        hosts.find(|host| *host != "*")
+    }
+
+    /// Returns the time for which the server goes on after the first signal to stop.
+    #[cfg(feature = "ship")]
+    pub(crate) fn delay_before_stop(&self) -> Duration {
+        self.shutdown_delay
+    }
+
     /// Returns the path of the endpoint.
     #[cfg(feature = "cli")]
     pub(crate) fn path_text(&self) -> &str {

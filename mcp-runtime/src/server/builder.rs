@@ -240,6 +240,12 @@ impl Server {
         self.limits.calls.max_progress_per_second = u32::MAX;
     }
 
+    /// Returns the time that calls have to end after the server is asked to stop.
+    #[cfg(all(feature = "http", feature = "ship"))]
+    pub(super) fn drain_timeout(&self) -> Duration {
+        self.limits.calls.drain_timeout
+    }
+
     /// Sets limits on sizes, counts, rates and durations.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

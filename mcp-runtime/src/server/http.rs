@@ -14,7 +14,7 @@ use crate::http::health::ReadyCheck;
 use crate::http::{self, HttpListener, HttpOptions, HttpService};
 use crate::server::Server;
 #[cfg(feature = "cli")]
-use crate::server::command_line::HttpAddress;
+use crate::server::command_line::{HttpAddress, Welcome};
 #[cfg(feature = "cli")]
 use crate::server::service_manager::{self, ProcessState};
 
@@ -163,11 +163,12 @@ impl Server {
             })?;
             self.check_address(&listener)?;
             let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
+            let welcome = Welcome::at_terminal(&self.identity, self.handle(), Some(&url));
             let service = self.into_listening_service()?;
             service.make_states().await?;
-            Ok::<_, Error>((listener, url, service))
+            Ok::<_, Error>((listener, url, welcome, service))
         };
-        let (listener, url, service) = match listen().await {
+        let (listener, url, welcome, service) = match listen().await {
             Ok(started) => started,
             Err(error) => return (Err(error), false),
         };
@@ -177,6 +178,9 @@ impl Server {
         let started = async {
             // Standard error may be closed; the server runs regardless.
             let _ = writeln!(io::stderr(), "{url}");
+            if let Some(welcome) = welcome {
+                welcome.print();
+            }
             service_manager::notify(ProcessState::Ready);
             stop_announced.stop_announced().await;
         };

@@ -31,13 +31,15 @@ impl Server {
     /// | `tools`, `prompts`, `resources`, `templates` | list tools, prompts, resources or resource templates |
     /// | `call TOOL NAME=VALUE…` | call a tool; its schema determines the types of values |
     /// | `prompt NAME …`, `read URI`, `complete NAME ARGUMENT TEXT` | get a prompt, read a resource, complete an argument |
-    /// | `shell` | run several commands on one server that keeps its state |
+    /// | `shell` | run several commands on one server that keeps its state; Ctrl-C cancels a call and not the shell |
+    /// | `completions SHELL` | print a script that lets bash, zsh or fish complete commands, names and values |
     /// | `check [--surface FILE]` | report definitions that clients or models reject and changes since the file was saved; useful in CI |
     /// | `types` | print TypeScript declarations of the tools, for the pages of [apps](macro@crate::app) |
     /// | `install CLIENT`, `uninstall CLIENT` | add this executable or a URL to the configuration of a client, or remove it |
     /// | `installed` | list the clients that have the server in their configuration |
     /// | `manifest` | print `server.json` for the MCP registry (feature `ship`) |
     /// | `bundle` | pack the server into an MCP bundle, which hosts install with a click (feature `ship`) |
+    /// | `recipe KIND` | print a Dockerfile, or files for Compose, Kubernetes or systemd (feature `ship`) |
     /// | `--help`, `--version` | print help or the version |
     ///
     /// Commands start the server in this process, communicate with it over the full protocol in any protocol version,
@@ -49,8 +51,8 @@ impl Server {
     /// [`command_line`](Self::command_line) first.
     ///
     /// Exits with 0 after serving, and after a command that did what it was told; with 1 if the server cannot start or a
-    /// command fails or finds a problem; with 2 if the arguments are not understood. At a terminal, a server that serves
-    /// standard input and output says on standard error what it has and what to type.
+    /// command fails or finds a problem; with 2 if the arguments are not understood; with 130 if Ctrl-C cancelled a call.
+    /// At a terminal, a server says on standard error what it has and what to type next.
     ///
     /// Standard output is reserved for the protocol, so output that handlers print goes to standard error instead. If
     /// the program has not set a `tracing` subscriber, warnings and errors go to standard error too. Because the client
@@ -137,8 +139,9 @@ impl Server {
         let outcome = super::command_line::run(self, matches).await;
         lines.flush();
         match outcome {
-            Ok(false) => std::process::exit(1),
-            outcome => outcome.map(drop),
+            Ok(0) => Ok(()),
+            Ok(status) => std::process::exit(status),
+            Err(error) => Err(error),
         }
     }
 
@@ -147,7 +150,7 @@ impl Server {
     async fn run_over_stdio(self) -> (Result<(), Error>, bool) {
         let parent = ParentProcess::current();
         #[cfg(feature = "cli")]
-        let welcome = Welcome::at_terminal(&self.identity, self.handle());
+        let welcome = Welcome::at_terminal(&self.identity, self.handle(), None);
         let start = async || {
             let (dispatcher, shared) = self.start()?;
             dispatcher.make_states().await?;

@@ -17,6 +17,7 @@ import files
 import mcp.client.session as session_module
 import notes
 import protected
+import recipes
 import resuming
 from mcp import Client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
@@ -128,6 +129,12 @@ async def main():
             await visit(transport, revision, mode)
     if not ONLY_STDIO:
         await behind_tokens()
+        for program in ("guide", "weather"):
+            try:
+                recipes.check(PROGRAMS / program)
+                say(f"hadolint {program}", "accepts the Dockerfile")
+            except Exception as error:
+                say(f"hadolint {program}", "accepts the Dockerfile", str(error))
 
 
 anyio.run(main)

@@ -1,11 +1,17 @@
 //! Prompts the user for input and reads what is typed at the terminal.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, OnceLock};
+use std::thread;
 
 use mcp_schema::explain::kind;
 use mcp_schema::text::read_text;
 use serde_json::Value;
+
+use crate::lock::lock;
 
 /// Prompts for one field until the input is valid. Returns `None` at the end of the input.
 pub(super) fn ask(name: &str, field: &Value, required: bool) -> Result<Option<Value>, String> {
@@ -54,13 +60,80 @@ fn fits(field: &Value, value: &Value) -> bool {
     }
 }
 
-/// Reads one line from the terminal. Returns `None` at the end of the input.
+/// Reads one line from standard input. Returns `None` at its end, and when the user has given up.
 pub(super) fn read_line() -> Result<Option<String>, String> {
-    let mut text = String::new();
-    match io::stdin().lock().read_line(&mut text) {
-        Ok(0) => Ok(None),
-        Ok(_) => Ok(Some(text.trim().to_owned())),
-        Err(error) => Err(format!("cannot read standard input: {error}")),
+    let lines = Lines::get();
+    let received = lock(&lines.received);
+    // A line that nobody waits for any more, because its question was given up, is the next one.
+    if !lines.is_reading.swap(true, Ordering::SeqCst) {
+        // The thread runs as long as the program.
+        let _ = lines.wanted.send(());
+    }
+    lines.is_waiting.store(true, Ordering::SeqCst);
+    let line = received.recv();
+    lines.is_waiting.store(false, Ordering::SeqCst);
+    match line {
+        Ok(Line::Read(line)) => {
+            lines.is_reading.store(false, Ordering::SeqCst);
+            match line {
+                Ok(text) if text.is_empty() => Ok(None),
+                Ok(text) => Ok(Some(text.trim().to_owned())),
+                Err(error) => Err(format!("cannot read standard input: {error}")),
+            }
+        }
+        Ok(Line::GivenUp) | Err(_) => Ok(None),
+    }
+}
+
+/// Lets the question that waits for a line go on without it.
+pub(super) fn give_up() {
+    let lines = Lines::get();
+    if lines.is_waiting.swap(false, Ordering::SeqCst) {
+        let _ = lines.sender.send(Line::GivenUp);
+    }
+}
+
+/// The lines of standard input. One thread reads each when it is wanted, so that waiting for it can be given up.
+struct Lines {
+    wanted: Sender<()>,
+    sender: Sender<Line>,
+    received: Mutex<Receiver<Line>>,
+    /// `true` while the thread reads a line.
+    is_reading: AtomicBool,
+    /// `true` while a question or the shell waits for a line.
+    is_waiting: AtomicBool,
+}
+
+enum Line {
+    /// A line with its end, or nothing at the end of the input.
+    Read(io::Result<String>),
+    GivenUp,
+}
+
+impl Lines {
+    fn get() -> &'static Self {
+        static LINES: OnceLock<Lines> = OnceLock::new();
+        LINES.get_or_init(|| {
+            let (wanted, wishes) = channel();
+            let (sender, received) = channel();
+            let lines = sender.clone();
+            thread::spawn(move || {
+                for () in wishes {
+                    let mut text = String::new();
+                    let read = io::stdin().read_line(&mut text).map(|_| text);
+                    if lines.send(Line::Read(read)).is_err() {
+                        break;
+                    }
+                }
+            });
+            Self {
+                wanted,
+                sender,
+                received: Mutex::new(received),
+                is_reading: AtomicBool::default(),
+                is_waiting: AtomicBool::default(),
+            }
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! `tools`, `prompts`, `resources`, `templates`: list the server's definitions.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
+use std::io;
 
 use clap::Command;
 use mcp_schema::explain::{kind, members};
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use crate::client::ListRequest;
 use crate::server::command_line::outcome::CommandResult;
-use crate::server::command_line::print;
+use crate::server::command_line::print::{self, Style};
 use crate::server::command_line::session::{CommandSession, with_common_options};
 
 pub(super) fn command(name: &'static str, about: &'static str) -> Command {
@@ -34,15 +35,24 @@ pub(super) async fn run(session: &CommandSession, list: ListRequest) -> CommandR
     Ok(true)
 }
 
+fn styled(text: impl Display, style: Style) -> String {
+    print::styled(text, style, &io::stdout())
+}
+
 fn describe(list: ListRequest, item: &Value) -> String {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
     let mut description = match list {
-        ListRequest::Tools => format!("{}({})", text("name"), tool_arguments(item)),
-        ListRequest::Prompts => format!("{}({})", text("name"), prompt_arguments(item)),
-        ListRequest::Resources | ListRequest::Templates => text(list.key()).to_owned(),
+        ListRequest::Tools => format!("({})", tool_arguments(item)),
+        ListRequest::Prompts => format!("({})", prompt_arguments(item)),
+        ListRequest::Resources | ListRequest::Templates => String::new(),
     };
+    description.insert_str(0, &styled(text(list.key()), Style::Name));
     if let Some(mime_type) = item["mimeType"].as_str() {
-        let _ = write!(description, "  [{mime_type}]");
+        let _ = write!(
+            description,
+            "  {}",
+            styled(format!("[{mime_type}]"), Style::Aside)
+        );
     }
     let hints = [
         ("readOnlyHint", "read-only"),
@@ -51,7 +61,11 @@ fn describe(list: ListRequest, item: &Value) -> String {
     ];
     for (hint, word) in hints {
         if item["annotations"][hint] == true {
-            let _ = write!(description, "  [{word}]");
+            let _ = write!(
+                description,
+                "  {}",
+                styled(format!("[{word}]"), Style::Aside)
+            );
         }
     }
     description.push('\n');
@@ -65,7 +79,7 @@ fn describe(list: ListRequest, item: &Value) -> String {
         let _ = writeln!(
             description,
             "      {name:width$}  {}",
-            print::first_line(about)
+            styled(print::first_line(about), Style::Aside)
         );
     }
     description

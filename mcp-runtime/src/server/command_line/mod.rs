@@ -11,8 +11,10 @@ mod call;
 mod check;
 mod commands;
 mod complete;
+mod completions;
 mod input;
 mod install;
+mod interrupt;
 mod list;
 mod outcome;
 mod print;
@@ -145,7 +147,7 @@ fn command(identity: &Implementation, environment: &str) -> Command {
         let is_for_commands = session::COMMON.contains(&name) && name != session::TAGS;
         argument.hide(is_for_commands)
     });
-    let command = install::with_commands(with_commands(command));
+    let command = completions::with_commands(install::with_commands(with_commands(command)));
     #[cfg(feature = "ship")]
     let command = publish::with_commands(command);
     #[cfg(not(feature = "ship"))]
@@ -160,18 +162,25 @@ fn command(identity: &Implementation, environment: &str) -> Command {
         .subcommand(shell::command())
 }
 
-/// Runs a command. Returns `true` if it succeeded.
+/// The exit status of a command that Ctrl-C ended, which is the one that shells have for it.
+const INTERRUPTED: i32 = 130;
+
+/// Runs a command. Returns the exit status.
 ///
 /// # Errors
 ///
 /// Fails if the server cannot start.
-pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<bool, Error> {
+pub(super) async fn run(server: Server, matches: &ArgMatches) -> Result<i32, Error> {
     match perform(server, matches).await {
-        Ok(good) => Ok(good),
+        Ok(good) => Ok(i32::from(!good)),
         Err(CommandError::Start(error)) => Err(error),
         Err(CommandError::Failed(text)) => {
             print::error(&text);
-            Ok(false)
+            Ok(1)
+        }
+        Err(CommandError::Interrupted) => {
+            print::error(interrupt::CANCELLED);
+            Ok(INTERRUPTED)
         }
     }
 }
@@ -182,6 +191,10 @@ async fn perform(server: Server, before: &ArgMatches) -> CommandResult {
     };
     if install::is_command(name) {
         return install::run(name, &server.identity, before, matches);
+    }
+    if completions::is_command(name) {
+        let grammar = command(&server.identity, "");
+        return Box::pin(completions::run(name, server, &grammar, matches)).await;
     }
     #[cfg(feature = "ship")]
     if publish::is_command(name) {

@@ -10,6 +10,8 @@ pub(super) enum CommandError {
     Start(Error),
     /// The command failed with this message.
     Failed(String),
+    /// The user pressed Ctrl-C.
+    Interrupted,
 }
 
 impl From<String> for CommandError {

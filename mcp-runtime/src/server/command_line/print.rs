@@ -1,6 +1,8 @@
 //! Prints results in human-readable form.
 
-use std::io::{self, Write as _};
+use std::env;
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write as _};
 
 use serde_json::Value;
 
@@ -17,7 +19,36 @@ pub(super) fn json(value: &Value) {
 
 /// Prints an error to standard error.
 pub(super) fn error(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "error: {text}");
+    let prefix = styled("error:", Style::Problem, &io::stderr());
+    let _ = writeln!(io::stderr().lock(), "{prefix} {text}");
+}
+
+/// The look of a part of the output, if a person sees it.
+#[derive(Clone, Copy)]
+pub(super) enum Style {
+    Name,
+    Aside,
+    Problem,
+}
+
+/// Returns text for this stream, in colour if the stream is a terminal that a person has not asked to be plain
+/// (`NO_COLOR`, no-color.org).
+pub(super) fn styled(text: impl Display, style: Style, stream: &impl IsTerminal) -> String {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    // Older terminals of Windows show the codes.
+    let knows_codes = match env::var_os("TERM") {
+        Some(name) => name != "dumb",
+        None => cfg!(unix) || is_set("WT_SESSION"),
+    };
+    if !knows_codes || is_set("NO_COLOR") || !stream.is_terminal() {
+        return text.to_string();
+    }
+    let code = match style {
+        Style::Name => "1",
+        Style::Aside => "2",
+        Style::Problem => "1;31",
+    };
+    format!("\x1b[{code}m{text}\x1b[0m")
 }
 
 /// Formats a content block or a resource's contents.

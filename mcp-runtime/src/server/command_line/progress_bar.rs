@@ -4,11 +4,25 @@ use std::fmt::Write as _;
 
 use crate::context::Progress;
 
-/// Width of a progress bar, in characters.
-const BAR: usize = 24;
+/// Maximum width of a progress bar, in characters.
+const MAX_BAR: usize = 24;
 
-/// Formats progress as in `[########----] 2/3 copying`.
-pub(super) fn bar(progress: &Progress) -> String {
+/// Returns the number of columns of the terminal at standard error.
+pub(super) fn terminal_width() -> usize {
+    /// The width of terminals that do not tell theirs.
+    const USUAL: usize = 80;
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(rustix::stdio::stderr())
+        && size.ws_col > 0
+    {
+        return size.ws_col.into();
+    }
+    USUAL
+}
+
+/// Formats progress as in `[########----] 2/3 copying`, for a terminal with this many columns.
+pub(super) fn bar(progress: &Progress, width: usize) -> String {
+    let most = MAX_BAR.min(width / 3);
     let Progress {
         progress: done,
         total,
@@ -22,8 +36,8 @@ pub(super) fn bar(progress: &Progress) -> String {
             clippy::cast_precision_loss,
             reason = "a fraction of a few characters"
         )]
-        let filled = ((done / total).clamp(0.0, 1.0) * BAR as f64) as usize;
-        let open = BAR.saturating_sub(filled);
+        let filled = ((done / total).clamp(0.0, 1.0) * most as f64) as usize;
+        let open = most.saturating_sub(filled);
         let _ = write!(
             text,
             "[{}{}] {done}/{total}",
@@ -36,8 +50,16 @@ pub(super) fn bar(progress: &Progress) -> String {
     if let Some(message) = message {
         let _ = write!(text, " {message}");
     }
-    // The line is truncated because a line that wraps cannot be cleared.
-    text.chars().filter(|c| !c.is_control()).take(76).collect()
+    // The line is truncated because a line that wraps cannot be cleared. Wide characters take two columns.
+    let mut left = width.saturating_sub(1);
+    let fits = |c: &char| {
+        let columns = if *c < '\u{1100}' { 1 } else { 2 };
+        left.checked_sub(columns).map(|rest| left = rest).is_some()
+    };
+    text.chars()
+        .filter(|c| !c.is_control())
+        .take_while(fits)
+        .collect()
 }
 
 #[cfg(test)]
@@ -54,7 +76,14 @@ mod tests {
                 "[########################] 9/3 ab",
             ),
         ] {
-            assert_eq!(bar(&progress), expected);
+            assert_eq!(bar(&progress, 80), expected);
         }
+        let long = Progress::from((1, 2, "x".repeat(500)));
+        for width in [0, 1, 20, 40, 80, 200] {
+            assert_eq!(bar(&long, width).len(), width.saturating_sub(1), "{width}");
+        }
+        assert!(bar(&long, 40).starts_with("[######-------] 1/2 x"));
+        let wide = Progress::from((1, 2, "\u{6c34}".repeat(500)));
+        assert_eq!(bar(&wide, 40).matches('\u{6c34}').count(), 9);
     }
 }

@@ -1,7 +1,9 @@
 //! A server in this process, and the client that commands use to talk to it.
 
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -12,6 +14,8 @@ use crate::client::{ClientHost, Failure, InProcessClient, ListRequest};
 use crate::context::{Caller, Principal};
 use crate::protocol::ProtocolVersion;
 use crate::server::Server;
+use crate::server::command_line::input;
+use crate::server::command_line::interrupt::interrupted;
 use crate::server::command_line::outcome::CommandError;
 use crate::server::command_line::terminal::{Answers, Terminal};
 
@@ -28,6 +32,9 @@ pub(super) struct CommandSession {
 
 /// The names of the options shared by all commands that use the server.
 pub(super) const COMMON: [&str; 5] = ["json", "protocol-version", "as", "scope", TAGS];
+
+/// Maximum time that the server has to learn of a cancelled call.
+const MAX_SETTLING: Duration = Duration::from_secs(1);
 
 /// The option that selects definitions by their tags, for commands and for serving.
 pub(super) const TAGS: &str = "tags";
@@ -181,11 +188,24 @@ impl CommandSession {
         self.json.load(Ordering::Relaxed)
     }
 
-    /// Calls a method whose handler may ask questions and report progress.
+    /// Calls a method whose handler may ask questions and report progress. Ctrl-C cancels the call.
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, CommandError> {
-        let called = self.client.call(method, params).await;
+        let called = tokio::select! {
+            called = self.client.call(method, params) => Some(called),
+            () = interrupted() => None,
+        };
         self.terminal.end_call();
-        Ok(called?)
+        if let Some(called) = called {
+            return Ok(called?);
+        }
+        input::give_up();
+        if io::stderr().is_terminal() {
+            // The terminal has shown `^C` in the line.
+            input::say("\n");
+        }
+        // The program may exit as soon as the server knows. A server that does not answer is not waited for.
+        drop(tokio::time::timeout(MAX_SETTLING, self.client.settle()).await);
+        Err(CommandError::Interrupted)
     }
 
     /// Ends a command and reports unused answers. Call it after the command's own output and error have been printed.

@@ -1,6 +1,6 @@
 //! `shell`: runs several commands on a single server, which keeps its state between them.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command};
@@ -8,6 +8,8 @@ use mcp_schema::suggest::closest;
 
 use crate::client::ListRequest;
 use crate::server::command_line::commands::{perform_in, with_commands};
+use crate::server::command_line::input::{give_up, read_line, say};
+use crate::server::command_line::interrupt::{CANCELLED, interrupted};
 use crate::server::command_line::outcome::{CommandError, CommandResult};
 use crate::server::command_line::print;
 use crate::server::command_line::session::{
@@ -47,43 +49,49 @@ pub(super) async fn run(session: &CommandSession) -> CommandResult {
             None => {}
             Some(comment) if comment.starts_with('#') => {}
             Some("exit" | "quit") => break,
-            Some(_) => good &= perform_line(session, words).await,
+            Some(_) => match perform_line(session, words).await {
+                Err(CommandError::Interrupted) if is_script => {
+                    return Err(CommandError::Interrupted);
+                }
+                outcome => good &= report(outcome),
+            },
         }
     }
     Ok(good || !is_script)
 }
 
-async fn perform_line(session: &CommandSession, words: Vec<String>) -> bool {
+async fn perform_line(session: &CommandSession, words: Vec<String>) -> CommandResult {
     let matches: ArgMatches = match grammar().try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => {
             if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) {
-                print::error(&unknown_command(session, name).await);
-                return false;
+                return Err(unknown_command(session, name).await.into());
             }
             // Help that the user requested is not an error. Printing fails only if standard output is closed.
             let _ = error.print();
-            return !error.use_stderr();
+            return Ok(!error.use_stderr());
         }
     };
     let Some((name, matches)) = matches.subcommand() else {
-        return true;
+        return Ok(true);
     };
     if has_connection_options(matches) {
-        print::error("pass `--protocol-version`, `--as` and `--scope` to `shell` itself");
-        return false;
+        let problem = "pass `--protocol-version`, `--as` and `--scope` to `shell` itself";
+        return Err(problem.to_owned().into());
     }
-    match perform_in(session, name, matches).await {
-        Ok(good) => good,
-        Err(CommandError::Failed(text)) => {
-            print::error(&text);
-            false
-        }
-        Err(CommandError::Start(error)) => {
-            print::error(&error.to_string());
-            false
-        }
-    }
+    perform_in(session, name, matches).await
+}
+
+/// Prints the reason why a line failed. Returns `true` if it went well.
+fn report(outcome: CommandResult) -> bool {
+    let reason = match outcome {
+        Ok(good) => return good,
+        Err(CommandError::Failed(text)) => text,
+        Err(CommandError::Start(error)) => error.to_string(),
+        Err(CommandError::Interrupted) => CANCELLED.to_owned(),
+    };
+    print::error(&reason);
+    false
 }
 
 /// Returns the message for an unknown command. It may suggest a command, or a call to the tool with that name.
@@ -110,24 +118,32 @@ fn grammar() -> Command {
         .subcommand(exit)
 }
 
-/// Reads the next line on a blocking thread. Returns `None` at the end of the input.
-async fn next_line(is_script: bool) -> Result<Option<String>, String> {
-    let read = tokio::task::spawn_blocking(move || {
-        if !is_script {
-            let mut stderr = io::stderr().lock();
-            // Errors are ignored because there is nowhere to report them.
-            let _ = stderr.write_all(b"> ").and_then(|()| stderr.flush());
+/// Reads the next line. Returns `None` at the end of the input. Ctrl-C begins a new line, and ends a script.
+async fn next_line(is_script: bool) -> Result<Option<String>, CommandError> {
+    const PROMPT: &str = "> ";
+    if !is_script {
+        say(PROMPT);
+    }
+    let mut read = tokio::task::spawn_blocking(read_line);
+    loop {
+        tokio::select! {
+            line = &mut read => {
+                let line = line.unwrap_or(Ok(None))?;
+                if line.is_none() && !is_script {
+                    // What follows does not belong to the prompt.
+                    say("\n");
+                }
+                return Ok(line);
+            }
+            () = interrupted() => {
+                if is_script {
+                    give_up();
+                    return Err(CommandError::Interrupted);
+                }
+                say("\n");
+                say(PROMPT);
+            }
         }
-        let mut line = String::new();
-        io::stdin()
-            .lock()
-            .read_line(&mut line)
-            .map(|length| (length > 0).then_some(line))
-    });
-    match read.await {
-        Ok(Ok(line)) => Ok(line),
-        Ok(Err(error)) => Err(format!("cannot read standard input: {error}")),
-        Err(_) => Ok(None),
     }
 }
 

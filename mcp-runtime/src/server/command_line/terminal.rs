@@ -17,7 +17,7 @@ use crate::context::Progress;
 use crate::lock::lock;
 use crate::server::command_line::input::{ask, read_line, say};
 use crate::server::command_line::print;
-use crate::server::command_line::progress_bar::bar;
+use crate::server::command_line::progress_bar::{bar, terminal_width};
 use crate::types::LoggingLevel;
 
 /// Answers given on the command line for one command.
@@ -43,6 +43,10 @@ pub(super) struct Terminal {
 }
 
 impl ClientHost for Terminal {
+    fn blocks(&self) -> bool {
+        true
+    }
+
     fn answer(&self, question: &Question) -> Result<Value, String> {
         self.clear_bar();
         match question.method.as_str() {
@@ -216,7 +220,7 @@ impl Terminal {
         if !io::stderr().is_terminal() {
             return;
         }
-        let text = bar(progress);
+        let text = bar(progress, terminal_width());
         let mut shown = lock(&self.bar);
         let length = text.chars().count();
         say(&format!(

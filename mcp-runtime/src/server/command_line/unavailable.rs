@@ -9,7 +9,7 @@ pub(super) const HOW: &str =
     "build it with feature `ship` of mcp-runtime: `cargo run --features mcp-runtime/ship -- …`";
 
 /// The commands, which `publish` defines with feature `ship`.
-const COMMANDS: [(&str, &str); 2] = [
+const COMMANDS: [(&str, &str); 3] = [
     (
         "manifest",
         "Print `server.json` for the MCP registry (needs feature `ship`)",
@@ -17,6 +17,10 @@ const COMMANDS: [(&str, &str); 2] = [
     (
         "bundle",
         "Pack the server into an MCP bundle (needs feature `ship`)",
+    ),
+    (
+        "recipe",
+        "Print files for Docker, Kubernetes or systemd (needs feature `ship`)",
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Tells a person who starts the server at a terminal what it is, and what to type instead of protocol messages.
+//! Tells a person who starts the server at a terminal what it is, and what to type next.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::{env, fmt};
@@ -13,18 +13,23 @@ const MAX_NAMES: usize = 8;
 pub(in crate::server) struct Welcome {
     identity: Implementation,
     handle: ServerHandle,
+    /// The URL of a server that serves HTTP.
+    url: Option<String>,
 }
 
 impl Welcome {
-    /// Returns a welcome if standard input and standard error are a terminal. Call this before the transport takes both.
+    /// Returns a welcome if standard error is a terminal and, without a URL, standard input is one too. Call this before
+    /// the transport takes both.
     pub(in crate::server) fn at_terminal(
         identity: &Implementation,
         handle: ServerHandle,
+        url: Option<&str>,
     ) -> Option<Self> {
-        let is_read = io::stdin().is_terminal() && io::stderr().is_terminal();
+        let is_read = io::stderr().is_terminal() && (url.is_some() || io::stdin().is_terminal());
         is_read.then(|| Self {
             identity: identity.clone(),
             handle,
+            url: url.map(str::to_owned),
         })
     }
 
@@ -37,7 +42,11 @@ impl Welcome {
 
 impl fmt::Display for Welcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { identity, handle } = self;
+        let Self {
+            identity,
+            handle,
+            url,
+        } = self;
         let tools = handle.tools().names();
         let counts = [
             (tools.len(), "tool"),
@@ -64,25 +73,41 @@ impl fmt::Display for Welcome {
             let names: Vec<_> = tools.iter().take(MAX_NAMES).map(String::as_str).collect();
             writeln!(f, "Tools: {}{more}", names.join(", "))?;
         }
-        writeln!(
-            f,
-            "It now reads the messages of a client from standard input. Ctrl-D ends it. At a terminal, try one of these:\n"
-        )?;
         let tool = tools.first().map_or("TOOL", String::as_str);
-        let commands = [
-            ("tools".to_owned(), "list the tools and their arguments"),
-            (format!("call {tool} …"), "call a tool"),
-            ("install CLIENT".to_owned(), "let a client start it"),
-            #[cfg(feature = "http")]
-            ("--http".to_owned(), "serve HTTP"),
-            ("--help".to_owned(), "list everything else"),
-        ];
+        let commands = if let Some(url) = url {
+            writeln!(
+                f,
+                "It serves HTTP until Ctrl-C. To connect, try one of these:\n"
+            )?;
+            vec![
+                (
+                    format!("install CLIENT --url {url}"),
+                    "let a client connect to it",
+                ),
+                ("tools".to_owned(), "list the tools and their arguments"),
+                ("--help".to_owned(), "list everything else"),
+            ]
+        } else {
+            writeln!(
+                f,
+                "It now reads the messages of a client from standard input. Ctrl-D ends it. At a terminal, try one of these:\n"
+            )?;
+            vec![
+                ("tools".to_owned(), "list the tools and their arguments"),
+                (format!("call {tool} …"), "call a tool"),
+                ("install CLIENT".to_owned(), "let a client start it"),
+                #[cfg(feature = "http")]
+                ("--http".to_owned(), "serve HTTP"),
+                ("--help".to_owned(), "list everything else"),
+            ]
+        };
         let program = program();
         let width = commands.iter().map(|(command, _)| command.chars().count());
         let width = width.max().unwrap_or_default();
-        let lines =
-            commands.map(|(command, about)| format!("  {program} {command:width$}  {about}"));
-        f.write_str(&lines.join("\n"))
+        let lines = commands
+            .iter()
+            .map(|(command, about)| format!("  {program} {command:width$}  {about}"));
+        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `install`: adds the server to the configuration of a client.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -35,6 +36,7 @@ pub(super) fn command() -> Command {
             Arg::new("executable")
                 .long("executable")
                 .value_name("FILE")
+                .value_parser(clap::value_parser!(OsString))
                 .help("The executable that the client starts (default: this one)"),
         )
         .arg(repeated("header", "NAME=VALUE", "A header for requests to the URL; may be repeated").requires("url"))

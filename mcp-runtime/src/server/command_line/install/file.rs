@@ -1,8 +1,11 @@
 //! Reads and replaces a configuration file: whole or not at all, with a backup next to it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+
+/// Maximum size of a configuration file, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// A configuration file as it was read.
 pub(super) struct ConfigFile {
@@ -31,7 +34,20 @@ impl ConfigFile {
             }
             Err(error) => return Err(describe(error)),
         };
-        let text = fs::read_to_string(&target).map_err(describe)?;
+        // A pipe or a device may never end.
+        if !fs::metadata(&target).map_err(describe)?.is_file() {
+            return Err(format!("{} is not a file", path.display()));
+        }
+        let mut text = String::new();
+        let file = File::open(&target).map_err(describe)?;
+        let mut start = file.take(MAX_BYTES + 1);
+        start.read_to_string(&mut text).map_err(describe)?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(format!(
+                "{} has more than {MAX_BYTES} bytes",
+                path.display()
+            ));
+        }
         Ok(Self {
             path: target,
             text: Some(text),
@@ -68,59 +84,81 @@ impl ConfigFile {
         {
             return Err(format!("{} is read-only", self.path.display()));
         }
-        let new = NewFile::create(&self.path).map_err(describe)?;
+        let new = NewFile::create(&self.path, ".new").map_err(describe)?;
         new.fill(text, metadata.as_ref()).map_err(describe)?;
         let kept = match &self.text {
-            Some(_) => Some(self.keep_copy().map_err(describe)?),
+            Some(old) => {
+                let copy = NewFile::create(&self.path, BACKUP).map_err(describe)?;
+                copy.fill(old, metadata.as_ref()).map_err(describe)?;
+                Some(copy)
+            }
             None => None,
         };
         // Checked last, so that a client that saves its settings now is noticed.
         let present = Self::read(&self.path)?;
-        if present.text != self.text {
-            if let Some(copy) = kept {
-                drop(fs::remove_file(copy));
-            }
-            return Err(format!(
+        let changed = || {
+            format!(
                 "{} was changed by another program meanwhile; try again",
                 self.path.display()
-            ));
+            )
+        };
+        if present.text != self.text {
+            return Err(changed());
         }
-        new.take_place_of(&self.path).map_err(describe)?;
-        Ok(kept)
+        let replaces = self.text.is_some();
+        let placed = new.put_at(&self.path, replaces);
+        placed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => changed(),
+            _ => describe(error),
+        })?;
+        Ok(kept.map(NewFile::keep))
     }
 
-    /// Copies the file to an unused path next to it.
-    fn keep_copy(&self) -> io::Result<PathBuf> {
-        let numbered = (2_u32..).map(|number| format!(".backup-{number}"));
-        for ending in std::iter::once(".backup".to_owned()).chain(numbered) {
-            let copy = beside(&self.path, &ending);
-            match OpenOptions::new().write(true).create_new(true).open(&copy) {
-                Ok(_) => return fs::copy(&self.path, &copy).map(|_| copy),
+    /// Returns the texts of the backups of this file, the newest first.
+    pub(super) fn backups(&self) -> impl Iterator<Item = String> {
+        let paths = (1..).map(|number| numbered(&self.path, BACKUP, number));
+        let paths: Vec<_> = paths.take_while(|path| path.is_file()).collect();
+        let texts = paths.into_iter().rev();
+        texts.filter_map(|path| Self::read(&path).ok()?.text)
+    }
+}
+
+/// The ending of the names of backups.
+const BACKUP: &str = ".backup";
+
+/// A file next to the one that it is to replace or to keep. Dropping it removes it.
+struct NewFile {
+    path: PathBuf,
+    file: File,
+    is_kept: bool,
+}
+
+impl NewFile {
+    /// Creates a file at a path that is not in use. Until it is filled, only its owner can read it.
+    fn create(place: &Path, ending: &str) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        for number in 1..u32::MAX {
+            let path = numbered(place, ending, number);
+            match options.open(&path) {
+                Ok(file) => {
+                    return Ok(Self {
+                        path,
+                        file,
+                        is_kept: false,
+                    });
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
     }
-}
 
-/// A file next to the one that it is to replace. Dropping it removes it.
-struct NewFile {
-    path: PathBuf,
-    file: File,
-}
-
-impl NewFile {
-    fn create(place: &Path) -> io::Result<Self> {
-        let path = beside(place, &format!(".new-{}", std::process::id()));
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)?;
-        Ok(Self { path, file })
-    }
-
-    /// Writes the text, and gives the file the owner and permissions of the one that it replaces.
+    /// Writes the text, and gives the file the owner and permissions of the one that it replaces. Without one, only the
+    /// user can read it, because it may hold keys.
     fn fill(&self, text: &str, replaced: Option<&fs::Metadata>) -> io::Result<()> {
         if let Some(replaced) = replaced {
             give_owner(&self.file, replaced)?;
@@ -130,16 +168,42 @@ impl NewFile {
         self.file.sync_all()
     }
 
-    fn take_place_of(self, place: &Path) -> io::Result<()> {
-        fs::rename(&self.path, place)
+    /// Gives the file its name. Unless it replaces another, it fails if there is one.
+    fn put_at(self, place: &Path, replaces: bool) -> io::Result<()> {
+        if !replaces {
+            match fs::hard_link(&self.path, place) {
+                // Some file systems have no links.
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
+                linked => return linked,
+            }
+        }
+        fs::rename(&self.path, place)?;
+        self.keep();
+        Ok(())
+    }
+
+    fn keep(mut self) -> PathBuf {
+        self.is_kept = true;
+        std::mem::take(&mut self.path)
     }
 }
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        // After `take_place_of`, there is nothing to remove.
-        drop(fs::remove_file(&self.path));
+        if !self.is_kept {
+            drop(fs::remove_file(&self.path));
+        }
     }
+}
+
+/// Returns a path next to another: `….backup`, `….backup-2` and so on.
+fn numbered(path: &Path, ending: &str, number: u32) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(ending);
+    if number > 1 {
+        beside.push(format!("-{number}"));
+    }
+    beside.into()
 }
 
 /// Gives the new file the owner and group of the other one, as an administrator may do.
@@ -162,13 +226,6 @@ fn give_owner(new: &File, replaced: &fs::Metadata) -> io::Result<()> {
 #[cfg(not(unix))]
 fn give_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
-}
-
-/// Returns a path next to another, with this ending added to its name.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(ending);
-    beside.into()
 }
 
 #[cfg(test)]
@@ -216,10 +273,13 @@ mod tests {
         for (text, ending) in [("2", ".backup"), ("3", ".backup-2"), ("4", ".backup-3")] {
             let file = ConfigFile::read(&path).unwrap();
             let backup = file.replace(text).unwrap().unwrap();
-            assert_eq!(backup.file_name(), beside(&path, ending).file_name());
+            let name = backup.file_name().unwrap().to_str().unwrap();
+            assert_eq!(name, format!("mcp.json{ending}"));
             assert_eq!(fs::read_to_string(backup).unwrap(), file.text());
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
+        let backups: Vec<_> = ConfigFile::read(&path).unwrap().backups().collect();
+        assert_eq!(backups, ["3", "2", "1"]);
         fs::remove_dir_all(directory).unwrap();
     }
 
@@ -230,6 +290,56 @@ mod tests {
         let path = directory.join("mcp.json");
         fs::write(&path, [0xff]).unwrap();
         assert!(ConfigFile::read(&path).is_err());
+        fs::remove_dir_all(directory).unwrap();
+    }
+    #[test]
+    fn what_is_left_of_another_run_is_not_in_the_way() {
+        let directory = directory("left");
+        let path = directory.join("mcp.json");
+        fs::write(directory.join("mcp.json.new"), "not mine").unwrap();
+        let file = ConfigFile::read(&path).unwrap();
+        file.replace("{}").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+        let left = fs::read_to_string(directory.join("mcp.json.new")).unwrap();
+        assert_eq!(left, "not mine");
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 2);
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_never_ends_is_refused() {
+        let error = ConfigFile::read(Path::new("/dev/zero")).err().unwrap();
+        assert!(error.contains("/dev/zero is not a file"), "{error}");
+        let directory = directory("large");
+        let path = directory.join("mcp.json");
+        let file = File::create(&path).unwrap();
+        file.set_len(MAX_BYTES + 1).unwrap();
+        let error = ConfigFile::read(&path).err().unwrap();
+        assert!(error.contains("has more than"), "{error}");
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    /// Only root can give files away, so the owner is checked by root only.
+    #[cfg(unix)]
+    #[test]
+    fn copies_are_readable_by_those_who_could_read_the_file() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+        let directory = directory("owner");
+        let path = directory.join("mcp.json");
+        // A new file may hold keys.
+        ConfigFile::read(&path).unwrap().replace("1").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let is_root = chown(&path, Some(1234), Some(1235)).is_ok();
+        let file = ConfigFile::read(&path).unwrap();
+        let backup = file.replace("2").unwrap().unwrap();
+        for path in [path, backup] {
+            let of = fs::metadata(path).unwrap();
+            assert_eq!(of.mode() & 0o777, 0o640);
+            assert!(!is_root || (of.uid(), of.gid()) == (1234, 1235));
+        }
         fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct HostApplication {
     pub(super) format: ConfigFormat,
     /// The configuration member that holds the server entries.
     pub(super) servers: &'static str,
+    /// `true` if names of entries consist of letters, digits, `-` and `_` only.
+    pub(super) has_bare_names: bool,
     /// Returns the entry of a server that the client starts.
     pub(super) local: fn(&LocalServer) -> EntryMembers,
     /// Returns the entry of a server that the client connects to, if the file may have such entries.
@@ -43,6 +45,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "Claude Desktop",
         format: ConfigFormat::Json,
         servers: "mcpServers",
+        has_bare_names: false,
         local: command,
         remote: None,
         file: |places| {
@@ -59,6 +62,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "Claude Code",
         format: ConfigFormat::Json,
         servers: "mcpServers",
+        has_bare_names: false,
         local: command,
         remote: Some(|server| with_first("type", json!("http"), remote(server, "url", "headers"))),
         file: |places| Some(places.here.as_ref()?.join(".mcp.json")),
@@ -69,6 +73,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "Cursor",
         format: ConfigFormat::Json,
         servers: "mcpServers",
+        has_bare_names: false,
         local: command,
         remote: Some(|server| remote(server, "url", "headers")),
         file: |places| places.in_home(&[".cursor", "mcp.json"]),
@@ -79,6 +84,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "VS Code",
         format: ConfigFormat::Json,
         servers: "servers",
+        has_bare_names: false,
         local: |server| with_first("type", json!("stdio"), command(server)),
         remote: Some(|server| with_first("type", json!("http"), remote(server, "url", "headers"))),
         file: |places| Some(places.here.as_ref()?.join(".vscode").join("mcp.json")),
@@ -89,6 +95,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "Windsurf",
         format: ConfigFormat::Json,
         servers: "mcpServers",
+        has_bare_names: false,
         local: command,
         remote: Some(|server| remote(server, "serverUrl", "headers")),
         file: |places| places.in_home(&[".codeium", "windsurf", "mcp_config.json"]),
@@ -99,6 +106,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "Zed",
         format: ConfigFormat::Json,
         servers: "context_servers",
+        has_bare_names: false,
         local: command,
         remote: Some(|server| remote(server, "url", "headers")),
         file: |places| {
@@ -116,6 +124,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "Gemini CLI",
         format: ConfigFormat::Json,
         servers: "mcpServers",
+        has_bare_names: false,
         local: command,
         remote: Some(|server| remote(server, "httpUrl", "headers")),
         file: |places| places.in_home(&[".gemini", "settings.json"]),
@@ -126,6 +135,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "Codex",
         format: ConfigFormat::Toml,
         servers: "mcp_servers",
+        has_bare_names: true,
         local: command,
         remote: Some(|server| remote(server, "url", "http_headers")),
         file: |places| Some(places.own("CODEX_HOME", ".codex")?.join("config.toml")),
@@ -136,6 +146,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "Copilot CLI",
         format: ConfigFormat::Json,
         servers: "mcpServers",
+        has_bare_names: false,
         local: |server| {
             let mut members = with_first("type", json!("local"), command(server));
             members.insert("tools".into(), json!(["*"]));
@@ -160,6 +171,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "OpenCode",
         format: ConfigFormat::Json,
         servers: "mcp",
+        has_bare_names: false,
         local: |server| {
             let mut members = EntryMembers::new();
             members.insert("type".into(), "local".into());
@@ -192,6 +204,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "LM Studio",
         format: ConfigFormat::Json,
         servers: "mcpServers",
+        has_bare_names: false,
         local: command,
         remote: Some(|server| remote(server, "url", "headers")),
         file: |places| places.in_home(&[".lmstudio", "mcp.json"]),
@@ -202,6 +215,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "JetBrains Junie",
         format: ConfigFormat::Json,
         servers: "mcpServers",
+        has_bare_names: false,
         local: command,
         remote: None,
         file: |places| places.in_home(&[".junie", "mcp", "mcp.json"]),
@@ -212,6 +226,7 @@ pub(super) const HOSTS: [HostApplication; 13] = [
         title: "Goose",
         format: ConfigFormat::Yaml,
         servers: "extensions",
+        has_bare_names: false,
         local: |server| {
             let mut members = EntryMembers::new();
             members.insert("type".into(), "stdio".into());

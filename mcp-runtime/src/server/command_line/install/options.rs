@@ -1,7 +1,8 @@
 //! The options of the commands: the client, the file and name of the entry, and the entry itself.
 
 use std::env;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -63,10 +64,24 @@ impl<'a> Place<'a> {
         let Some(host) = HOSTS.iter().find(|host| host.name == client) else {
             return Err("unknown client".to_owned());
         };
+        let name = matches.get_one::<String>("name").unwrap_or(&identity.name);
+        let is_named = !name.is_empty() && !name.contains(char::is_control);
+        let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if !is_named || host.has_bare_names && !name.chars().all(is_bare) {
+            let letters = if host.has_bare_names {
+                ": use letters, digits, `-` and `_`"
+            } else {
+                ""
+            };
+            return Err(format!(
+                "{} takes no entry with the name {name:?}; pass another one with `--name`{letters}",
+                host.title
+            ));
+        }
         Ok(Self {
             host,
             config: matches.get_one::<String>("config").map(String::as_str),
-            name: matches.get_one::<String>("name").unwrap_or(&identity.name),
+            name,
         })
     }
 
@@ -105,8 +120,8 @@ pub(super) fn server_entry(
             })
         }
         None => (host.local)(&LocalServer {
-            executable: match matches.get_one::<String>("executable") {
-                Some(path) => absolute(path)?,
+            executable: match matches.get_one::<OsString>("executable") {
+                Some(path) => absolute(path.as_ref())?,
                 None => executable()?,
             },
             arguments: texts(matches, "arg").cloned().collect(),
@@ -122,23 +137,34 @@ pub(super) fn server_entry(
 /// Returns the path to this executable.
 pub(super) fn executable() -> Result<String, String> {
     let path = env::current_exe().map_err(|error| format!("executable path: {error}"))?;
-    match path.to_str() {
-        Some(path) => Ok(path.to_owned()),
-        None => Err(format!(
+    if !path.exists() {
+        // A build that has replaced it, for example.
+        return Err(format!(
+            "{} is not there any more; run the command again",
+            path.display()
+        ));
+    }
+    unicode(&path)
+}
+
+/// Returns a path as configuration files hold it.
+fn unicode(path: &Path) -> Result<String, String> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        format!(
             "{} cannot be written to a configuration file, because it is not Unicode",
             path.display()
-        )),
-    }
+        )
+    })
 }
 
 /// Returns the absolute path to an executable that exists.
-fn absolute(path: &str) -> Result<String, String> {
-    let describe = |error: std::io::Error| format!("{path}: {error}");
+fn absolute(path: &Path) -> Result<String, String> {
+    let describe = |error: std::io::Error| format!("{}: {error}", path.display());
     let absolute = std::path::absolute(path).map_err(describe)?;
     if !std::fs::metadata(&absolute).map_err(describe)?.is_file() {
-        return Err(format!("{path} is not a file"));
+        return Err(format!("{} is not a file", path.display()));
     }
-    Ok(absolute.to_string_lossy().into_owned())
+    unicode(&absolute)
 }
 
 fn texts<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m String> {
@@ -148,6 +174,7 @@ fn texts<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m St
 /// Returns the values of an option that has the form `NAME=VALUE`.
 fn pairs(matches: &ArgMatches, option: &str) -> Result<EntryMembers, String> {
     let pairs = texts(matches, option).map(|pair| match pair.split_once('=') {
+        Some(("", _)) => Err(format!("`--{option} {pair}` has no name before `=`")),
         Some((name, value)) => Ok((name.to_owned(), value.into())),
         None => Err(format!("`--{option} {pair}` has no `=`")),
     });

@@ -6,6 +6,7 @@ use super::change::Change;
 use super::entry::{LocalServer, RemoteServer, ServerEntry};
 use super::hosts::{HOSTS, HostApplication};
 use super::plain_json;
+use super::uninstall::without_entry;
 
 fn local(host: &HostApplication, arguments: &[&str]) -> ServerEntry {
     let environment = json!({"A": "b \"c\""});
@@ -168,6 +169,78 @@ mod with_comments {
                 }
             }
         }
+    }
+
+    /// The file goes back to its last byte, whatever had to be created for the entry.
+    #[test]
+    fn what_is_installed_into_any_file_is_uninstalled() {
+        for host in edited_hosts() {
+            let texts: &[&str] = match host.format {
+                ConfigFormat::Toml => &[
+                    "",
+                    "\n",
+                    "# mine\n",
+                    "a = 1",
+                    "a = 1\r\n",
+                    "\u{feff}[b]\nc = 1\n# d = 2\n",
+                    "[a]\nb = 1\n\n# mine\n[c]\n",
+                ],
+                _ => &[
+                    "",
+                    "\n",
+                    "// mine\n",
+                    "{}",
+                    "{ }\r\n",
+                    "{\"a\": 1}",
+                    "{\"a\": 1, /* b */ }",
+                    "\u{feff}{\r\n\t\"a\": 1, // b\r\n}\r\n// c",
+                ],
+            };
+            for before in texts {
+                for entry in [Some(local(host, &["-v"])), remote(host)] {
+                    let Some(entry) = entry else { continue };
+                    let after = enter(host, before, &entry).unwrap();
+                    let backups = ["{".to_owned(), (*before).to_owned()];
+                    let removed = without_entry(host, "garden", &after, backups.into_iter());
+                    assert_eq!(removed.unwrap(), *before, "{}: {after:?}", host.name);
+                    // Without its backup, the entry goes all the same.
+                    let removed = without_entry(host, "garden", &after, [].into_iter()).unwrap();
+                    assert_eq!(entry_in(host, &removed), Value::Null);
+                }
+            }
+        }
+    }
+
+    /// A backup brings nothing back that the user has changed since.
+    #[test]
+    fn later_changes_stay() {
+        let host = HOSTS.iter().find(|host| host.name == "zed").unwrap();
+        let before = "{\"a\": 1}".to_owned();
+        let after = enter(host, &before, &local(host, &[])).unwrap();
+        let changed = after.replace("\"a\": 1", "\"a\": 2");
+        let removed = without_entry(host, "garden", &changed, [before].into_iter()).unwrap();
+        assert!(removed.contains("\"a\": 2"), "{removed}");
+    }
+
+    /// A comment says something about the lines around it, so it stays where it is.
+    #[test]
+    fn comments_at_the_end_stay_with_their_table() {
+        let host = HOSTS.iter().find(|host| host.name == "codex").unwrap();
+        let before = "[a]\nb = 1\n# c = 2\n";
+        let after = enter(host, before, &local(host, &[])).unwrap();
+        assert!(after.starts_with(before), "{after}");
+        assert_eq!(remove(host, &after), before);
+        let mine = after.replace("[mcp_servers", "# about it\n[mcp_servers");
+        assert_eq!(remove(host, &mine), format!("{before}\n# about it\n"));
+        let windows = before.replace('\n', "\r\n");
+        let after_windows = enter(host, &windows, &local(host, &[])).unwrap();
+        assert!(after_windows.starts_with(&windows), "{after_windows}");
+        assert_eq!(remove(host, &after_windows), windows);
+        let below = format!("{after}# d = 3\n\n[e]\nf = 1\n");
+        assert_eq!(
+            remove(host, &below),
+            format!("{before}# d = 3\n\n[e]\nf = 1\n")
+        );
     }
 
     #[test]

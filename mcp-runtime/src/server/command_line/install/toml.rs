@@ -13,9 +13,107 @@ pub(super) fn parse_toml(text: &str) -> Result<Value, String> {
 pub(super) fn edit_toml(text: &str, changes: &[Change]) -> Result<String, String> {
     let mut document = document_of(text)?;
     for change in changes {
-        make(change, document.as_table_mut())?;
+        if change.value.is_none() {
+            let above = comments_above(&document, &change.path);
+            make(change, document.as_table_mut())?;
+            if let Some((position, comments)) = above {
+                put_behind(&mut document, position, &comments);
+            }
+        } else {
+            document = with_change(document, change)?;
+        }
     }
     Ok(with_original_lines(text, &document.to_string()))
+}
+
+/// Makes a change that sets a value. Comments at the end of the document belong to its last table, so a new one comes
+/// behind them.
+fn with_change(mut document: DocumentMut, change: &Change) -> Result<DocumentMut, String> {
+    let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
+    if !trailing.contains('#') {
+        make(change, document.as_table_mut())?;
+        return Ok(document);
+    }
+    document.set_trailing("");
+    let before = document.to_string();
+    make(change, document.as_table_mut())?;
+    let after = document.to_string();
+    let is_ended = trailing.ends_with('\n');
+    match after.strip_prefix(&before) {
+        Some(new) if !new.is_empty() && before.ends_with('\n') => {
+            let end = if is_ended { "" } else { "\n" };
+            document_of(&format!("{before}{trailing}{end}{new}"))
+        }
+        _ => {
+            document.set_trailing(trailing);
+            Ok(document)
+        }
+    }
+}
+
+/// Returns the comments above a table, which may belong to the one before, and the table's position.
+fn comments_above(document: &DocumentMut, path: &[String]) -> Option<(isize, String)> {
+    let [parent, name] = path else {
+        return None;
+    };
+    let table = document
+        .get(parent)?
+        .as_table_like()?
+        .get(name)?
+        .as_table()?;
+    // The ends of lines are restored in the end.
+    let comments = table.decor().prefix()?.as_str()?.replace("\r\n", "\n");
+    // The empty line between the table and what is above goes with it.
+    let comments = match comments.strip_suffix("\n\n") {
+        Some(lines) => format!("{lines}\n"),
+        None => comments,
+    };
+    let position = table.position()?;
+    comments.contains('#').then_some((position, comments))
+}
+
+/// Puts comments before the first table behind this position, or at the end of the document.
+fn put_behind(document: &mut DocumentMut, position: isize, comments: &str) {
+    let mut positions = Vec::new();
+    visit_tables(document.as_table_mut(), &mut |table| {
+        positions.extend(table.position());
+    });
+    let next = positions
+        .into_iter()
+        .filter(|other| *other > position)
+        .min();
+    if next.is_none() {
+        let trailing = document.trailing().as_str().unwrap_or_default();
+        document.set_trailing(format!("{comments}{trailing}"));
+    }
+    visit_tables(document.as_table_mut(), &mut |table| {
+        if next.is_some() && table.position() == next {
+            let prefix = table.decor().prefix().and_then(|prefix| prefix.as_str());
+            let prefix = format!("{comments}{}", prefix.unwrap_or_default());
+            table.decor_mut().set_prefix(prefix);
+        }
+    });
+}
+
+/// Visits all tables that have a header of their own.
+fn visit_tables(table: &mut Table, visit: &mut dyn FnMut(&mut Table)) {
+    for (_, item) in table.iter_mut() {
+        match item {
+            Item::Table(table) => {
+                if !table.is_implicit() {
+                    visit(table);
+                }
+                visit_tables(table, visit);
+            }
+            Item::ArrayOfTables(tables) => {
+                for table in tables.iter_mut() {
+                    visit(table);
+                    visit_tables(table, visit);
+                }
+            }
+            Item::None | Item::Value(_) => {}
+        }
+    }
 }
 
 fn make(change: &Change, top: &mut dyn TableLike) -> Result<(), String> {

@@ -1,10 +1,13 @@
 //! `uninstall`: removes the server from the configuration of a client.
 
 use clap::{ArgMatches, Command};
+use serde_json::Value;
 
 use crate::server::command_line::install::add::{backup_line, print_file};
 use crate::server::command_line::install::change::Change;
+use crate::server::command_line::install::entry::ServerEntry;
 use crate::server::command_line::install::file::ConfigFile;
+use crate::server::command_line::install::hosts::HostApplication;
 use crate::server::command_line::install::options::{Place, flag, with_place};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
@@ -33,7 +36,7 @@ pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
     let document = if file.exists() {
         host.format.parse(file.text()).map_err(cannot_edit)?
     } else {
-        serde_json::Value::Null
+        Value::Null
     };
     let servers = document.get(host.servers);
     if servers.and_then(|servers| servers.get(name)).is_none() {
@@ -44,8 +47,7 @@ pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
         ));
         return Ok(true);
     }
-    let change = Change::to_remove(host.servers, name);
-    let after = host.format.edit(file.text(), &[change]);
+    let after = without_entry(host, name, file.text(), file.backups());
     let after = after.map_err(cannot_edit)?;
     if matches.get_flag("dry-run") {
         print_file(&path, &after);
@@ -59,4 +61,33 @@ pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
         backup_line(backup.as_deref())
     ));
     Ok(true)
+}
+
+/// Returns the text of a file without an entry. If the file is what `install` made of a backup, that is the backup, down to
+/// the last byte; otherwise an object that had to be created for the entry stays, empty.
+pub(super) fn without_entry(
+    host: &HostApplication,
+    name: &str,
+    text: &str,
+    backups: impl Iterator<Item = String>,
+) -> Result<String, String> {
+    let document = host.format.parse(text)?;
+    if let Some(Value::Object(members)) = document[host.servers].get(name) {
+        let entry = ServerEntry {
+            members: members.clone(),
+            keeps_arguments: false,
+        };
+        let installed = |backup: &String| {
+            let before = host.format.parse(backup).ok()?;
+            let is_new = before[host.servers].get(name).is_none();
+            let changes = Change::to_enter(host.servers, name, &entry, &before);
+            host.format.edit(backup, &changes).ok().filter(|_| is_new)
+        };
+        let mut backups = backups;
+        if let Some(backup) = backups.find(|backup| installed(backup).as_deref() == Some(text)) {
+            return Ok(backup);
+        }
+    }
+    host.format
+        .edit(text, &[Change::to_remove(host.servers, name)])
 }

@@ -1,18 +1,38 @@
 //! Writes a ZIP archive whose bytes depend on nothing but the files in it: no times, no owners, sorted by name.
 //!
+//! Files are read and compressed piece by piece, so that the size of a program does not matter.
+//!
 //! Source: PKWARE, `APPNOTE.TXT` 6.3.10. Archives of 4 GiB and more are refused.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
 
 use flate2::write::DeflateEncoder;
-use flate2::{Compression, Crc};
+use flate2::{Compression, CrcReader};
 
 /// A file in an archive.
 pub(super) struct ArchivedFile {
-    pub(super) contents: Vec<u8>,
+    pub(super) contents: Contents,
     /// `true` if users may run it.
     pub(super) is_executable: bool,
+}
+
+/// The contents of a file.
+pub(super) enum Contents {
+    Bytes(Vec<u8>),
+    /// Those of a file elsewhere.
+    File(PathBuf),
+}
+
+impl Contents {
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        Ok(match self {
+            Self::Bytes(bytes) => Box::new(&**bytes),
+            Self::File(path) => Box::new(File::open(path)?),
+        })
+    }
 }
 
 /// Version 2.0 of the format: directories and deflate.
@@ -26,37 +46,43 @@ const DATE: u16 = (1 << 5) | 1;
 /// The system whose permissions the archive has: Unix.
 const UNIX: u16 = 3 << 8;
 
-/// Returns the bytes of an archive with these files, which have their paths in it as names.
+/// Writes an archive with these files, which have their paths in it as names. `archive` is empty.
 ///
 /// # Errors
 ///
-/// Fails if the archive or a file is too large for the format.
-pub(super) fn zip(files: &BTreeMap<String, ArchivedFile>) -> io::Result<Vec<u8>> {
-    let mut archive = Vec::new();
+/// Fails if a file cannot be read, and if the archive or a file is too large for the format.
+pub(super) fn zip(
+    files: &BTreeMap<String, ArchivedFile>,
+    archive: &mut (impl Write + Seek),
+) -> io::Result<()> {
     let mut directory = Vec::new();
     for (name, file) in files {
-        let offset = four(archive.len())?;
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(&file.contents)?;
-        let deflated = encoder.finish()?;
-        let mut crc = Crc::new();
-        crc.update(&file.contents);
+        let start = archive.stream_position()?;
+        // The header is written again when the sizes are known.
+        archive.write_all(&[0; LOCAL_HEADER])?;
+        archive.write_all(name.as_bytes())?;
+        let contents_start = archive.stream_position()?;
+        let mut contents = CrcReader::new(file.contents.open()?);
+        let mut encoder = DeflateEncoder::new(&mut *archive, Compression::best());
+        let size = io::copy(&mut contents, &mut encoder)?;
+        encoder.finish()?;
+        let end = archive.stream_position()?;
         // The part that a file's header has in common with its entry in the directory.
         let mut common = Vec::new();
         for number in [VERSION, FLAGS, DEFLATED, TIME, DATE] {
             common.extend(number.to_le_bytes());
         }
-        common.extend(crc.sum().to_le_bytes());
-        common.extend(four(deflated.len())?);
-        common.extend(four(file.contents.len())?);
+        common.extend(contents.crc().sum().to_le_bytes());
+        common.extend(four(end - contents_start)?);
+        common.extend(four(size)?);
         common.extend(two(name.len())?);
         // No extra fields.
         common.extend([0; 2]);
 
-        archive.extend(b"PK\x03\x04");
-        archive.extend(&common);
-        archive.extend(name.as_bytes());
-        archive.extend(deflated);
+        archive.seek(SeekFrom::Start(start))?;
+        archive.write_all(b"PK\x03\x04")?;
+        archive.write_all(&common)?;
+        archive.seek(SeekFrom::Start(end))?;
 
         directory.extend(b"PK\x01\x02");
         directory.extend((UNIX | VERSION).to_le_bytes());
@@ -69,31 +95,33 @@ pub(super) fn zip(files: &BTreeMap<String, ArchivedFile>) -> io::Result<Vec<u8>>
             0o100_644
         };
         directory.extend((mode << 16).to_le_bytes());
-        directory.extend(offset);
+        directory.extend(four(start)?);
         directory.extend(name.as_bytes());
     }
-    let offset = four(archive.len())?;
-    let size = four(directory.len())?;
+    let offset = four(archive.stream_position()?)?;
+    let size = four(directory.len() as u64)?;
     let count = two(files.len())?;
-    archive.extend(directory);
-    archive.extend(b"PK\x05\x06");
+    directory.extend(b"PK\x05\x06");
     // One disk.
-    archive.extend([0; 4]);
-    archive.extend(count);
-    archive.extend(count);
-    archive.extend(size);
-    archive.extend(offset);
+    directory.extend([0; 4]);
+    directory.extend(count);
+    directory.extend(count);
+    directory.extend(size);
+    directory.extend(offset);
     // No comment.
-    archive.extend([0; 2]);
-    Ok(archive)
+    directory.extend([0; 2]);
+    archive.write_all(&directory)
 }
+
+/// The length of a file's header before its name.
+const LOCAL_HEADER: usize = 30;
 
 fn two(number: usize) -> io::Result<[u8; 2]> {
     let number = u16::try_from(number).map_err(|_| too_large())?;
     Ok(number.to_le_bytes())
 }
 
-fn four(number: usize) -> io::Result<[u8; 4]> {
+fn four(number: u64) -> io::Result<[u8; 4]> {
     let number = u32::try_from(number).map_err(|_| too_large())?;
     Ok(number.to_le_bytes())
 }

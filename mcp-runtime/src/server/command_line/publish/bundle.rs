@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
+use std::io::{BufWriter, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command};
@@ -14,12 +14,15 @@ use crate::client::ListRequest;
 use crate::server::Server;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::publish::archive::{ArchivedFile, zip};
-use crate::server::command_line::publish::bundle_manifest::{BundledPrograms, tools, user_config};
-use crate::server::command_line::publish::manifest::sha256;
-use crate::server::command_line::publish::{
-    description, flag, option, output, repeated, schema, text, texts,
+use crate::server::command_line::publish::archive::{ArchivedFile, Contents, zip};
+use crate::server::command_line::publish::bundle_manifest::{
+    BundledPrograms, shared_setting, tools, user_config,
 };
+use crate::server::command_line::publish::manifest::sha256;
+use crate::server::command_line::publish::options::{
+    description, flag, open, option, repeated, text, texts,
+};
+use crate::server::command_line::publish::{output, schema};
 use crate::server::command_line::session::CommandSession;
 
 pub(super) fn command() -> Command {
@@ -51,6 +54,12 @@ pub(super) async fn run(
     let variables = std::mem::take(&mut server.environment.variables);
     // A description of the server needs no values of its settings.
     server.environment.faults.clear();
+    if let Some(name) = shared_setting(&variables) {
+        return Err(format!(
+            "bundles do not tell upper from lower case: two environment variables would be the setting `{name}`"
+        )
+        .into());
+    }
     let default_output = default_output(&server, &programs);
     let session = CommandSession::start(server, before, before).await?;
     let bundled = BundledPrograms {
@@ -75,15 +84,15 @@ pub(super) async fn run(
     }
     let mut files = BTreeMap::new();
     if let Some(path) = text(matches, "icon") {
-        let contents = read(Path::new(path))?;
-        if !contents.starts_with(b"\x89PNG") {
-            return Err(format!("{path} is not a PNG image").into());
+        let path = PathBuf::from(path);
+        if start(&path)? != *b"\x89PNG" {
+            return Err(format!("{} is not a PNG image", path.display()).into());
         }
         manifest.insert("icon".into(), "icon.png".into());
         files.insert(
             "icon.png".to_owned(),
             ArchivedFile {
-                contents,
+                contents: Contents::File(path),
                 is_executable: false,
             },
         );
@@ -94,26 +103,31 @@ pub(super) async fn run(
     files.insert(
         "manifest.json".to_owned(),
         ArchivedFile {
-            contents,
+            contents: Contents::Bytes(contents),
             is_executable: false,
         },
     );
     let uses_debug_build = cfg!(debug_assertions) && !matches.contains_id("binary");
     for program in programs {
         let file = ArchivedFile {
-            contents: program.contents,
+            contents: Contents::File(program.path),
             is_executable: true,
         };
         files.insert(program.place, file);
     }
-    let bytes = zip(&files).map_err(|error| error.to_string())?;
     let path = text(matches, "output").map_or(default_output, PathBuf::from);
-    output::write(&path, &bytes, matches.get_flag("force"))?;
+    let (size, digest) = output::write(&path, matches.get_flag("force"), |archive| {
+        let mut buffer = BufWriter::new(&*archive);
+        zip(&files, &mut buffer)?;
+        let size = buffer.stream_position()?;
+        buffer.flush()?;
+        drop(buffer);
+        archive.rewind()?;
+        Ok((size, sha256(archive)?))
+    })?;
     print::line(&format!(
-        "Wrote {}, {} bytes, SHA-256 {}",
-        path.display(),
-        bytes.len(),
-        sha256(&bytes)
+        "Wrote {}, {size} bytes, SHA-256 {digest}",
+        path.display()
     ));
     if uses_debug_build {
         print::line(
@@ -154,10 +168,11 @@ struct Program {
     platform: &'static str,
     /// The path in the bundle.
     place: String,
-    contents: Vec<u8>,
+    /// The file here.
+    path: PathBuf,
 }
 
-/// Reads the executables, at most one for each platform, sorted by platform.
+/// Finds the executables, at most one for each platform, sorted by platform.
 fn programs(server: &Server, matches: &ArgMatches) -> Result<Vec<Program>, String> {
     let mut paths = BTreeMap::new();
     for binary in texts(matches, "binary") {
@@ -182,8 +197,7 @@ fn programs(server: &Server, matches: &ArgMatches) -> Result<Vec<Program>, Strin
         paths.insert(platform, executable);
     }
     let programs = paths.into_iter().map(|(platform, path)| {
-        let contents = read(&path)?;
-        if !runs_on(platform, &contents) {
+        if !runs_on(platform, &start(&path)?) {
             return Err(format!(
                 "{} is not a program for {platform}",
                 path.display()
@@ -195,7 +209,7 @@ fn programs(server: &Server, matches: &ArgMatches) -> Result<Vec<Program>, Strin
         Ok(Program {
             platform,
             place,
-            contents,
+            path,
         })
     });
     programs.collect()
@@ -212,7 +226,7 @@ fn platform(name: &str) -> Option<&'static str> {
 }
 
 /// Returns `true` if the file begins as executables of the platform do.
-fn runs_on(platform: &str, contents: &[u8]) -> bool {
+fn runs_on(platform: &str, start: &[u8]) -> bool {
     let starts: &[&[u8]] = match platform {
         "linux" => &[b"\x7fELF"],
         "win32" => &[b"MZ"],
@@ -223,7 +237,7 @@ fn runs_on(platform: &str, contents: &[u8]) -> bool {
             b"\xca\xfe\xba\xbf",
         ],
     };
-    starts.iter().any(|start| contents.starts_with(start))
+    starts.iter().any(|expected| start.starts_with(expected))
 }
 
 fn default_output(server: &Server, programs: &[Program]) -> PathBuf {
@@ -235,14 +249,44 @@ fn default_output(server: &Server, programs: &[Program]) -> PathBuf {
     }
 }
 
-/// Returns the text with everything replaced that a file name should not have.
+/// Returns the text with everything replaced that a file name should not have. It names a file wherever it stands, so it
+/// is neither empty nor begins with a dot, as `..` does.
 fn file_name(text: &str) -> String {
-    text.replace(
+    let name = text.replace(
         |c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c),
         "-",
-    )
+    );
+    match name.trim_start_matches('.') {
+        "" => "server".to_owned(),
+        name => name.to_owned(),
+    }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+/// Returns the first four bytes of a file, and zeros behind its end.
+fn start(path: &Path) -> Result<[u8; 4], String> {
+    let mut bytes = Vec::new();
+    let read = open(path)?.take(4).read_to_end(&mut bytes);
+    read.map_err(|error| format!("{}: {error}", path.display()))?;
+    bytes.resize(4, 0);
+    Ok(bytes.try_into().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_names_of_files() {
+        for (text, expected) in [
+            ("garden", "garden"),
+            ("my garden/é", "my-garden--"),
+            ("..", "server"),
+            ("../../etc", "-..-etc"),
+            ("", "server"),
+            (".hidden", "hidden"),
+            ("C:\\x", "C--x"),
+        ] {
+            assert_eq!(file_name(text), expected);
+        }
+    }
 }

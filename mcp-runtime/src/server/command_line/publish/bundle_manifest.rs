@@ -2,6 +2,8 @@
 //!
 //! Source: repository modelcontextprotocol/mcpb, `MANIFEST.md`, version 0.3.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::environment::DeclaredVariable;
@@ -61,6 +63,13 @@ pub(super) fn user_config(variables: &[DeclaredVariable]) -> Value {
         .iter()
         .map(|variable| (key(variable), setting(variable)));
     settings.collect::<Map<_, _>>().into()
+}
+
+/// Returns the name of a setting that would stand for two variables, if there is one.
+pub(super) fn shared_setting(variables: &[DeclaredVariable]) -> Option<String> {
+    let mut names = BTreeSet::new();
+    let mut keys = variables.iter().map(key);
+    keys.find(|key| !names.insert(key.clone()))
 }
 
 fn setting(variable: &DeclaredVariable) -> Value {

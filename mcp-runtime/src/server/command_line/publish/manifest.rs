@@ -3,7 +3,7 @@
 //! Source: repository modelcontextprotocol/registry, `docs/reference/server-json`, schema 2025-12-11.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::io::{self, Read, Write as _};
 use std::path::Path;
 
 use clap::{ArgMatches, Command};
@@ -14,9 +14,10 @@ use crate::environment::DeclaredVariable;
 use crate::server::Server;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
-use crate::server::command_line::publish::{
-    description, flag, option, output, repeated, schema, text, texts,
+use crate::server::command_line::publish::options::{
+    description, flag, open, option, repeated, text, texts,
 };
+use crate::server::command_line::publish::{output, schema};
 
 pub(super) fn command() -> Command {
     Command::new("manifest")
@@ -55,7 +56,9 @@ pub(super) fn run(server: &Server, matches: &ArgMatches) -> CommandResult {
         None => print::json(&manifest),
         Some(path) => {
             let bytes = format!("{manifest:#}\n");
-            output::write(Path::new(path), bytes.as_bytes(), matches.get_flag("force"))?;
+            output::write(Path::new(path), matches.get_flag("force"), |file| {
+                file.write_all(bytes.as_bytes())
+            })?;
             print::line(&format!("Wrote {path}"));
         }
     }
@@ -185,15 +188,23 @@ fn bundle_package(bundle: &str, version: &str) -> Result<Value, String> {
             "`{url}` is not the URL of a release on GitHub or GitLab with `mcp` in it, which the registry asks for"
         ));
     }
-    let bytes = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
-    Ok(
-        json!({"registryType": "mcpb", "identifier": url, "version": version, "fileSha256": sha256(&bytes)}),
-    )
+    let digest = open(Path::new(file)).and_then(|opened| {
+        let digest = sha256(opened);
+        digest.map_err(|error| format!("{file}: {error}"))
+    })?;
+    Ok(json!({"registryType": "mcpb", "identifier": url, "version": version, "fileSha256": digest}))
 }
 
-/// Returns the SHA-256 digest in hexadecimal.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
+/// Returns the SHA-256 digest in hexadecimal of all that can be read.
+pub(super) fn sha256(mut reader: impl Read) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let mut bytes = vec![0; 1 << 16];
+    loop {
+        match reader.read(&mut bytes)? {
+            0 => return Ok(hexadecimal(&digest.finalize())),
+            length => digest.update(bytes.get(..length).unwrap_or_default()),
+        }
+    }
 }
 
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {

@@ -1,15 +1,19 @@
 //! Writes a file that does not exist yet, or replaces one if that is asked for.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
 
-/// Writes the file. It never holds less than all bytes under its own name.
+/// Writes the file with `fill`, which gets an empty one. It never holds less than all bytes under its own name.
 ///
 /// # Errors
 ///
 /// Fails if the path exists and `replaces` is `false`, and if the file cannot be written.
-pub(super) fn write(path: &Path, bytes: &[u8], replaces: bool) -> Result<(), String> {
+pub(super) fn write<T>(
+    path: &Path,
+    replaces: bool,
+    fill: impl FnOnce(&mut File) -> io::Result<T>,
+) -> Result<T, String> {
     let describe = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             format!("{} exists; replace it with `--force`", path.display())
@@ -22,25 +26,39 @@ pub(super) fn write(path: &Path, bytes: &[u8], replaces: bool) -> Result<(), Str
     if path.is_dir() {
         return Err(format!("{} is a directory", path.display()));
     }
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".new-{}", std::process::id()));
-    let new = Path::new(&new);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(new)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| {
-            if replaces {
-                return fs::rename(new, path);
-            }
-            // Unlike `rename`, this fails if the path has come to exist meanwhile.
-            fs::hard_link(new, path).or_else(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => Err(error),
-                // Some file systems have no links.
-                _ => fs::rename(new, path),
-            })
-        });
-    drop(fs::remove_file(new));
+    let (new, mut opened) = create_beside(path).map_err(describe)?;
+    let written = fill(&mut opened).and_then(|value| {
+        drop(opened);
+        put(&new, path, replaces).map(|()| value)
+    });
+    drop(fs::remove_file(&new));
     written.map_err(describe)
+}
+
+/// Creates a file next to the path, under a name that is not in use.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    for number in 1..u32::MAX {
+        let mut new = path.as_os_str().to_owned();
+        new.push(format!(".new-{number}"));
+        let mut options = OpenOptions::new();
+        match options.read(true).write(true).create_new(true).open(&new) {
+            Ok(file) => return Ok((new.into(), file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::StorageFull.into())
+}
+
+/// Gives a file its name.
+fn put(new: &Path, path: &Path, replaces: bool) -> io::Result<()> {
+    if replaces {
+        return fs::rename(new, path);
+    }
+    // Unlike `rename`, this fails if the path has come to exist meanwhile.
+    fs::hard_link(new, path).or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Err(error),
+        // Some file systems have no links.
+        _ => fs::rename(new, path),
+    })
 }

@@ -1,25 +1,31 @@
 //! Archives, and files that would be invalid.
 
 use std::collections::BTreeMap;
+use std::io::Cursor;
 
 use serde_json::json;
 
-use super::archive::{ArchivedFile, zip};
+use super::archive::{ArchivedFile, Contents, zip};
 use super::manifest::hexadecimal;
 use super::schema;
 
 #[test]
 fn an_archive_is_its_files_and_nothing_else() {
     let file = |contents: &[u8]| ArchivedFile {
-        contents: contents.to_vec(),
+        contents: Contents::Bytes(contents.to_vec()),
         is_executable: contents.is_empty(),
     };
     let files = BTreeMap::from([
         ("b/é".to_owned(), file(b"")),
         ("a".to_owned(), file(b"aaaa")),
     ]);
-    let bytes = zip(&files).unwrap();
-    assert_eq!(bytes, zip(&files).unwrap());
+    let zipped = |files: &BTreeMap<_, _>| {
+        let mut archive = Cursor::new(Vec::new());
+        zip(files, &mut archive).unwrap();
+        archive.into_inner()
+    };
+    let bytes = zipped(&files);
+    assert_eq!(bytes, zipped(&files));
     let hex = hexadecimal(&bytes);
     // Read by Python's `zipfile` and by `unzip`.
     assert_eq!(
@@ -72,6 +78,36 @@ fn the_schemas_are_understood_and_say_what_is_wrong() {
         let error = schema::check("manifest.json", schema::BUNDLE, &wrong).unwrap_err();
         assert!(error.contains(pointer), "{pointer}: {error}");
     }
+}
+
+#[test]
+fn a_file_of_others_stays_when_one_is_written() {
+    use std::io::Write as _;
+
+    let directory = std::env::temp_dir().join(format!("mcp-output-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("a");
+    let others = directory.join("a.new-1");
+    std::fs::write(&others, "theirs").unwrap();
+    super::output::write(&path, false, |file| file.write_all(b"mine")).unwrap();
+    let failed = super::output::write(&path, true, |_| {
+        Err::<(), _>(std::io::ErrorKind::Other.into())
+    });
+    failed.unwrap_err();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    assert_eq!(std::fs::read_to_string(&others).unwrap(), "theirs");
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn two_variables_are_not_one_setting() {
+    let server = crate::Server::new("x", "1")
+        .env::<Settings>("A_")
+        .env::<Settings>("a_");
+    let variables = &server.environment.variables;
+    let shared = super::bundle_manifest::shared_setting(variables);
+    assert_eq!(shared.as_deref(), Some("a_api_key"));
 }
 
 /// Settings of every kind.

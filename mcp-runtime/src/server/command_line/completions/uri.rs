@@ -1,0 +1,142 @@
+//! URIs that match the templates of a server, completed one variable after another.
+
+use mcp_schema::template::percent_encode;
+use serde_json::{Map, Value, json};
+
+use crate::client::ListRequest;
+use crate::server::command_line::completions::candidates::Candidate;
+use crate::server::command_line::completions::values::suggested;
+use crate::server::command_line::outcome::CommandError;
+use crate::server::command_line::session::CommandSession;
+
+/// Returns the URIs that go on from `typed`.
+pub(super) async fn candidates(
+    session: &CommandSession,
+    typed: &str,
+) -> Result<Vec<Candidate>, CommandError> {
+    let mut found = Vec::new();
+    for template in session.list(ListRequest::Templates).await? {
+        let Some(text) = template["uriTemplate"].as_str() else {
+            continue;
+        };
+        let about = template["description"].as_str().unwrap_or(text);
+        match reached(text, typed) {
+            None => {}
+            Some(Reached::Literal(value)) => found.push(Candidate::new(value, about)),
+            Some(Reached::Variable(place)) => {
+                let reference = json!({"type": "ref/resource", "uri": text});
+                let Place {
+                    before,
+                    name,
+                    partial,
+                    after,
+                    earlier,
+                } = place;
+                let earlier = Value::Object(earlier);
+                let values = suggested(session, reference, name, partial, earlier).await?;
+                let values = values.iter().map(|value| {
+                    Candidate::new(format!("{before}{}{after}", percent_encode(value)), about)
+                });
+                found.extend(values);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The part of a template at which a URI that is being typed ends.
+#[derive(Debug, PartialEq)]
+enum Reached<'t> {
+    /// A literal, which is as far as the URI can be completed.
+    Literal(String),
+    Variable(Place<'t>),
+}
+
+/// A variable whose value is being typed.
+#[derive(Debug, PartialEq)]
+struct Place<'t> {
+    /// The URI before the value.
+    before: &'t str,
+    name: &'t str,
+    partial: &'t str,
+    /// The literal behind the value.
+    after: &'t str,
+    /// The variables before.
+    earlier: Map<String, Value>,
+}
+
+/// Finds where in a template the URI ends. Only plain variables, such as `{id}`, can be completed.
+fn reached<'t>(template: &'t str, typed: &'t str) -> Option<Reached<'t>> {
+    let mut earlier = Map::new();
+    let (mut template, mut rest) = (template, typed);
+    loop {
+        let (literal, variables) = template.split_once('{').unwrap_or((template, ""));
+        let before = &typed[..typed.len() - rest.len()];
+        let Some(value) = rest.strip_prefix(literal) else {
+            let is_begun = literal.starts_with(rest);
+            return is_begun.then(|| Reached::Literal(format!("{before}{literal}")));
+        };
+        let before = &typed[..typed.len() - value.len()];
+        let (name, behind) = variables.split_once('}')?;
+        if name.contains(|c: char| !c.is_alphanumeric() && c != '_') {
+            return value
+                .is_empty()
+                .then(|| Reached::Literal(before.to_owned()));
+        }
+        let after = behind.split('{').next().unwrap_or_default();
+        match value.find(after).filter(|_| !after.is_empty()) {
+            Some(end) => {
+                let (value, more) = value.split_at(end);
+                earlier.insert(name.to_owned(), value.into());
+                (template, rest) = (behind, more);
+            }
+            None => {
+                return Some(Reached::Variable(Place {
+                    before,
+                    name,
+                    partial: value,
+                    after,
+                    earlier,
+                }));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_ends_in_a_literal_or_in_a_variable() {
+        let variable = |template: &str, typed: &str| match reached(template, typed) {
+            Some(Reached::Variable(place)) => format!(
+                "{}|{}|{}|{}|{}",
+                place.before,
+                place.name,
+                place.partial,
+                place.after,
+                Value::Object(place.earlier)
+            ),
+            Some(Reached::Literal(text)) => text,
+            None => "-".to_owned(),
+        };
+        for (template, typed, expected) in [
+            ("memo:///{id}", "", "memo:///"),
+            ("memo:///{id}", "mem", "memo:///"),
+            ("memo:///{id}", "note", "-"),
+            ("memo:///{id}", "memo:///", "memo:///|id|||{}"),
+            ("memo:///{id}", "memo:///4", "memo:///|id|4||{}"),
+            ("a://{x}/b/{y}", "a://1", "a://|x|1|/b/|{}"),
+            ("a://{x}/b/{y}", "a://1/b/é", "a://1/b/|y|é||{\"x\":\"1\"}"),
+            ("a://{x}/b", "a://1/b", "-"),
+            ("a://{x}/b", "a://1/bc", "-"),
+            ("a:{+path}", "a:", "a:"),
+            ("a:{+path}", "a:b", "-"),
+            ("a:{", "a:b", "-"),
+            ("{x}", "é", "|x|é||{}"),
+        ] {
+            assert_eq!(variable(template, typed), expected, "{template} {typed}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `recipe`: files for containers, Kubernetes and systemd, read by parsers of their formats.
+
+use std::process::Command;
+#[cfg(unix)]
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::{Scratch, run};
+
+fn recipe(kind: &str) -> String {
+    run(
+        "weather",
+        &["recipe", kind, "--host", "weather.example.com"],
+    )
+    .good()
+}
+
+/// Parses the documents of a YAML file.
+fn yaml(text: &str) -> Vec<Value> {
+    let documents = text.split("\n---\n");
+    documents
+        .map(|text| serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}")))
+        .collect()
+}
+
+#[test]
+fn compose_takes_the_file() {
+    let file = yaml(&recipe("compose")).remove(0);
+    assert_eq!(
+        file,
+        json!({"services": {"weather": {
+            "build": ".",
+            "image": "weather:1.0.0",
+            "restart": "unless-stopped",
+            "ports": ["127.0.0.1:8000:8000"],
+            "environment": ["WEATHER_URL", "WEATHER_API_KEY"],
+            "stop_grace_period": "10s",
+            "read_only": true,
+            "cap_drop": ["ALL"],
+            "security_opt": ["no-new-privileges:true"],
+        }}})
+    );
+}
+
+#[test]
+fn kubernetes_takes_the_file() {
+    let files = yaml(&recipe("kubernetes"));
+    let [deployment, service] = &files[..] else {
+        panic!("{files:?}");
+    };
+    assert_eq!(deployment["kind"], "Deployment");
+    assert_eq!(
+        service["spec"],
+        json!({"selector": {"app": "weather"}, "ports": [{"name": "http", "port": 80, "targetPort": "http"}]})
+    );
+    let template = &deployment["spec"]["template"];
+    assert_eq!(
+        template["metadata"]["labels"],
+        deployment["spec"]["selector"]["matchLabels"]
+    );
+    assert_eq!(template["spec"]["terminationGracePeriodSeconds"], 10);
+    let container = &template["spec"]["containers"][0];
+    assert_eq!(
+        container["command"],
+        json!(["weather", "--http", "--allow-host", "weather.example.com"])
+    );
+    assert_eq!(
+        container["env"],
+        json!([
+            {"name": "HOST", "value": "0.0.0.0"},
+            {"name": "PORT", "value": "8000"},
+            {"name": "WEATHER_URL", "valueFrom": {"configMapKeyRef": {"name": "weather", "key": "WEATHER_URL", "optional": true}}},
+            {"name": "WEATHER_API_KEY", "valueFrom": {"secretKeyRef": {"name": "weather", "key": "WEATHER_API_KEY", "optional": true}}},
+        ])
+    );
+    assert_eq!(
+        container["livenessProbe"],
+        json!({"httpGet": {"path": "/livez", "port": "http"}})
+    );
+    assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
+}
+
+/// Needs `systemd-analyze`, and passes without where there is none.
+#[test]
+fn systemd_takes_the_file() {
+    let unit = recipe("systemd");
+    let program = tests::binary("weather");
+    let unit = unit.replace("/usr/local/bin/weather", program.to_str().unwrap());
+    assert!(
+        unit.contains("--allow-host weather.example.com\n"),
+        "{unit}"
+    );
+    assert!(
+        unit.contains("\nEnvironmentFile=-/etc/weather/environment\n"),
+        "{unit}"
+    );
+    let scratch = Scratch::new("unit");
+    scratch.write("weather.service", &unit);
+    let path = scratch.path().join("weather.service");
+    let checked = Command::new("systemd-analyze")
+        .arg("verify")
+        .arg(path)
+        .output();
+    if let Ok(checked) = checked {
+        let said = String::from_utf8_lossy(&checked.stderr);
+        assert!(
+            checked.status.success() && !said.contains("weather.service"),
+            "{said}"
+        );
+    }
+}
+
+/// Runs the health check of a container without one.
+#[cfg(unix)]
+#[test]
+fn the_health_check_tells_a_server_from_none() {
+    use std::io::{BufRead as _, BufReader};
+
+    let dockerfile = recipe("docker");
+    let (_, check) = dockerfile.split_once(" CMD ").unwrap();
+    let check: Vec<String> = serde_json::from_str(check.lines().next().unwrap()).unwrap();
+    let mut server = Command::new(tests::binary("weather"))
+        .args(["--http", "127.0.0.1:0"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut url = String::new();
+    let stderr = server.stderr.as_mut().unwrap();
+    BufReader::new(stderr).read_line(&mut url).unwrap();
+    let port = url
+        .trim()
+        .trim_end_matches("/mcp")
+        .rsplit(':')
+        .next()
+        .unwrap();
+    let healthy = |path: &str| {
+        let script = check[2].replace("/livez", path);
+        let mut command = Command::new(&check[0]);
+        let command = command.arg(&check[1]).arg(script).env("PORT", port);
+        command.stderr(Stdio::null()).status().unwrap().success()
+    };
+    let found = [healthy("/livez"), healthy("/none")];
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(found, [true, false]);
+    assert!(!healthy("/livez"));
+}
+
+#[test]
+fn a_file_is_written_where_it_is_told() {
+    let scratch = Scratch::new("recipe");
+    let write = |more: &[&str]| {
+        let common = ["recipe", "docker", "--output", "Dockerfile"];
+        super::run_in(scratch.path(), "hello", &[&common, more].concat())
+    };
+    write(&[]).good();
+    let text = scratch.read("Dockerfile");
+    assert!(
+        text.contains("ENTRYPOINT [\"hello\",\"--http\",\"--allow-host\",\"mcp.example.com\"]"),
+        "{text}"
+    );
+    assert!(write(&[]).bad().contains("replace it with `--force`"));
+    write(&["--force", "--port", "80"]).good();
+    assert!(scratch.read("Dockerfile").contains("EXPOSE 80\n"));
+}
