@@ -1,4 +1,4 @@
-//! Source code rules that the compiler does not check: names, comments, wording, file sizes, layers and circular
+//! Source code rules that the compiler does not check: names, comments, wording, links, file sizes, layers and circular
 //! imports, the stages of the macros, and tests that sleep.
 //!
 //! Each rule reads the source files and lists its violations. `tests/tidy/exceptions.txt` contains the exceptions with
@@ -11,6 +11,7 @@
 mod comments;
 mod exceptions;
 mod layers;
+mod links;
 mod names;
 mod public;
 mod sizes;
