@@ -30,6 +30,9 @@ macro_rules! pages {
 
 pages! {
     first_server = "first-server.md" needs feature = "main";
+    command_line = "command-line.md" needs feature = "cli";
+    cookbook = "cookbook.md" needs feature = "auth";
+    troubleshooting = "troubleshooting.md";
     arguments = "arguments.md";
     types = "types.md";
     results = "results.md";
@@ -44,6 +47,7 @@ pages! {
     apps = "apps.md";
     tasks = "tasks.md";
     skills = "skills.md" needs all(feature = "main", feature = "skills");
+    several_crates = "several-crates.md";
     many_tools = "many-tools.md";
     mcp_dev = "mcp-dev.md";
     testing = "testing.md" needs feature = "testing";
@@ -53,6 +57,10 @@ pages! {
     observability = "observability.md" needs feature = "telemetry";
     security = "security.md";
     limits = "limits.md";
+    hosts = "hosts.md";
+    glossary = "glossary.md";
+    not_supported = "not-supported.md";
     from_rmcp = "from-rmcp.md" needs feature = "main";
     from_fastmcp = "from-fastmcp.md" needs feature = "main";
+    from_typescript = "from-typescript.md" needs feature = "main";
 }

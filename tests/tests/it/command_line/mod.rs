@@ -8,6 +8,7 @@ mod install;
 mod legacy_sse;
 mod many_tools;
 mod publish;
+mod reference;
 mod shell;
 #[cfg(unix)]
 mod terminal;
