@@ -20,6 +20,9 @@
 //! }
 //! ```
 //!
+//! The [guide] begins with a [first server](guide::first_server), and has a [cookbook](guide::cookbook) and a page about
+//! [error messages](guide::troubleshooting).
+//!
 //! | purpose | attribute | return type |
 //! |---|---|---|
 //! | an action for the model | [`#[tool]`](macro@tool) | [`IntoToolResult`] |
