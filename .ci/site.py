@@ -47,7 +47,8 @@ def absolute(prose):
 def summary():
     """The contents of the site: the pages that docs/README.md links to, under its headings, in its order."""
     lines, seen = ["# Summary", "", "[Contents](index.md)"], {"README.md", "requirements.md"}
-    for line in (DOCS / "README.md").read_text().splitlines():
+    contents = (DOCS / "README.md").read_text()
+    for line in contents[contents.index("\n## ") :].splitlines():
         if line.startswith("## "):
             lines += ["", "# " + line[3:], ""]
         for title, page in re.findall(r"\[([^\]]+)\]\(([\w-]+\.md)\)", line):
@@ -102,12 +103,16 @@ limit-results = 20
 """
     )
     about = "Write servers for the Model Context Protocol as plain Rust functions."
-    listing = [f"- [{title_of(page)}]({page.replace('.md', '.html')}): {first_sentence(page)}" for page in listed[1:]]
+    listing = [f"- [{title_of(page)}]({page}): {first_sentence(page)}" for page in listed[1:]]
     (book / "llms.txt").write_text(
         f"# mcp-runtime\n\n> {about}\n\nThe whole guide in one file: [llms-full.txt](llms-full.txt)\n\n## Guide\n\n" + "\n".join(listing) + "\n"
     )
-    full = [without_hidden_lines((DOCS / page.replace("index", "README")).read_text()) for page in listed]
-    (book / "llms-full.txt").write_text("\n\n".join(full))
+    # Models read the pages as Markdown, so the site has them in this form, too.
+    markdown = book / "markdown"
+    markdown.mkdir()
+    for page in listed:
+        (markdown / page).write_text(without_hidden_lines((DOCS / page.replace("index", "README")).read_text()))
+    (book / "llms-full.txt").write_text("\n\n".join((markdown / page).read_text() for page in listed))
 
 
 class Page(html.parser.HTMLParser):
