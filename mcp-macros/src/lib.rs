@@ -8,10 +8,12 @@
 //! - `expand` produces the tokens and is the only stage that uses `quote!`. Checks that need type information are left
 //!   to constants and trait bounds in the expansion.
 //!
-//! Each stage reports the mistakes that it finds through `errors`.
+//! Each stage reports the mistakes that it finds through `errors`. The `guide` module is apart from them: it prepares the
+//! documentation of `mcp-runtime`.
 
 mod errors;
 mod expand;
+mod guide;
 mod model;
 mod parse;
 mod stages;
@@ -95,4 +97,15 @@ pub fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     stages::data(options.into(), item.into()).into()
+}
+
+/// Expands to a page of the guide as a string, with links for rustdoc: `guide_page!("state.md", "src/items.txt")`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn guide_page(input: TokenStream) -> TokenStream {
+    guide::expand(
+        input.into(),
+        std::env::var_os("CARGO_MANIFEST_DIR").map(Into::into),
+    )
+    .into()
 }

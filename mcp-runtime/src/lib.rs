@@ -20,6 +20,9 @@
 //! }
 //! ```
 //!
+//! The [guide] begins with a [first server](guide::first_server), and has a [cookbook](guide::cookbook) and a page about
+//! [error messages](guide::troubleshooting).
+//!
 //! | purpose | attribute | return type |
 //! |---|---|---|
 //! | an action for the model | [`#[tool]`](macro@tool) | [`IntoToolResult`] |
@@ -77,6 +80,8 @@ mod fnv;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod handler;
 #[cfg(feature = "http")]
 pub mod http;
@@ -248,60 +253,3 @@ pub mod values {
 pub use schemars;
 pub use serde;
 pub use serde_json;
-
-/// Compiles the examples in the guide.
-#[cfg(doctest)]
-mod guide {
-    #[doc = include_str!("../../docs/arguments.md")]
-    mod arguments {}
-    #[doc = include_str!("../../docs/asking.md")]
-    mod asking {}
-    #[doc = include_str!("../../docs/apps.md")]
-    mod apps {}
-    #[cfg(feature = "testing")]
-    #[doc = include_str!("../../docs/authorization.md")]
-    mod authorization {}
-    #[cfg(feature = "sealing")]
-    #[doc = include_str!("../../docs/deployment.md")]
-    mod deployment {}
-    #[doc = include_str!("../../docs/extensions.md")]
-    mod extensions {}
-    #[doc = include_str!("../../docs/from-fastmcp.md")]
-    mod from_fastmcp {}
-    #[doc = include_str!("../../docs/from-rmcp.md")]
-    mod from_rmcp {}
-    #[doc = include_str!("../../docs/guards.md")]
-    mod guards {}
-    #[cfg(feature = "axum")]
-    #[doc = include_str!("../../docs/http.md")]
-    mod http {}
-    #[doc = include_str!("../../docs/limits.md")]
-    mod limits {}
-    #[doc = include_str!("../../docs/many-tools.md")]
-    mod many_tools {}
-    #[doc = include_str!("../../docs/notifications.md")]
-    mod notifications {}
-    #[cfg(feature = "telemetry")]
-    #[doc = include_str!("../../docs/observability.md")]
-    mod observability {}
-    #[doc = include_str!("../../docs/prompts.md")]
-    mod prompts {}
-    #[doc = include_str!("../../docs/resources.md")]
-    mod resources {}
-    #[doc = include_str!("../../docs/results.md")]
-    mod results {}
-    #[doc = include_str!("../../docs/ship.md")]
-    mod ship {}
-    #[cfg(all(feature = "main", feature = "skills"))]
-    #[doc = include_str!("../../docs/skills.md")]
-    mod skills {}
-    #[doc = include_str!("../../docs/state.md")]
-    mod state {}
-    #[doc = include_str!("../../docs/tasks.md")]
-    mod tasks {}
-    #[cfg(feature = "testing")]
-    #[doc = include_str!("../../docs/testing.md")]
-    mod testing {}
-    #[doc = include_str!("../../docs/types.md")]
-    mod types {}
-}

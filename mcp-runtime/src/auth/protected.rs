@@ -11,7 +11,7 @@ use crate::handler::rules;
 ///
 /// A protected server requires each request to carry an access token in its `Authorization: Bearer …` header. A request
 /// without one is answered with 401 and the location of the server's metadata (RFC 9728), from which clients learn
-/// where to get a token and which scopes to request. See `docs/authorization.md`.
+/// where to get a token and which scopes to request. See [Authorization](crate::guide::authorization).
 ///
 /// Requests to the URL's host are allowed, as with [`HttpOptions::allow_host`](crate::http::HttpOptions::allow_host).
 #[derive(Clone)]

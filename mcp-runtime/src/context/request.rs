@@ -313,7 +313,7 @@ impl Context {
     }
 
     /// Returns the trace context of the request, if the caller sent one. Pass it on to the services that this call
-    /// uses, unless the program exports spans itself. See `docs/observability.md`.
+    /// uses, unless the program exports spans itself. See [Observability](crate::guide::observability).
     #[cfg(feature = "telemetry")]
     #[must_use]
     pub fn trace_context(&self) -> Option<&TraceContext> {

@@ -349,7 +349,7 @@ impl Server {
     /// context that the caller sent. Programs that export spans can use it to link their spans to the caller's.
     /// Replaces any hook set before.
     ///
-    /// The span's fields follow OpenTelemetry; `docs/observability.md` lists them. The hook must not block. It is not
+    /// The span's fields follow OpenTelemetry; [Observability](crate::guide::observability) lists them. The hook must not block. It is not
     /// called for spans that no subscriber records.
     ///
     /// ```

@@ -15,7 +15,7 @@ impl Server {
     ///
     /// In contrast to [`tags`](Self::tags), which decides what the program needs to provide, a selection also applies to
     /// definitions that are made at run time, and it can exclude tags. HTTP clients can narrow it further for each request;
-    /// see `docs/many-tools.md`. Definitions that are not selected are answered like ones that do not exist.
+    /// see [Many tools](crate::guide::many_tools). Definitions that are not selected are answered like ones that do not exist.
     ///
     /// Start-up fails if a tag is unknown: no definition has it, and [`describe_tag`](Self::describe_tag) does not name
     /// it.

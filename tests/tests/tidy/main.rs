@@ -1,5 +1,5 @@
-//! Source code rules that the compiler does not check: names, comments, wording, file sizes, layers and circular
-//! imports, the stages of the macros, and tests that sleep.
+//! Source code rules that the compiler does not check: names, comments, wording, links and messages in the guide, file
+//! sizes, layers and circular imports, the stages of the macros, and tests that sleep.
 //!
 //! Each rule reads the source files and lists its violations. `tests/tidy/exceptions.txt` contains the exceptions with
 //! their reasons; an exception that is no longer needed is a failure too. `tests/tidy/public.txt` is a snapshot of the
@@ -11,6 +11,8 @@
 mod comments;
 mod exceptions;
 mod layers;
+mod links;
+mod messages;
 mod names;
 mod public;
 mod sizes;

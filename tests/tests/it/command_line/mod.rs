@@ -9,6 +9,7 @@ mod legacy_sse;
 mod many_tools;
 mod publish;
 mod recipes;
+mod reference;
 mod shell;
 #[cfg(unix)]
 mod terminal;

@@ -266,12 +266,13 @@ async fn every_type_is_an_argument_a_field_and_a_result_in_both_eras() {
                 "" => String::new(),
                 feature => format!("`{feature}`"),
             };
-            writeln!(
-                table,
-                "| {name} | {feature} | `{value}` | `{}` |",
-                schemas[tool]
-            )
-            .unwrap();
+            let schema = schemas[tool].to_string();
+            let schema = if schema.contains('`') {
+                format!("`` {schema} ``")
+            } else {
+                format!("`{schema}`")
+            };
+            writeln!(table, "| {name} | {feature} | `{value}` | {schema} |").unwrap();
         }
         tables.push(table);
     }
