@@ -1,18 +1,19 @@
 // One definition: what it says, the form of its arguments, calling it, and what came back.
 
-import { explain, mirrored, request, state } from './client.js';
+import { appOf, appView } from './apps.js';
+import { emit, explain, mirrored, on, request, state } from './client.js';
 import { compareEras } from './compare.js';
-import { add, amount, copy, duration, el, fill, long, size } from './dom.js';
+import { add, amount, attempt, copy, duration, el, fill, long, size } from './dom.js';
 import { isObject, parse, stringify } from './exact.js';
 import { makeForm } from './form.js';
 import { idOf } from './lists.js';
 import { looksLike, markdown } from './markdown.js';
 import { copyJson, errorView, modelText, showResult, tokens } from './result.js';
+import { copies } from './snippets.js';
 import { tree } from './tree.js';
-import { curl } from './wire.js';
 
-const METHODS = { tools: 'tools/call', prompts: 'prompts/get', resources: 'resources/read', templates: 'resources/read' };
-const VERBS = { tools: 'Call', prompts: 'Get', resources: 'Read', templates: 'Read' };
+const METHODS = { tools: 'tools/call', prompts: 'prompts/get', resources: 'resources/read', templates: 'resources/read', skills: 'resources/read' };
+const VERBS = { tools: 'Call', prompts: 'Get', resources: 'Read', templates: 'Read', skills: 'Read' };
 const MAX_KEPT = 50;
 /** Definitions as they were left: with what was typed, with calls that go on, and with results. */
 const kept = new Map();
@@ -25,6 +26,7 @@ export function showDefinition(kind, item) {
     current = undefined;
     return fill(place, el('p.about', null, 'The server has no tools, prompts or resources.'));
   }
+  emit('definition');
   const id = `${kind} ${idOf(kind, item)}`;
   const before = kept.get(id);
   const same = before && stringify(before.item) === stringify(item) && before.era === state.era;
@@ -35,6 +37,12 @@ export function showDefinition(kind, item) {
   if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
   current = shown;
   return fill(place, shown.nodes);
+}
+
+/** Shows something else in the place of a definition. */
+export function showOther(...nodes) {
+  current = undefined;
+  fill(document.getElementById('call'), nodes);
 }
 
 function schemaOf(kind, item) {
@@ -122,7 +130,7 @@ function makeDefinition(kind, item, output, initial) {
   if (initial) form.set(initial);
 
   const params = (value) => {
-    if (kind === 'resources') return { uri: item.uri };
+    if (kind === 'resources' || kind === 'skills') return { uri: item.uri };
     if (kind === 'templates') return { uri: expand(String(item.uriTemplate), value) };
     return { name: item.name, arguments: value };
   };
@@ -150,17 +158,17 @@ function makeDefinition(kind, item, output, initial) {
       busy(undefined);
     }
   });
-  compare.onclick = () => run((value, signal) => compareEras(output, { method, params: params(value), headers: headers(value), signal }));
+  const options = { task: kind === 'tools' ? item.execution?.taskSupport : undefined, app: kind === 'tools' ? appOf(item) : undefined };
+  compare.onclick = () => run((value, signal) => compareEras(output, { ...options, method, params: params(value), headers: headers(value), signal }));
 
   const node = el('form.definition', { noValidate: true, onsubmit: (event) => {
     event.preventDefault();
-    if (!running) run((value, signal) => perform(output, { method, params: params(value), headers: headers(value), signal }));
+    if (!running) run((value, signal) => perform(output, { ...options, method, params: params(value), headers: headers(value), signal }));
   } },
-  el('div.actions', null, call, cancel, compare, el('span.space'), kind !== 'resources' && asJson,
-    copy('Copy JSON-RPC', () => stringify(rpc(method, params(values())))),
-    copy('Copy curl', () => {
+  el('div.actions', null, call, cancel, compare, el('span.space'), !['resources', 'skills'].includes(kind) && asJson,
+    copies(() => {
       const value = values();
-      return curl(rpc(method, params(value)), claimHeaders(method, params(value), headers(value)));
+      return { method, params: params(value), headers: headers(value), output };
     })));
   node.prepend(form.node, json, problem);
   node.onkeydown = (event) => {
@@ -172,13 +180,19 @@ function makeDefinition(kind, item, output, initial) {
     }
   };
 
-  const description = typeof item.description === 'string' ? item.description : '';
+  const about = item.description ?? item.frontmatter?.description;
+  const description = typeof about === 'string' ? about : '';
+  const files = kind === 'skills' && Array.isArray(item.resources) ? item.resources.filter(isObject) : [];
+  const read = (uri) => run((_, signal) => perform(output, { method, params: { uri }, signal }));
   const nodes = [
     el('header.definition-head', null,
-      el('h2.definition-name', null, kind === 'resources' || kind === 'templates' ? idOf(kind, item) : item.name ?? ''),
+      el('h2.definition-name', null, kind === 'resources' || kind === 'templates' ? idOf(kind, item) : item.name ?? item.frontmatter?.name ?? ''),
       item.title && el('span.definition-title', null, item.title), badges(item)),
     description && (looksLike(description) && description.length < 20_000 ? markdown(description) : el('p.lines', null, description)),
+    findingsOf(kind, item),
     node,
+    files.length > 0 && el('ul.files', null, files.map((file) => el('li', null,
+      el('button.quiet', { type: 'button', onclick: () => !running && read(String(file.uri)) }, String(file.uri)), el('span.hint', null, size(Number(file.size)))))),
     output,
     el('details.source', null, el('summary', null, 'Definition'), tree(item, { open: 2 })),
   ];
@@ -193,21 +207,18 @@ function makeDefinition(kind, item, output, initial) {
   return { item, output, nodes, era: state.era, values: finished };
 }
 
-const META = 'io.modelcontextprotocol';
-
-function rpc(method, params) {
-  const meta = { [`${META}/protocolVersion`]: '2026-07-28', [`${META}/clientInfo`]: { name: 'mcp-dev', version: '0' }, [`${META}/clientCapabilities`]: {} };
-  return { jsonrpc: '2.0', id: 1, method, params: state.era === 'modern' ? { ...params, _meta: meta } : params };
-}
-
-function claimHeaders(method, params, headers) {
-  return [['Content-Type', 'application/json'], ['Accept', 'application/json, text/event-stream'], ['MCP-Protocol-Version', '2026-07-28'],
-    ['Mcp-Method', method], ['Mcp-Name', encode(params.name ?? params.uri)], ...headers.map(([name, value]) => [name, encode(value)])];
-}
-
-function encode(value) {
-  if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)) return value;
-  return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(value)))}?=`;
+/** What `check` of the server says about a definition. */
+function findingsOf(kind, item) {
+  const place = el('ul.findings');
+  const show = () => {
+    const at = `${kind.replace(/s$/, '')} \`${idOf(kind, item)}\``;
+    const found = (Array.isArray(state.findings) ? state.findings : []).filter((finding) => finding.at === at);
+    fill(place, found.map(({ severity, text, source, line }) => el('li', null,
+      el(severity === 'advice' ? 'span.badge' : 'span.badge.warn', null, severity), ` ${text}`, source && el('span.hint', null, ` (${source})`), line && el('code.line', null, ` ${line}`))));
+  };
+  show();
+  place.refresh = show;
+  return place;
 }
 
 /** A bar for the progress of a call, and the time that it takes. */
@@ -240,10 +251,22 @@ export function show(output) {
 async function perform(output, call) {
   const bar = progressBar();
   fill(output, bar.node);
-  const outcome = await request(call.method, call.params, { ...call, progress: bar.report });
-  bar.stop();
-  fill(output, outcomeView(call.method, outcome));
+  const outcome = await request(call.method, call.params, { ...call, progress: bar.report }).finally(bar.stop);
+  const { app, params, era = state.era } = call;
+  const view = app && outcome.result && !outcome.result.isError && appView(app, { era, tools: state.tools, args: params.arguments ?? {}, result: outcome.result });
+  fill(output, outcomeView(call.method, outcome), view);
+  remember(output, outcome);
   show(output);
+}
+
+/** Keeps what the model reads with the output: a test expects it. */
+function remember(output, outcome) {
+  delete output.dataset.text;
+  if (!outcome.result) return;
+  const text = modelText(outcome);
+  if (text.length > 10_000) return;
+  output.dataset.text = text;
+  output.dataset.failed = outcome.result.isError ? 'yes' : 'no';
 }
 
 /** Shows how a call ended. */
@@ -251,13 +274,13 @@ export function outcomeView(method, outcome) {
   if (outcome.cancelled) return el('p.summary', null, el('span.badge', null, 'cancelled'));
   if (outcome.failed) return el('div', null, el('p.summary', null, el('span.badge.bad', null, 'no response')), el('p.problem.lines', null, explain(outcome)));
   const bad = outcome.error || outcome.result?.isError;
-  const text = modelText(outcome);
+  const text = String(attempt(() => modelText(outcome)));
   const rounds = outcome.requests.length;
   const head = el('p.summary', null,
     el(bad ? 'span.badge.bad' : 'span.badge.good', null, outcome.error ? 'error' : bad ? 'tool error' : 'result'),
     el('span.hint.took', null, duration(outcome.ms)), rounds > 1 && el('span.hint', null, `${rounds} rounds`),
     el('span.hint', { title: 'the text that a model reads, at four characters a token' }, `≈ ${amount(tokens(text))} tokens`));
-  const body = outcome.error ? errorView(outcome.error) : showResult(method, outcome.result);
+  const body = attempt(() => (outcome.error ? errorView(outcome.error) : showResult(method, outcome.result)));
   const whole = outcome.result ?? outcome.error;
   const lazy = (label, show) => {
     const details = el('details.source', null, el('summary', null, label));
@@ -268,3 +291,5 @@ export function outcomeView(method, outcome) {
     lazy('As the model reads it', () => long(text)),
     lazy('JSON', () => [tree(whole), el('p.actions', null, copyJson(whole))]));
 }
+
+on('findings', () => document.querySelectorAll('.findings').forEach((place) => place.refresh?.()));

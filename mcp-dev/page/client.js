@@ -9,7 +9,7 @@ const META = 'io.modelcontextprotocol';
 export const state = {
   name: '', project: false, build: null, era: 'modern', chosen: false, logLevel: 'info',
   eras: { modern: { state: 'unknown' }, legacy: { state: 'unknown' } },
-  messages: [],
+  messages: [], tools: [], appPort: 0,
 };
 const listeners = new Map();
 
@@ -27,11 +27,18 @@ export function emit(name, detail) {
 export const waited = { modern: 0, legacy: 0 };
 
 const MAX_MESSAGES = 1_000;
+/** Longest question, in characters, that is shown. */
+const MAX_QUESTION = 1 << 20;
 const running = new Map();
 let openQuestion = async () => ({ action: 'cancel' });
 
 /** Sets the function that asks the user: it takes a question and returns the result, or null if the user refuses. */
 export const answerWith = (ask) => { openQuestion = ask; };
+
+let followTask = async () => ({ failed: 'the server made a task of it' });
+
+/** Sets the function that follows a task: it takes what the server answered and returns the outcome of the call. */
+export const followTasks = (follow) => { followTask = follow; };
 
 /** Takes an event of mcp-dev. */
 export function handle(event) {
@@ -42,6 +49,7 @@ export function handle(event) {
     case 'build': state.build = event; return emit('build');
     case 'finished': running.get(event.key)?.finish(event.outcome); return;
     case 'question': return emit('question', event);
+    case 'findings': state.findings = event.findings; return emit('findings');
     case 'settled': return emit('settled', event.seq);
     case 'line': return emit('line', event);
     case 'flood': return emit('flood', event.skipped);
@@ -49,13 +57,16 @@ export function handle(event) {
 }
 
 function restore(snapshot) {
-  Object.assign(state, { name: snapshot.name, project: snapshot.project, build: snapshot.build, messages: [] });
-  emit('reset');
+  Object.assign(state, { name: snapshot.name, project: snapshot.project, build: snapshot.build, appPort: snapshot.appPort, findings: snapshot.findings, messages: [] });
+  emit('reset', snapshot);
   for (const message of snapshot.messages) receive(message, true);
   snapshot.lines.forEach((line) => emit('line', line));
   emit('build');
   for (const { era, status } of snapshot.eras) setEra(era, status);
   snapshot.questions.forEach((question) => emit('question', question));
+  emit('flood', snapshot.skipped);
+  // Calls that ended while this page was away.
+  for (const { key, outcome } of snapshot.finished) running.get(key)?.finish(outcome);
 }
 
 function setEra(era, status) {
@@ -96,13 +107,16 @@ function receive(message, old) {
 }
 
 /**
- * Sends a request, and answers the questions of its rounds.
+ * Sends a request, answers the questions of its rounds, and follows the task that it becomes. `task`: what the tool says
+ * about tasks.
  *
  * Returns `{result | error | failed | cancelled, ms, requests, responses}`: the numbers of its messages, and the time
  * without that of the user.
  */
 export async function request(method, params, options = {}) {
-  const { era = state.era, headers = [], progress, signal, ask = openQuestion } = options;
+  const { era = state.era, headers = [], progress, signal, ask = openQuestion, task } = options;
+  const wantsTask = era === 'legacy' && ['optional', 'required'].includes(task) && state.eras.legacy.capabilities?.tasks?.requests?.tools?.call;
+  if (wantsTask) params = { ...params, task: {} };
   const total = { ms: 0, requests: [], responses: [] };
   for (let rounds = 0; rounds < 50; rounds += 1) {
     const before = waited[era];
@@ -119,9 +133,15 @@ export async function request(method, params, options = {}) {
     }
     if (message.error !== undefined) return { ...total, error: message.error };
     const { result } = message;
+    const created = era === 'modern' ? result?.resultType === 'task' && result : wantsTask && result?.task;
+    if (isObject(created)) {
+      const outcome = await followTask(created, { era, name: params.name, signal, progress, ask });
+      return { ...total, ...outcome, ms: total.ms + outcome.ms };
+    }
     if (!isObject(result) || result.resultType !== 'input_required') return { ...total, result };
     const inputResponses = {};
     for (const [key, asked] of Object.entries(result.inputRequests ?? {})) {
+      if (stringify(asked).length > MAX_QUESTION) return { ...total, failed: `a question has more than ${MAX_QUESTION >> 20} MiB` };
       const answer = await ask({ era, method: asked.method, params: asked.params ?? {}, signal });
       if (signal?.aborted) return { ...total, cancelled: true };
       if (answer === null) return { ...total, failed: `you did not answer ${asked.method}, so the call was not continued` };

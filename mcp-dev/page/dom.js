@@ -57,6 +57,16 @@ export function fill(element, ...children) {
   return add(element, children);
 }
 
+/** Returns what `make` makes, or what went wrong: one thing that cannot be shown does not keep others from it. */
+export function attempt(make) {
+  try {
+    return make();
+  } catch (error) {
+    console.warn(error);
+    return el('p.problem', null, `This cannot be shown: ${error.message}`);
+  }
+}
+
 const FIRST = 20_000;
 /** Characters that are added at once: a browser lays out millions of them too slowly. */
 const STEP = 200_000;

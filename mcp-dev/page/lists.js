@@ -1,4 +1,4 @@
-// The lists of tools, prompts, resources and templates, with a search.
+// The lists of tools, prompts, resources, templates and skills, with a search.
 
 import { list, on, state } from './client.js';
 import { el, fill } from './dom.js';
@@ -8,11 +8,18 @@ const KINDS = [
   { kind: 'prompts', method: 'prompts', member: 'prompts', label: 'Prompts', capability: 'prompts' },
   { kind: 'resources', method: 'resources', member: 'resources', label: 'Resources', capability: 'resources' },
   { kind: 'templates', method: 'resources/templates', member: 'resourceTemplates', label: 'Templates', capability: 'resources' },
+  { kind: 'skills', method: 'skills', member: 'skills', label: 'Skills', extension: 'io.modelcontextprotocol/skills' },
 ];
 const MAX_SHOWN = 500;
 
 /** Returns what identifies a definition within its kind. */
-export const idOf = (kind, item) => String((kind === 'resources' ? item.uri : kind === 'templates' ? item.uriTemplate : item.name) ?? '');
+export const idOf = (kind, item) => String((kind === 'resources' || kind === 'skills' ? item.uri : kind === 'templates' ? item.uriTemplate : item.name) ?? '');
+
+/** Returns what people call a definition. */
+const nameOf = (kind, item) => {
+  if (kind === 'skills') return item.frontmatter?.name ?? idOf(kind, item);
+  return kind === 'tools' || kind === 'prompts' ? idOf(kind, item) : item.name ?? idOf(kind, item);
+};
 
 /** Starts the lists. `choose(kind, item)` shows a definition; it is called again when the definition has changed. */
 export function startLists(choose) {
@@ -27,10 +34,11 @@ export function startLists(choose) {
     const mine = turn += 1;
     const { era } = state;
     const capabilities = state.eras[era].capabilities ?? {};
-    const wanted = KINDS.filter(({ capability }) => capabilities[capability]);
+    const wanted = KINDS.filter(({ capability, extension }) => (extension ? capabilities.extensions?.[extension] : capabilities[capability]));
     const loaded = await Promise.all(wanted.map(({ method, member }) => list(method, member, era)));
     if (mine !== turn) return;
     lists = Object.fromEntries(wanted.map(({ kind }, at) => [kind, loaded[at]]));
+    state.tools = lists.tools?.items ?? [];
     const all = new Set(wanted.flatMap(({ kind }) => lists[kind].items.map((item) => `${kind} ${idOf(kind, item)}`)));
     const fresh = known ? [...all].filter((one) => !known.has(one)) : [];
     known = all;
@@ -61,9 +69,10 @@ export function startLists(choose) {
   const render = (fresh = new Set()) => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = (item) => {
-      const text = [item.name, item.title, item.uri, item.uriTemplate, item.description].join(' ').toLowerCase();
+      const text = [item.name, item.title, item.uri, item.uriTemplate, item.description, item.frontmatter?.name, item.frontmatter?.description].join(' ').toLowerCase();
       return words.every((word) => text.includes(word));
     };
+    const { kind: focusedKind, id: focusedId } = found.contains(document.activeElement) ? document.activeElement.dataset : {};
     fill(found, KINDS.filter(({ kind }) => lists[kind]).map(({ kind, label }) => {
       const { items, problem } = lists[kind];
       const shown = items.filter(fits);
@@ -74,12 +83,14 @@ export function startLists(choose) {
         el('ul', null, shown.slice(0, MAX_SHOWN).map((item) => {
           const id = idOf(kind, item);
           const button = el('button.item', { type: 'button', data: { kind, id }, 'aria-current': String(selected?.kind === kind && selected.id === id), onclick: () => pick(kind, item) },
-            el('span.item-name', null, kind === 'tools' || kind === 'prompts' ? id : item.name ?? id), item.title && el('span.item-title', null, item.title));
+            el('span.item-name', null, String(nameOf(kind, item))), item.title && el('span.item-title', null, item.title));
           if (fresh.has(`${kind} ${id}`)) button.classList.add('fresh');
           return el('li', null, button);
         })),
         shown.length > MAX_SHOWN && el('p.about', null, `and ${shown.length - MAX_SHOWN} more: search for them`));
     }));
+    const focused = focusedId !== undefined && [...found.querySelectorAll('button[data-id]')].find(({ dataset }) => dataset.kind === focusedKind && dataset.id === focusedId);
+    if (focused) focused.focus();
     if (!found.childElementCount) found.append(el('p.about', null, words.length ? 'Nothing has these words.' : known ? 'The server has no definitions.' : ''));
   };
 
@@ -111,4 +122,9 @@ export function startLists(choose) {
   // Many changes at once are one.
   on('list-changed', (era) => { if (era === state.era) due ??= setTimeout(() => { due = undefined; load(); }, 100); });
   on('reset', () => { known = undefined; });
+  // Something else than a definition is shown.
+  on('elsewhere', () => {
+    selected = {};
+    render();
+  });
 }

@@ -7,6 +7,7 @@ import { stringify } from './exact.js';
 import { act, follow } from './link.js';
 import { startLists } from './lists.js';
 import { startQuestions } from './questions.js';
+import { startTasks } from './tasks.js';
 import { startWire } from './wire.js';
 
 const ERAS = [['legacy', '2025-11-25'], ['modern', '2026-07-28']];
@@ -70,5 +71,6 @@ on('reset', () => { showServer(); showEras(); });
 on('build', showBuild);
 startWire();
 startQuestions();
+startTasks();
 startLists(showDefinition);
 follow(handle, showLink);

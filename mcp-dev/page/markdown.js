@@ -1,4 +1,4 @@
-// Simple Markdown as elements: headings, lists, tables, code, emphasis. Links and images stay text, HTML stays text.
+// Simple Markdown as elements: front matter, headings, lists, tables, code, emphasis. Links and images stay text, HTML stays text.
 // No expression here takes more than linear time: the texts are those of servers.
 
 import { el } from './dom.js';
@@ -12,6 +12,11 @@ export function markdown(text) {
   const lines = text.split(/\r\n|[\n\r\u2028\u2029]/);
   const blocks = [];
   let at = 0;
+  const front = lines[0] === '---' ? lines.indexOf('---', 1) : -1;
+  if (front > 0) {
+    blocks.push(el('pre.text', null, lines.slice(1, front).join('\n')));
+    at = front + 1;
+  }
   const while_ = (test) => { const from = at; while (at < lines.length && test(lines[at])) at += 1; return lines.slice(from, at); };
   while (at < lines.length && blocks.length < MAX_BLOCKS) {
     const line = lines[at];

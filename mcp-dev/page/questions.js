@@ -7,23 +7,32 @@ import { makeForm, rawField } from './form.js';
 import { messageList } from './result.js';
 import { tree } from './tree.js';
 
+/** What ends each open question, by the number of its message. */
 const open = new Map();
 
 /** Shows questions as they come, and answers them. */
 export function startQuestions() {
   answerWith(ask);
   on('question', async (question) => {
+    // A page that was away is told what it asks already.
+    if (open.has(question.seq)) return;
     const closing = new AbortController();
     open.set(question.seq, closing);
     const asked = share(question) ?? ask;
     const from = performance.now();
     const result = await asked({ ...question, signal: closing.signal });
     waited[question.era] += performance.now() - from;
-    open.delete(question.seq);
+    if (open.get(question.seq) === closing) open.delete(question.seq);
     if (!closing.signal.aborted) answerQuestion(question, result).catch(console.warn);
   });
-  on('settled', (seq) => open.get(seq)?.abort());
-  on('reset', () => open.forEach((closing) => closing.abort()));
+  const close = (seq) => {
+    open.get(seq)?.abort();
+    open.delete(seq);
+  };
+  on('settled', close);
+  on('reset', ({ questions }) => {
+    for (const seq of [...open.keys()]) if (!questions.some((one) => one.seq === seq)) close(seq);
+  });
 }
 
 let share = () => undefined;

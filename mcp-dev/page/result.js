@@ -60,6 +60,12 @@ function blocks(list, show) {
   return el('div.blocks', null, list.length ? shown : el('p.about', null, 'No content.'), more);
 }
 
+/** The text of the contents of a resource, also of one that was sent as bytes. */
+export function textOf(contents) {
+  if (typeof contents.text === 'string' || typeof contents.blob !== 'string') return contents.text;
+  return new TextDecoder().decode(Uint8Array.from(atob(contents.blob), (character) => character.charCodeAt(0)));
+}
+
 /** Shows one block of content. */
 export function contentBlock(block) {
   switch (block.type) {
@@ -94,6 +100,9 @@ function parsed(text) {
 
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/svg+xml'];
 
+/** The bytes of an element are kept as long as the element. */
+const urls = new FinalizationRegistry((url) => URL.revokeObjectURL(url));
+
 /** An image or sound from its bytes. As a picture an SVG runs no script and loads nothing. */
 function media(kind, data, type) {
   const about = `${type ?? kind}`;
@@ -107,7 +116,10 @@ function media(kind, data, type) {
   if (kind === 'image' && !IMAGES.includes(type)) return el('figure', null, caption);
   const url = URL.createObjectURL(new Blob([bytes], { type: plain(type ?? '') }));
   const shown = kind === 'image' ? el('img', { src: url, alt: about }) : el('audio', { src: url, controls: true });
+  urls.register(shown, url);
+  shown.onload = () => URL.revokeObjectURL(url);
   shown.onerror = () => {
+    URL.revokeObjectURL(url);
     shown.remove();
     caption.textContent += ': cannot be shown';
   };

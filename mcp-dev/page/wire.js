@@ -1,7 +1,7 @@
 // Every message on the wire, and the log: log messages of the server, and what its process writes to standard error.
 
 import { emit, on, request, state } from './client.js';
-import { copy, el, fill, long, plain, size } from './dom.js';
+import { amount, attempt, copy, el, fill, long, size } from './dom.js';
 import { stringify } from './exact.js';
 import { messageText } from './link.js';
 import { tree } from './tree.js';
@@ -66,6 +66,7 @@ export function startWire() {
   const panels = { wire: document.getElementById('messages'), log: document.getElementById('log') };
   const tabs = { wire: document.getElementById('tab-wire'), log: document.getElementById('tab-log') };
   const level = document.getElementById('level');
+  const skippedNote = document.getElementById('skipped');
   const choose = (name) => {
     for (const other of ['wire', 'log']) {
       tabs[other].setAttribute('aria-selected', String(other === name));
@@ -99,7 +100,7 @@ export function startWire() {
       const rows = waiting[name].splice(0).slice(-MAX_ROWS);
       if (!rows.length) continue;
       const atEnd = panel.scrollHeight - panel.scrollTop - panel.clientHeight < 40;
-      panel.append(...rows.map((row) => row()));
+      panel.append(...rows.map((row) => attempt(row)));
       while (panel.childElementCount > MAX_ROWS) panel.firstElementChild.remove();
       if (atEnd) panel.scrollTop = panel.scrollHeight;
       if (panel.hidden && name === 'log') tabs.log.classList.add('news');
@@ -127,7 +128,10 @@ export function startWire() {
     }
   });
   on('line', (line) => logRow(`stderr ${line.era}`, 'stderr', line.text));
-  on('flood', (skipped) => append('wire', () => el('p.problem', null, `The server writes faster than anybody reads: ${skipped.toLocaleString('en')} messages are not shown.`)));
+  on('flood', (skipped) => {
+    skippedNote.hidden = !skipped;
+    fill(skippedNote, `The server writes faster than anybody reads: ${amount(skipped)} notifications and lines are not shown.`);
+  });
 
   fill(level, LEVELS.map((name) => el('option', { value: name }, name)));
   level.value = state.logLevel;
@@ -138,12 +142,4 @@ export function startWire() {
     emit('level');
   };
   document.getElementById('clear').onclick = () => panels[panels.wire.hidden ? 'log' : 'wire'].replaceChildren();
-}
-
-/** The call of a tool as a command line, which works in the modern era, where a request needs no session. */
-export function curl(message, headers) {
-  const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-  const url = /^https?:/.test(state.name) ? state.name : 'http://127.0.0.1:8000/mcp';
-  const lines = [`curl --no-buffer ${quote(url)}`, ...headers.map(([name, value]) => `--header ${quote(plain(`${name}: ${value}`))}`), `--data ${quote(stringify(message))}`];
-  return lines.join(' \\\n  ');
 }

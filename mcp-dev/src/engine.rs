@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::Mutex as AsyncMutex;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
+use tokio::task::JoinHandle;
 
 use crate::hub::Hub;
 use crate::session::{Era, Session};
@@ -52,6 +52,8 @@ pub(crate) struct Engine {
     modern: AsyncMutex<Option<Arc<Session>>>,
     legacy: AsyncMutex<Option<Arc<Session>>>,
     calls: Mutex<HashMap<String, Arc<Notify>>>,
+    /// The reason that no connection may be opened now. It also ends handshakes that are under way.
+    halted: watch::Sender<Option<String>>,
 }
 
 impl Engine {
@@ -62,6 +64,7 @@ impl Engine {
             modern: AsyncMutex::default(),
             legacy: AsyncMutex::default(),
             calls: Mutex::default(),
+            halted: watch::Sender::new(None),
         }
     }
 
@@ -72,33 +75,49 @@ impl Engine {
         }
     }
 
-    /// Ends all connections for a reason, and speaks to another server, or to a new build of the same.
-    ///
-    /// The modern era is tried first, as servers of both eras want it; the legacy era if that is refused.
-    pub(crate) async fn replace(&self, target: Target, reason: &str) {
+    /// Ends all connections for a reason, and speaks to another server, or to a new build of the same. Returns before the
+    /// server has answered, with the task that waits for that.
+    pub(crate) async fn replace(self: &Arc<Self>, target: Target, reason: &str) -> JoinHandle<()> {
         let had_legacy = self.stop(reason).await;
         *self.target.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
+        self.halted.send_replace(None);
+        let engine = Arc::clone(self);
+        tokio::spawn(async move { engine.connect(had_legacy).await })
+    }
+
+    /// Tries the modern era first, as servers of both eras want it; the legacy era if that is refused.
+    async fn connect(&self, with_legacy: bool) {
+        let mut halted = self.halted.subscribe();
+        halted.mark_unchanged();
         let modern = self.session(Era::Modern, PROBE).await;
-        if modern.is_err() || had_legacy {
+        // Another server took the place of this one.
+        if halted.has_changed().unwrap_or(true) {
+            return;
+        }
+        if modern.is_err() || with_legacy {
             // Its failure is part of the era's status.
             let _ = self.session(Era::Legacy, PATIENCE).await;
         }
     }
 
-    /// Ends all connections, and returns when the processes are gone: whether there was one of the legacy era.
+    /// Ends all connections, also those that are being opened, and returns when the processes are gone: whether there was
+    /// one of the legacy era. None is opened until [`Engine::replace`].
     pub(crate) async fn stop(&self, reason: &str) -> bool {
-        let mut had_legacy = false;
-        for era in Era::BOTH {
-            let session = self.slot(era).lock().await.take();
-            if let Some(session) = session {
-                had_legacy |= era == Era::Legacy;
-                session.end(reason);
-                session.gone().await;
-                self.hub
-                    .era(era, json!({"state": "closed", "reason": reason}));
-            }
-        }
+        self.halted.send_replace(Some(reason.to_owned()));
+        let [modern, legacy] = Era::BOTH.map(|era| self.stop_era(era, reason));
+        let (_, had_legacy) = tokio::join!(modern, legacy);
         had_legacy
+    }
+
+    async fn stop_era(&self, era: Era, reason: &str) -> bool {
+        let Some(session) = self.slot(era).lock().await.take() else {
+            return false;
+        };
+        session.end(reason);
+        session.gone().await;
+        self.hub
+            .era(era, json!({"state": "closed", "reason": reason}));
+        true
     }
 
     /// Connects anew in an era.
@@ -119,7 +138,13 @@ impl Engine {
         {
             return Ok(Arc::clone(session));
         }
-        *slot = None;
+        if let Some(ended) = slot.take() {
+            ended.gone().await;
+        }
+        let mut halted = self.halted.subscribe();
+        if let Some(reason) = &*halted.borrow() {
+            return Err(reason.clone());
+        }
         let target = self
             .target
             .lock()
@@ -127,7 +152,7 @@ impl Engine {
             .clone();
         let target = target.ok_or("there is no server yet: the build has not succeeded")?;
         self.hub.era(era, json!({"state": "connecting"}));
-        match Session::open(&target, era, &self.hub, patience).await {
+        match Session::open(&target, era, &self.hub, patience, &mut halted).await {
             Ok((session, status)) => {
                 self.hub.era(era, status);
                 *slot = Some(Arc::clone(&session));
@@ -142,7 +167,7 @@ impl Engine {
     }
 
     /// Makes a call. Its outcome is an event, however it ends.
-    pub(crate) async fn call(&self, call: Call) {
+    pub(crate) async fn call(self: &Arc<Self>, call: Call) {
         let key = call.key.clone();
         let cancelled = Arc::new(Notify::new());
         {
@@ -165,10 +190,13 @@ impl Engine {
         );
     }
 
-    async fn run(&self, call: Call, cancelled: &Notify) -> Result<Value, String> {
+    async fn run(self: &Arc<Self>, call: Call, cancelled: &Notify) -> Result<Value, String> {
         let stopped = || json!({"cancelled": true});
+        let engine = Arc::clone(self);
+        // A task of its own: the connection is for all calls, and stays if this one is cancelled.
+        let opening = tokio::spawn(async move { engine.session(call.era, PATIENCE).await });
         let session = tokio::select! {
-            session = self.session(call.era, PATIENCE) => session?,
+            session = opening => session.map_err(|error| error.to_string())??,
             () = cancelled.notified() => return Ok(stopped()),
         };
         let mut pending = session

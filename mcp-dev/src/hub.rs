@@ -1,9 +1,11 @@
 //! Everything that pages are told: events as they happen, and a snapshot for a page that has just been opened.
 //!
-//! Nothing here grows without bound: messages are kept by `record`, lines of standard error and open questions have limits,
-//! and of a flood only so many messages in a second are kept and shown; the others are counted.
+//! Nothing here grows without bound: messages are kept by `record`, and lines of standard error, open questions and outcomes
+//! of calls have limits. Of a flood of messages that nobody waits for only so many in a second are kept and shown; the others
+//! are counted. A flood of requests is slowed down instead.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,12 @@ const MAX_INLINE: usize = 64 << 10;
 const MAX_LINES: usize = 500;
 /// Notifications, lines and strays of one second that are kept and shown.
 const MAX_PER_SECOND: u32 = 300;
+/// Requests of servers that are taken in one second; further ones wait.
+const MAX_REQUESTS: u32 = 300;
+/// Outcomes of calls that are kept, for pages that were away when they came.
+const MAX_FINISHED: usize = 500;
+/// Time between two numbers of skipped messages.
+const COUNTED: Duration = Duration::from_millis(300);
 /// Messages in the snapshot.
 const MAX_IN_SNAPSHOT: usize = 300;
 
@@ -29,6 +37,8 @@ pub(crate) struct Hub {
     started: Instant,
     name: String,
     project: bool,
+    /// The port of the frames of apps.
+    app_port: AtomicU16,
     state: Mutex<State>,
     events: broadcast::Sender<Arc<str>>,
 }
@@ -40,9 +50,43 @@ struct State {
     build: Value,
     /// Open questions of the server, by the number of their message.
     questions: BTreeMap<u64, Value>,
-    second: Instant,
-    in_second: u32,
+    /// What `check` of the server found.
+    findings: Value,
+    /// The newest outcomes of calls, as events.
+    finished: VecDeque<Value>,
+    shown: Budget,
+    requests: Budget,
+    /// Messages and lines that were not shown, and the number of them that pages know.
     skipped: u64,
+    told: u64,
+}
+
+/// Counts what happens in one second.
+struct Budget {
+    since: Instant,
+    used: u32,
+}
+
+impl Budget {
+    fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            used: 0,
+        }
+    }
+
+    /// Takes one of `max`. The error is the time until there are new ones.
+    fn take(&mut self, max: u32) -> Result<(), Duration> {
+        let age = self.since.elapsed();
+        if age >= Duration::from_secs(1) {
+            *self = Self::new();
+        }
+        if self.used >= max {
+            return Err(Duration::from_secs(1).saturating_sub(age));
+        }
+        self.used += 1;
+        Ok(())
+    }
 }
 
 /// A message to keep and show.
@@ -63,14 +107,18 @@ impl Hub {
             eras: BTreeMap::new(),
             build: Value::Null,
             questions: BTreeMap::new(),
-            second: Instant::now(),
-            in_second: 0,
+            findings: Value::Null,
+            finished: VecDeque::new(),
+            shown: Budget::new(),
+            requests: Budget::new(),
             skipped: 0,
+            told: 0,
         };
         Self {
             started: Instant::now(),
             name: name.to_owned(),
             project,
+            app_port: AtomicU16::new(0),
             state: Mutex::new(state),
             events: broadcast::channel(MAX_BEHIND).0,
         }
@@ -88,7 +136,7 @@ impl Hub {
     /// Keeps a message and shows it. `None`: it was one too many of a flood.
     pub(crate) fn message(&self, wire: Wire<'_>) -> Option<u64> {
         let mut state = self.state();
-        if wire.droppable && self.flooded(&mut state) {
+        if wire.droppable && flooded(&mut state) {
             return None;
         }
         let entry = state.record.push(Entry {
@@ -107,7 +155,7 @@ impl Hub {
     /// Shows a line that a server wrote to its standard error.
     pub(crate) fn line(&self, era: Era, text: &str) {
         let mut state = self.state();
-        if self.flooded(&mut state) {
+        if flooded(&mut state) {
             return;
         }
         let line = json!({"type": "line", "era": era.name(), "text": text});
@@ -118,21 +166,27 @@ impl Hub {
         self.publish(&line);
     }
 
-    fn flooded(&self, state: &mut State) -> bool {
-        if state.second.elapsed() >= Duration::from_secs(1) {
-            state.second = Instant::now();
-            state.in_second = 0;
+    /// Waits until another request of a server may be taken.
+    pub(crate) async fn turn(&self) {
+        loop {
+            let taken = self.state().requests.take(MAX_REQUESTS);
+            match taken {
+                Ok(()) => return,
+                Err(wait) => tokio::time::sleep(wait).await,
+            }
         }
-        state.in_second += 1;
-        if state.in_second <= MAX_PER_SECOND {
-            return false;
+    }
+
+    /// Tells pages how many messages were skipped, for as long as the program runs.
+    pub(crate) async fn keep_counted(&self) {
+        loop {
+            tokio::time::sleep(COUNTED).await;
+            let mut state = self.state();
+            if state.told != state.skipped {
+                state.told = state.skipped;
+                self.publish(&json!({"type": "flood", "skipped": state.skipped}));
+            }
         }
-        state.skipped += 1;
-        // Once at the beginning of each flooded second, and now and then within it.
-        if state.in_second % 10_000 == MAX_PER_SECOND + 1 {
-            self.publish(&json!({"type": "flood", "skipped": state.skipped}));
-        }
-        true
     }
 
     /// Shows the state of the connection in one era.
@@ -150,9 +204,26 @@ impl Hub {
         self.publish(&event);
     }
 
+    /// Shows what `check` of the server found in its definitions.
+    pub(crate) fn findings(&self, findings: Value) {
+        let mut state = self.state();
+        self.publish(&json!({"type": "findings", "findings": findings}));
+        state.findings = findings;
+    }
+
+    pub(crate) fn set_app_port(&self, port: u16) {
+        self.app_port.store(port, Ordering::Relaxed);
+    }
+
     /// Shows that a call of the page has ended: with the message of its response, or for a reason.
     pub(crate) fn finished(&self, key: &str, outcome: &Value) {
-        self.publish(&json!({"type": "finished", "key": key, "outcome": outcome}));
+        let event = json!({"type": "finished", "key": key, "outcome": outcome});
+        let mut state = self.state();
+        state.finished.push_back(event.clone());
+        while state.finished.len() > MAX_FINISHED {
+            state.finished.pop_front();
+        }
+        self.publish(&event);
     }
 
     /// Opens a question of the server: the page shows a form.
@@ -188,10 +259,21 @@ impl Hub {
             "eras": state.eras.values().collect::<Vec<_>>(),
             "questions": state.questions.values().collect::<Vec<_>>(),
             "lines": state.lines,
+            "appPort": self.app_port.load(Ordering::Relaxed),
+            "findings": state.findings,
+            "finished": state.finished,
+            "skipped": state.skipped,
             "messages": messages.get(from..).unwrap_or_default(),
         });
         (snapshot.to_string().into(), receiver)
     }
+}
+
+/// Counts a message that nobody waits for: whether it is one too many.
+fn flooded(state: &mut State) -> bool {
+    let flooded = state.shown.take(MAX_PER_SECOND).is_err();
+    state.skipped += u64::from(flooded);
+    flooded
 }
 
 fn describe(entry: &Entry) -> Value {
@@ -223,17 +305,26 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_cut_and_responses_are_not() {
+    fn a_flood_is_cut_and_what_somebody_waits_for_is_not() {
         let hub = Hub::new("server", false);
-        let (_, mut events) = hub.open();
         let kept = (0..5_000).filter_map(|_| notification(&hub, true)).count();
         assert!((300..3_000).contains(&kept), "{kept}");
         assert!(notification(&hub, false).is_some());
-        let mut told = false;
-        while let Ok(event) = events.try_recv() {
-            told |= event.contains("\"flood\"");
+        let snapshot: Value = serde_json::from_str(&hub.open().0).unwrap();
+        assert_eq!(snapshot["skipped"], 5_000 - kept);
+    }
+
+    #[tokio::test]
+    async fn requests_take_turns_whatever_else_floods() {
+        let hub = Hub::new("server", false);
+        while notification(&hub, true).is_some() {}
+        for _ in 0..MAX_REQUESTS {
+            hub.turn().await;
         }
-        assert!(told);
+        assert!(
+            hub.state().requests.take(MAX_REQUESTS).is_err(),
+            "they have no budget"
+        );
     }
 
     #[test]
@@ -243,8 +334,10 @@ mod tests {
         hub.ask(Era::Legacy, 7, "roots/list", &Value::Null);
         hub.ask(Era::Legacy, 8, "roots/list", &Value::Null);
         hub.settle(7);
+        hub.finished("k", &json!({"cancelled": true}));
         let snapshot: Value = serde_json::from_str(&hub.open().0).unwrap();
         assert_eq!(snapshot["questions"][0]["seq"], 8);
+        assert_eq!(snapshot["finished"][0]["key"], "k");
         assert_eq!(snapshot["eras"][0]["status"]["state"], "ready");
     }
 }

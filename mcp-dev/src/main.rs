@@ -5,10 +5,14 @@
 //! means beyond its routing is the page's business.
 
 mod engine;
+mod group;
 mod hub;
+mod lines;
 mod project;
 mod record;
+mod relay;
 mod session;
+mod signals;
 mod target;
 mod web;
 
@@ -39,6 +43,9 @@ async fn run(options: Options) -> Result<()> {
         Target::Project(selection) => Some(project::Project::find(selection)?),
         Target::Command(_) | Target::Url { .. } => None,
     };
+    if options.stdio {
+        return relay::run(options.target, project).await;
+    }
     let name = project.as_ref().map_or_else(
         || options.target.to_string(),
         |project| project.name().to_owned(),
@@ -58,16 +65,30 @@ async fn run(options: Options) -> Result<()> {
         eprintln!("No browser could be started. Open the URL above.");
     }
 
-    if let Some(project) = project {
-        tokio::spawn(project::keep_built(project, Arc::clone(&engine)));
-    } else {
+    tokio::spawn({
+        let hub = Arc::clone(&hub);
+        async move { hub.keep_counted().await }
+    });
+    let building = project.map(|project| {
         let engine = Arc::clone(&engine);
-        tokio::spawn(async move { engine.replace(options.target, "").await });
+        tokio::spawn(project::keep_built(project, engine))
+    });
+    if building.is_none() {
+        engine.replace(options.target, "").await;
     }
     let result = tokio::select! {
         result = web::serve(listener, port, token, Arc::clone(&engine)) => result,
-        _ = tokio::signal::ctrl_c() => Ok(()),
+        () = signals::wanted_to_end() => Ok(()),
     };
-    engine.stop("mcp-dev ended").await;
+    if let Some(building) = building {
+        // Cargo is stopped with it, and nothing is started again.
+        building.abort();
+        let _ = building.await;
+    }
+    tokio::select! {
+        _ = engine.stop("mcp-dev ended") => {}
+        // Asked twice, it does not wait until a server has ended by itself.
+        () = signals::wanted_to_end() => {}
+    }
     result
 }

@@ -14,6 +14,8 @@ pub(crate) struct Options {
     /// The port of the page; 0: any free one.
     pub(crate) port: u16,
     pub(crate) no_open: bool,
+    /// To stand between a host and the server, without a page.
+    pub(crate) stdio: bool,
 }
 
 /// A server to speak to.
@@ -80,6 +82,7 @@ impl Options {
             target,
             port: matches.remove_one("port").unwrap_or_default(),
             no_open: matches.get_flag("no-open"),
+            stdio: matches.get_flag("stdio"),
         }
     }
 }
@@ -96,7 +99,8 @@ fn command() -> Command {
         .override_usage(
             "mcp-dev [OPTIONS]                     the cargo project of this folder, rebuilt when it changes\n       \
              mcp-dev [OPTIONS] URL                 a server at a URL (Streamable HTTP)\n       \
-             mcp-dev [OPTIONS] -- COMMAND ARGS…    a program that speaks over its standard input and output",
+             mcp-dev [OPTIONS] -- COMMAND ARGS…    a program that speaks over its standard input and output\n       \
+             mcp-dev --stdio [OPTIONS] [-- COMMAND ARGS…]    between a host and one of these, which it starts again",
         )
         .arg(
             Arg::new("url")
@@ -127,6 +131,13 @@ fn command() -> Command {
                 .long("no-open")
                 .action(ArgAction::SetTrue)
                 .help("Print the URL of the page without opening a browser"),
+        )
+        .arg(
+            Arg::new("stdio")
+                .long("stdio")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["url", "port", "no-open"])
+                .help("Stand between a host and the server, without a page: the host's connection survives builds"),
         )
         .arg(
             of_project("project", "FOLDER", "The folder of the project; default: the current one")
@@ -196,5 +207,6 @@ mod tests {
         assert!(read(&["http://host/", "--", "server"]).is_err());
         assert!(read(&["--bin", "x", "--", "server"]).is_err());
         assert!(read(&["--header", "Authorization", "http://host/"]).is_err());
+        assert!(read(&["--stdio", "http://host/"]).is_err());
     }
 }

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 import urllib.error
@@ -49,6 +50,8 @@ def served(*arguments, **window):
 
 def test(name, run, *arguments):
     global passed, failed
+    if os.environ.get("MCP_DEV_ONLY", "") not in name:
+        return
     try:
         run(*arguments)
         passed += 1
@@ -213,6 +216,118 @@ def compare(page):
     page.gone(".question", seconds=2)
 
 
+def task(page):
+    """A call that becomes a task: its question, its progress, its result, and cancelling it."""
+    pick(page, "paint")
+    page.type(page.field("rooms"), "2")
+    call(page)
+    page.find('#tasks button', "paint")
+    page.find(".question", "Which colour?")
+    page.type(page.field("colour"), "blue")
+    page.click(".question button", "Accept")
+    page.find(".output .progress", "painting")
+    outcome(page, "result")
+    page.find(".output pre", "2 rooms are blue")
+    page.find("#tasks button", "completed")
+    page.type(page.field("rooms"), "1000")
+    call(page)
+    page.find(".question", "Which colour?")
+    page.type(page.field("colour"), "red")
+    page.click(".question button", "Accept")
+    page.find(".output .progress", "painting")
+    page.click("#tasks button", "working")
+    page.find(".definition-head .badge", "working")
+    page.click("#call button", "Cancel task")
+    page.find(".definition-head .badge", "cancelled")
+    pick(page, "paint")
+    outcome(page, "cancelled")
+
+
+def skills(page):
+    page.click('button[data-kind="skills"]', "check-in")
+    page.find(".definition-name", "check-in")
+    call(page)
+    page.find(".output .markdown h3", "Check-in")
+    page.click(".files button", "names.md")
+    page.find(".output .markdown strong", "never")
+
+
+def app(page):
+    pick(page, "free_rooms")
+    page.type(page.field("floor"), "0")
+    call(page)
+    with page.frame(".app-frame"), page.frame("iframe"):
+        page.find("#rooms", "attic 0, garden 0")
+        page.click("#up")
+        page.find("#above", "attic 1, garden 1")
+        page.find("#escape", "reached 0")
+    page.complaints()  # what the browser says about its tries
+
+
+def copied(page):
+    pick(page, "guest_book")
+    call(page)
+    outcome(page, "result")
+    pick(page, "picture")
+    pick(page, "book")
+    page.type(page.field("name"), "Ada's \"cat\"")
+    page.run("window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text); };")
+    page.click(".copies summary")
+    for number, (name, expected) in enumerate([
+        ("curl", "Mcp-Name: book"),
+        ("command", "cargo run -q -- call book '{\"guest\":{\"name\":\"Ada'\\''s \\\"cat\\\"\""),
+        ("Rust test", 'client.call("book", json!({"guest":{"name":"Ada\'s \\"cat\\""'),
+    ], 1):
+        page.click(".copies button", name)
+        end = time.monotonic() + 10
+        while len(found := page.run("return window.copied")) < number:
+            assert time.monotonic() < end, name
+        assert expected in found[-1], found[-1]
+
+
+def findings(page):
+    pick(page, "sweep")
+    page.find(".findings", "description", seconds=60)
+    source = Path(project, "src/main.rs").read_text().split("\n")
+    line = 1 + source.index("fn sweep() {}")
+    page.find(".findings .line", f"src/main.rs:{line}")
+
+
+def away(page):
+    """A call that ends while the page has no connection to mcp-dev."""
+    page.before_pages("""
+        const real = window.fetch;
+        const cut = new AbortController();
+        window.away = (is) => { window.isAway = is; if (is) cut.abort(); };
+        window.fetch = (url, options) => (window.isAway ? Promise.reject(new Error('away'))
+          : real(url, url === '/api/events' && !cut.signal.aborted ? { ...options, signal: cut.signal } : options));
+    """)
+    page.open(page.url.split("#")[0])
+    page.find('button[data-id="clean"]')
+    pick(page, "clean")
+    page.type(page.field("rooms"), "30")
+    call(page)
+    page.find(".output .progress", "of 30")
+    base, token = page.url.split("/#")
+
+    def ended():
+        request = urllib.request.Request(base + "/api/events", headers={"x-mcp-dev-token": token})
+        with urllib.request.urlopen(request, timeout=60) as events:
+            return len(json.loads(events.readline().decode().removeprefix("data: "))["finished"])
+
+    before = ended()
+    page.run("away(true)")
+    page.find("#notice", "cannot be reached")
+    end = time.monotonic() + 60
+    while ended() == before:
+        assert time.monotonic() < end, "the call"
+        time.sleep(0.1)
+    page.run("away(false)")
+    outcome(page, "result")
+    page.find(".output pre", "30 rooms are clean")
+    page.gone("#notice")
+
+
 def keyboard(page):
     page.run("document.activeElement.blur()")
     page.keys("/")
@@ -269,14 +384,23 @@ def with_project():
             ("a prompt with completion", prompt_with_completion),
             ("resources and templates", resources),
             ("both eras", compare),
+            ("a task", task),
+            ("skills", skills),
+            ("an app", app),
+            ("a call to copy", copied),
+            ("findings of check", findings),
+            ("a page that was away", away),
             ("only the keyboard", keyboard),
         ]:
             test(name, run, page)
         choose_era(page, "legacy")
         test("a question in the legacy era", question, page)
         test("progress and cancelling in the legacy era", progress_and_cancel, page)
+        test("a task in the legacy era", task, page)
+        test("an app in the legacy era", app, page)
         choose_era(page, "modern")
         test("an edit of the sources", edit, page)
+        test("the time to a new tool", speed, page)
     with served("--project", project) as page:
         page.find('button[data-id="book"]', seconds=120)
         test("a nested form and both eras, again", lambda: (nested_form(page), compare(page)))
@@ -291,10 +415,22 @@ def naughty():
         page.find('button[data-id="flood"]', seconds=30)
         assert page.text("#server h1") == "naughty<b>"
         page.find('.era-choice[aria-pressed="true"]', "2025-06-18")
-        for name, badge in [("flood", "result"), ("nonsense", "result"), ("huge_line", "result"), ("odd_result", "result"), ("ask_much", "result")]:
+        for name, badge in [("flood", "result"), ("nonsense", "result"), ("huge_line", "result"), ("odd_result", "result")]:
             pick(page, name)
             call(page)
             page.find(".output .badge", badge, seconds=60)
+        # 100,000 notifications of the flood, of which at most those of a few seconds are shown; the number is told.
+        skipped = int(page.text("#skipped").split("reads: ")[1].split(" ")[0].replace(",", ""))
+        assert skipped > 90_000, skipped
+        pick(page, "ask_in_flood")
+        call(page)
+        page.click(".question button", "Accept")
+        page.find(".output", "drowned: accept")
+        pick(page, "ask_huge")
+        call(page)
+        page.find(".output", "more than 1 MiB")
+        pick(page, "ask_much")
+        call(page)
         page.find(".output", "ask_much is done")
         pick(page, "large")
         call(page)
@@ -344,6 +480,223 @@ def over_http():
     finally:
         server.terminate()
         server.wait(20)
+
+
+# --- with other people's servers -----------------------------------------------------------
+
+
+def completes(page, prompt, argument, text, expected):
+    pick(page, prompt)
+    page.type(page.field(argument), text)
+    end = time.monotonic() + 20
+    while expected not in (found := page.run("return [...document.querySelectorAll('datalist option')].map((one) => one.value)")):
+        assert time.monotonic() < end, found
+
+
+def typescript():
+    """The official server that has everything."""
+    with served("--", os.environ["MCP_DEV_NODE"], os.environ["MCP_DEV_EVERYTHING"], "stdio") as page:
+        page.find('button[data-id="echo"]', seconds=60)
+        for name in ["completable-prompt", "demo://resource/static/document/features.md", "demo://resource/dynamic/text/{resourceId}"]:
+            page.find(f'button[data-id="{name}"]')
+        pick(page, "echo")
+        page.type(page.field("message"), "hello")
+        call(page)
+        page.find(".output pre", "Echo: hello")
+        pick(page, "args-prompt")
+        page.type(page.field("city"), "Paris")
+        call(page)
+        page.find(".output .message.user", "Paris")
+        pick(page, "demo://resource/static/document/features.md")
+        call(page)
+        page.find(".output .markdown h3")
+        pick(page, "demo://resource/dynamic/text/{resourceId}")
+        page.type(page.field("resourceId"), "1")
+        call(page)
+        page.find(".output pre", "Resource 1")
+        completes(page, "completable-prompt", "department", "E", "Engineering")
+
+
+def fastmcp():
+    with served("--", os.environ["MCP_DEV_PYTHON"], str(here / "others" / "server.py")) as page:
+        page.find('button[data-id="add"]', seconds=60)
+        for era in ["modern", "legacy"]:
+            choose_era(page, era)
+            page.find('button[data-id="add"]')
+            pick(page, "add")
+            page.type(page.field("a"), "2")
+            page.type(page.field("b"), "3")
+            call(page)
+            outcome(page, "result")
+            page.find(".output", "5")
+            pick(page, "poem")
+            page.type(page.field("theme"), "love")
+            call(page)
+            page.find(".output .message.user", "a poem about love")
+            pick(page, "cellar://wine")
+            call(page)
+            page.find(".output pre", "a good year")
+            pick(page, "cellar://{shelf}/count")
+            page.type(page.field("shelf"), "left")
+            call(page)
+            page.find(".output pre", "left: 12")
+            completes(page, "poem", "theme", "lo", "love")
+
+
+# --- starting and stopping -------------------------------------------------------------------
+
+
+def first_call():
+    """From nothing to the first call: three commands and five lines."""
+    folder = Path(project).parent / "first"
+    lines = [
+        "use mcp_runtime::prelude::*;",
+        '#[tool] fn hello(name: &str) -> String { format!("Hello, {name}!") }',
+        "#[mcp_runtime::main]",
+        "async fn main() -> Result<(), mcp_runtime::Error> { new_server!().run().await }",
+    ]
+    runtime = here.parents[1] / "mcp-runtime"
+    environment = {**os.environ, "CARGO_TARGET_DIR": os.environ["CARGO_TARGET_DIR"]}
+    subprocess.run(["cargo", "new", "--quiet", "--vcs", "none", folder], check=True)
+    # The same versions as everywhere else, so that they are compiled already.
+    Path(folder, "Cargo.lock").write_text(Path(project, "Cargo.lock").read_text())
+    subprocess.run(["cargo", "add", "--quiet", "--path", runtime, "mcp-runtime"], cwd=folder, check=True, env=environment)
+    Path(folder, "src/main.rs").write_text("\n".join(lines) + "\n")
+    with served("--project", folder) as page:
+        page.find('button[data-id="hello"]', seconds=300)
+        pick(page, "hello")
+        page.type(page.field("name"), "world")
+        call(page)
+        page.find(".output pre", "Hello, world!")
+
+
+def speed(page):
+    """The time from the end of a build to the new tool in the page."""
+    source = Path(project, "src/main.rs")
+    text = source.read_text()
+    page.run("""
+        window.times = {};
+        const look = () => {
+          if (times.saved === undefined && document.querySelector('#build .busy')) times.saved = performance.now();
+          if (times.saved !== undefined && times.built === undefined && document.querySelector('#build .good')) times.built = performance.now();
+          if (times.shown === undefined && document.querySelector('button[data-id="feed_dog"]')) times.shown = performance.now();
+        };
+        window.looking = new MutationObserver(look);
+        looking.observe(document.body, { childList: true, subtree: true });
+    """)
+    new = "/// Feeds the dog.\n#[tool]\nfn feed_dog() -> &'static str { \"wag\" }\n\n"
+    source.write_text(text.replace("#[mcp_runtime::main]", new + "#[mcp_runtime::main]"))
+    page.find('button[data-id="feed_dog"]', seconds=300)
+    took = page.run("looking.disconnect(); return times.shown - times.built")
+    print(f"the new tool is in the page {took:.0f} ms after the end of the build", flush=True)
+    # The aim is 300 ms; this machine may be slow or busy.
+    assert 0 <= took < 5_000, took
+    source.write_text(text)
+    page.gone('button[data-id="feed_dog"]', seconds=300)
+
+
+class Host:
+    """A host of `mcp-dev --stdio`."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([program, "--stdio", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.notifications = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        killer = threading.Timer(30, self.process.kill)
+        killer.start()
+        assert self.process.wait() == 0
+        killer.cancel()
+
+    def send(self, message):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
+
+    def read(self):
+        watchdog = threading.Timer(300, self.process.kill)
+        watchdog.start()
+        line = self.process.stdout.readline()
+        watchdog.cancel()
+        return json.loads(line)
+
+    def response(self, id):
+        while True:
+            message = self.read()
+            if message.get("id") == id:
+                return message
+            self.notifications.append(message["method"])
+
+    def ask(self, id, method, **params):
+        self.send({"id": id, "method": method, "params": params})
+        return self.response(id)
+
+    def told(self, method):
+        while method not in self.notifications:
+            self.notifications.append(self.read()["method"])
+
+
+MODERN = {f"io.modelcontextprotocol/{name}": value for name, value in [("protocolVersion", "2026-07-28"), ("clientInfo", {"name": "host", "version": "1"}), ("clientCapabilities", {})]}
+
+
+def between():
+    """Hosts of both eras keep their connections while the server is built again, and when it dies."""
+    source = Path(project, "src/main.rs")
+    text = source.read_text()
+    changed = "notifications/tools/list_changed"
+    names = lambda response: [tool["name"] for tool in response["result"]["tools"]]
+    with Host("--project", project) as legacy, Host("--project", project) as modern:
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "host", "version": "1"}}
+        assert legacy.ask("open", "initialize", **client)["result"]["serverInfo"]["name"] == "guest-house"
+        legacy.send({"method": "notifications/initialized"})
+        assert "feed_fish" not in names(legacy.ask(1, "tools/list"))
+        assert "feed_fish" not in names(modern.ask(1, "tools/list", _meta=MODERN))
+        modern.send({"id": "ear", "method": "subscriptions/listen", "params": {"notifications": {"toolsListChanged": True}, "_meta": MODERN}})
+        modern.told("notifications/subscriptions/acknowledged")
+        legacy.send({"id": "late", "method": "tools/call", "params": {"name": "clean", "arguments": {"rooms": 1000}, "_meta": {"progressToken": 1}}})
+        legacy.told("notifications/progress")
+        modern.send({"id": "late", "method": "tools/call", "params": {"name": "clean", "arguments": {"rooms": 1000}, "_meta": {**MODERN, "progressToken": 1}}})
+        modern.told("notifications/progress")
+        source.write_text(text.replace("#[mcp_runtime::main]", "/// Feeds the fish.\n#[tool]\nfn feed_fish() {}\n\n#[mcp_runtime::main]"))
+        for host, meta in [(legacy, {}), (modern, {"_meta": MODERN})]:
+            error = host.response("late")["error"]
+            assert "was built again" in error["message"], error
+            host.told(changed)
+            assert "feed_fish" in names(host.ask(2, "tools/list", **meta))
+            # A server that dies is started again when it is needed.
+            assert "exit status: 3" in host.ask(3, "tools/call", name="burn_down", arguments={}, **meta)["error"]["message"]
+            assert "feed_fish" in names(host.ask(4, "tools/list", **meta))
+        source.write_text(text)
+
+
+def signals():
+    """A server that never answers is stopped with mcp-dev, at once."""
+    for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+        process = subprocess.Popen([program, "--no-open", "--", "sh", "-c", "sleep 1000 & echo here >&2; wait"], stderr=subprocess.PIPE, text=True)
+        process.stderr.readline()
+        end = time.monotonic() + 30
+        while len(started := children(process.pid)) < 2:
+            assert time.monotonic() < end, "the server does not start"
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.wait(15) == 0, number
+        left = [one for one in started if Path(f"/proc/{one}/stat").exists() and " Z " not in Path(f"/proc/{one}/stat").read_text()]
+        assert not left, (number, left)
+
+
+def children(parent):
+    """The processes that a process has started, and those that they have."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            pass
+    found = [one for one, of in parents.items() if of == parent]
+    return found + [deeper for one in found for deeper in children(one)]
 
 
 # --- who is not the page -------------------------------------------------------------------
@@ -397,6 +750,11 @@ def as_it_looks():
 with_project()
 test("a server that misbehaves", naughty)
 over_http()
+test("other people's TypeScript", typescript)
+test("other people's Python", fastmcp)
+test("the first call", first_call)
+test("between a host and a server", between)
+test("signals", signals)
 test("strangers", strangers)
 test("widths, light and dark", as_it_looks)
 print(f"{passed} passed, {failed} failed")

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::skills::{Skill, Skills};
 use mcp_runtime::types::{ContentBlock, LoggingLevel};
 use tokio::time::sleep;
 
@@ -168,7 +169,61 @@ fn room(#[complete(["attic", "garden", "kitchen"])] name: &str) -> String {
     format!("The {name} is free.")
 }
 
+/// The form of a renovation.
+#[derive(Elicit)]
+struct Colour {
+    /// Colour of the walls
+    colour: String,
+}
+
+/// Paints all rooms, which takes its time.
+#[tool(task(poll = "100ms"))]
+async fn paint(
+    ctx: &Context,
+    /// Rooms to paint
+    #[arg(range(1..=1000), default = 3)]
+    rooms: u32,
+) -> Result<String> {
+    let Colour { colour } = ctx.elicit("Which colour?").await?;
+    for room in 1..=rooms {
+        ctx.progress((room, rooms, "painting"));
+        sleep(Duration::from_millis(150)).await;
+    }
+    Ok(format!("{rooms} rooms are {colour}"))
+}
+
+/// The plan of the house.
+#[app("ui/plan.html", title = "Plan")]
+struct Plan;
+
+/// Which rooms are free.
+#[data]
+struct Free {
+    floor: u8,
+    rooms: Vec<String>,
+}
+
+/// Returns the free rooms of a floor.
+#[tool(app = Plan, read_only)]
+fn free_rooms(
+    /// 0 is the ground floor
+    floor: u8,
+) -> Json<Free> {
+    let rooms = ["attic", "garden"].map(|room| format!("{room} {floor}"));
+    Json(Free {
+        floor,
+        rooms: rooms.into(),
+    })
+}
+
+// No description: `check` has something to say.
+#[tool]
+fn sweep() {}
+
 #[mcp_runtime::main]
 async fn main() -> Result<(), mcp_runtime::Error> {
-    Server::new("guest-house", "1.0.0").run().await
+    let text = "---\nname: check-in\ndescription: Checks a guest in. Use it when a guest arrives.\n---\n# Check-in\n\nAsk for the [name](references/names.md).\n";
+    let skill = Skill::new("check-in", text).file("references/names.md", "Names are **never** shouted.\n");
+    let skills = Skills::new().skill(skill);
+    Server::new("guest-house", "1.0.0").skills(skills).run().await
 }

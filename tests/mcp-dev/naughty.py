@@ -11,7 +11,7 @@ def write(message):
     sys.stdout.flush()
 
 
-TOOLS = ["flood", "hang", "nonsense", "die", "huge_line", "odd_result", "ask_much", "large", "rules", "echo"]
+TOOLS = ["flood", "hang", "nonsense", "die", "huge_line", "odd_result", "ask_much", "ask_in_flood", "ask_huge", "large", "rules", "echo"]
 schema = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 for line in sys.stdin:
@@ -50,6 +50,16 @@ for line in sys.stdin:
             for number in range(150):
                 write({"jsonrpc": "2.0", "id": f"q{number}", "method": "roots/list"})
             answer(text)
+        elif name == "ask_in_flood":
+            note = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}) + "\n"
+            sys.stdout.write(note * 2_000)
+            write({"jsonrpc": "2.0", "id": "drowned", "method": "elicitation/create", "params": {"message": "Can you hear me?", "requestedSchema": {"type": "object", "properties": {}}}})
+            reply = json.loads(sys.stdin.readline())
+            answer({"content": [{"type": "text", "text": f"{reply['id']}: {reply['result']['action']}"}]})
+        elif name == "ask_huge":
+            write({"jsonrpc": "2.0", "id": "huge", "method": "roots/list", "params": {"x": "y" * (2 << 20)}})
+            reply = json.loads(sys.stdin.readline())
+            answer({"content": [{"type": "text", "text": reply["error"]["message"]}]})
         elif name == "large":
             answer({"content": [{"type": "text", "text": "0123456789abcdef" * (8 << 16)}]})
         elif name == "rules":

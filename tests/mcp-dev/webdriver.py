@@ -5,6 +5,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Down": "\ue015", "Control": "\ue009"}
@@ -66,16 +67,29 @@ class Browser:
         raise AssertionError(f"{css} with {text!r} is still there")
 
     def text(self, css, text=None):
-        return self.send("GET", f"{self.session}/element/{self.find(css, text)}/text")
+        return self.act(lambda: self.send("GET", f"{self.session}/element/{self.find(css, text)}/text"))
 
     def click(self, css, text=None):
-        self.post(f"/element/{self.find(css, text)}/click")
+        self.act(lambda: self.post(f"/element/{self.find(css, text)}/click"))
+
+    @staticmethod
+    def act(do):
+        """Does something with an element, again if the page replaced the element meanwhile."""
+        for attempt in range(10):
+            try:
+                return do()
+            except AssertionError as error:
+                if "stale element" not in str(error) or attempt == 9:
+                    raise
 
     def type(self, css, text, clear=True):
-        element = self.find(css)
-        if clear:
-            self.post(f"/element/{element}/clear")
-        self.post(f"/element/{element}/value", text=text)
+        def write():
+            element = self.find(css)
+            if clear:
+                self.post(f"/element/{element}/clear")
+            self.post(f"/element/{element}/value", text=text)
+
+        self.act(write)
 
     def field(self, name, entry="input, textarea, select"):
         """The field with a name, as a selector that finds it."""
@@ -96,9 +110,22 @@ class Browser:
         actions = [{"type": "keyDown", "value": key} for key in keys] + [{"type": "keyUp", "value": key} for key in reversed(keys)]
         self.post("/actions", actions=[{"type": "key", "id": "keys", "actions": actions}])
 
+    @contextmanager
+    def frame(self, css):
+        """Goes into a frame, whose elements are found until it is left."""
+        self.post("/frame", id={ELEMENT: self.find(css)})
+        try:
+            yield
+        finally:
+            self.post("/frame/parent")
+
     def shot(self, file):
         with open(file, "wb") as out:
             out.write(base64.b64decode(self.send("GET", self.session + "/screenshot")))
+
+    def before_pages(self, source):
+        """Runs a script in each page before its own."""
+        self.post("/goog/cdp/execute", cmd="Page.addScriptToEvaluateOnNewDocument", params={"source": source})
 
     def complaints(self):
         """What the page wrote to the console as an error."""

@@ -8,6 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::Command;
 
 use super::Project;
+use crate::group::Group;
 
 /// Bytes of diagnostics that are kept.
 const MAX_TEXT: usize = 256 << 10;
@@ -15,8 +16,6 @@ const MAX_TEXT: usize = 256 << 10;
 /// A program that was built.
 pub(super) struct Built {
     pub(super) program: PathBuf,
-    /// Nothing had changed.
-    pub(super) fresh: bool,
     pub(super) warnings: String,
 }
 
@@ -46,11 +45,9 @@ pub(super) async fn build(project: &Project) -> Result<Built, String> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
+        .stderr(Stdio::piped());
+    let (_group, mut child) =
+        Group::start(&mut command).map_err(|error| format!("cannot start cargo: {error}"))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let said = async {
         let mut text = Vec::new();
@@ -75,9 +72,8 @@ pub(super) async fn build(project: &Project) -> Result<Built, String> {
     let (said, found, status) = tokio::join!(said, messages, child.wait());
     let status = status.map_err(|error| format!("cargo cannot be waited for: {error}"))?;
     match found.program {
-        Some((program, fresh)) if status.success() => Ok(Built {
+        Some(program) if status.success() => Ok(Built {
             program,
-            fresh,
             warnings: found.warnings,
         }),
         _ if !found.errors.is_empty() => Err(found.errors),
@@ -87,7 +83,7 @@ pub(super) async fn build(project: &Project) -> Result<Built, String> {
 
 #[derive(Default)]
 struct Found {
-    program: Option<(PathBuf, bool)>,
+    program: Option<PathBuf>,
     errors: String,
     warnings: String,
 }
@@ -108,7 +104,7 @@ impl Found {
             }
             Message::CompilerArtifact(artifact) if artifact.target.name == project.program => {
                 if let Some(program) = artifact.executable {
-                    self.program = Some((program.into(), artifact.fresh));
+                    self.program = Some(program.into());
                 }
             }
             _ => {}

@@ -1,14 +1,16 @@
 //! A server as a cargo project: builds it, speaks to the program, and starts again when its sources change.
 
 mod build;
+mod check;
 mod watch;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
+use tokio::task::JoinHandle;
 
 use crate::engine::Engine;
 use crate::target::{Selection, Target};
@@ -77,6 +79,20 @@ impl Project {
     pub(crate) fn name(&self) -> &str {
         &self.program
     }
+
+    /// Whether the program may have the commands of mcp-runtime.
+    fn uses_runtime(&self) -> bool {
+        let mut packages = self.metadata.packages.iter();
+        packages.any(|package| *package.name == "mcp-runtime")
+    }
+
+    /// The folder of the package.
+    fn folder(&self) -> PathBuf {
+        let mut packages = self.metadata.packages.iter();
+        let package = packages.find(|package| *package.name == *self.package);
+        let folder = package.and_then(|package| package.manifest_path.parent());
+        folder.map_or_else(|| self.selection.folder.clone(), PathBuf::from)
+    }
 }
 
 /// Returns the packages that may have the program.
@@ -98,50 +114,117 @@ fn chosen<'a>(metadata: &'a Metadata, selection: &Selection) -> Result<Vec<&'a P
     }
 }
 
+/// A run of `check`, which ends when nobody wants its report any more.
+struct Checking(JoinHandle<()>);
+
+impl Drop for Checking {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The builds of a project: the first, and one after each change.
+pub(crate) struct Builds {
+    project: Arc<Project>,
+    watch: Option<Watch>,
+    begun: bool,
+    /// The last program, and the time when it was written.
+    program: Option<(PathBuf, Option<SystemTime>)>,
+}
+
+/// A build that succeeded.
+pub(crate) struct Success {
+    pub(crate) program: PathBuf,
+    /// There is something new to start.
+    pub(crate) changed: bool,
+    pub(crate) warnings: String,
+}
+
+impl Builds {
+    /// Watches the sources. The second value is the reason that changes of them are not seen.
+    pub(crate) fn new(project: Project) -> (Self, Option<String>) {
+        let (watch, problem) = match Watch::start(&project) {
+            Ok(watch) => (Some(watch), None),
+            Err(error) => (None, Some(format!("changes are not seen: {error:#}"))),
+        };
+        let builds = Self {
+            project: Arc::new(project),
+            watch,
+            begun: false,
+            program: None,
+        };
+        (builds, problem)
+    }
+
+    /// Waits until there is something to build. `false`: there will be nothing any more.
+    pub(crate) async fn change(&mut self) -> bool {
+        if self.begun {
+            match &mut self.watch {
+                Some(watch) => watch.change().await,
+                None => return false,
+            }
+        }
+        self.begun = true;
+        true
+    }
+
+    /// Builds. The error is what rustc or cargo wrote.
+    pub(crate) async fn build(&mut self) -> Result<Success, String> {
+        let Built { program, warnings } = build::build(&self.project).await?;
+        // Somebody else may have built what is new to this program.
+        let written = std::fs::metadata(&program).and_then(|file| file.modified());
+        let found = Some((program.clone(), written.ok()));
+        let changed = self.program != found || cfg!(windows);
+        self.program = found;
+        Ok(Success {
+            program,
+            changed,
+            warnings,
+        })
+    }
+}
+
 /// Builds the project and starts the server, again after each change, until the program ends.
 pub(crate) async fn keep_built(project: Project, engine: Arc<Engine>) {
     let hub = Arc::clone(&engine.hub);
-    let mut watch = match Watch::start(&project) {
-        Ok(watch) => Some(watch),
-        Err(error) => {
-            hub.build(
-                "unwatched",
-                &format!("changes are not seen: {error:#}"),
-                0.0,
-            );
-            None
-        }
-    };
-    let mut running: Option<PathBuf> = None;
-    loop {
+    let (mut builds, problem) = Builds::new(project);
+    if let Some(problem) = problem {
+        hub.build("unwatched", &problem, 0.0);
+    }
+    let mut checking = None::<Checking>;
+    while builds.change().await {
         // Windows does not replace a program that runs.
-        if cfg!(windows) && running.is_some() {
+        if cfg!(windows) && builds.program.is_some() {
             engine.stop("the server is built again").await;
         }
         hub.build("building", "", 0.0);
         let started = Instant::now();
-        let built = build::build(&project).await;
+        let built = builds.build().await;
         let seconds = started.elapsed().as_secs_f64();
-        match built {
-            Ok(Built {
-                program,
-                fresh,
-                warnings,
-            }) => {
-                hub.build("built", &warnings, seconds);
-                if !fresh || running.as_ref() != Some(&program) || cfg!(windows) {
-                    let words = vec![program.display().to_string()];
-                    engine
-                        .replace(Target::Command(words), "the server was built again")
-                        .await;
-                    running = Some(program);
-                }
+        let success = match built {
+            Ok(success) => success,
+            Err(reason) => {
+                hub.build("failed", &reason, seconds);
+                continue;
             }
-            Err(reason) => hub.build("failed", &reason, seconds),
+        };
+        hub.build("built", &success.warnings, seconds);
+        if !success.changed {
+            continue;
         }
-        match &mut watch {
-            Some(watch) => watch.change().await,
-            None => return,
-        }
+        let words = vec![success.program.display().to_string()];
+        let connecting = engine
+            .replace(Target::Command(words), "the server was built again")
+            .await;
+        drop(checking.take());
+        let (project, hub) = (Arc::clone(&builds.project), Arc::clone(&hub));
+        checking = Some(Checking(tokio::spawn(async move {
+            // The page is served first.
+            let _ = connecting.await;
+            let found = check::check(&project, &success.program).await;
+            hub.findings(found.unwrap_or_default());
+        })));
     }
+    // The last run of `check` may go on.
+    std::future::pending::<()>().await;
 }

@@ -14,8 +14,16 @@ fn client() -> Value {
     json!({"name": "mcp-dev", "version": env!("CARGO_PKG_VERSION")})
 }
 
-fn capabilities() -> Value {
-    json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
+fn capabilities(era: Era) -> Value {
+    let mut extensions = json!({
+        "io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]},
+        "io.modelcontextprotocol/skills": {},
+    });
+    // In the legacy era, tasks are not an extension, and a client that can only create them declares nothing.
+    if era == Era::Modern {
+        extensions["io.modelcontextprotocol/tasks"] = json!({});
+    }
+    json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}, "extensions": extensions})
 }
 
 /// Adds the claims to the parameters of a request, if its era has them.
@@ -34,7 +42,7 @@ pub(super) fn claim(era: Era, params: Value) -> Option<Value> {
     }
     meta[format!("{META}/protocolVersion")] = json!(MODERN);
     meta[format!("{META}/clientInfo")] = client();
-    meta[format!("{META}/clientCapabilities")] = capabilities();
+    meta[format!("{META}/clientCapabilities")] = capabilities(era);
     Some(params)
 }
 
@@ -43,7 +51,7 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
     let (method, params) = match session.era {
         Era::Modern => ("server/discover", Value::Null),
         Era::Legacy => {
-            let params = json!({"protocolVersion": LEGACY, "capabilities": capabilities(), "clientInfo": client()});
+            let params = json!({"protocolVersion": LEGACY, "capabilities": capabilities(Era::Legacy), "clientInfo": client()});
             ("initialize", params)
         }
     };

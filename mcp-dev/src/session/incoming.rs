@@ -13,6 +13,8 @@ use crate::hub::Wire;
 
 /// Questions of a server that may be open at once.
 const MAX_QUESTIONS: usize = 100;
+/// Longest parameters of a question, in bytes: every page gets them.
+const MAX_QUESTION: usize = 1 << 20;
 
 /// What the envelope of a message says.
 #[derive(Deserialize)]
@@ -30,21 +32,24 @@ struct Envelope<'a> {
 }
 
 impl Session {
-    /// Takes a message, or a batch of them, from the server.
-    pub(super) fn receive(self: &Arc<Self>, text: &str, notes: &Value) {
+    /// Takes a message, or a batch of them, from the server. Of a flood of requests it takes as many as may be taken in a
+    /// second, and then waits: nothing is dropped that the server waits for.
+    pub(super) async fn receive(self: &Arc<Self>, text: &str, notes: &Value) {
         if text.trim_start().starts_with('[') {
             match serde_json::from_str::<Vec<&RawValue>>(text) {
-                Ok(batch) => batch
-                    .iter()
-                    .for_each(|one| self.receive_one(one.get(), notes)),
+                Ok(batch) => {
+                    for one in batch {
+                        self.receive_one(one.get(), notes).await;
+                    }
+                }
                 Err(error) => self.stray(text, &format!("not JSON: {error}")),
             }
         } else {
-            self.receive_one(text, notes);
+            self.receive_one(text, notes).await;
         }
     }
 
-    fn receive_one(self: &Arc<Self>, text: &str, notes: &Value) {
+    async fn receive_one(self: &Arc<Self>, text: &str, notes: &Value) {
         let envelope = match serde_json::from_str::<Envelope<'_>>(text) {
             Ok(envelope) => envelope,
             Err(error) => return self.stray(text, &format!("not a JSON-RPC message: {error}")),
@@ -59,7 +64,8 @@ impl Session {
         let has_id = !envelope.id.is_null();
         match envelope.method {
             Some(method) if has_id => {
-                if let Some(seq) = self.hub.message(wire(true)) {
+                self.hub.turn().await;
+                if let Some(seq) = self.hub.message(wire(false)) {
                     self.asked(seq, envelope.id, &method, envelope.params);
                 }
             }
@@ -100,6 +106,10 @@ impl Session {
     fn asked(self: &Arc<Self>, seq: u64, id: Value, method: &str, params: Option<&RawValue>) {
         let answer = match method {
             "ping" => json!({"result": {}}),
+            _ if params.is_some_and(|params| params.get().len() > MAX_QUESTION) => {
+                let message = format!("the question has more than {} MiB", MAX_QUESTION >> 20);
+                json!({"error": {"code": -32000, "message": message}})
+            }
             "elicitation/create" | "sampling/createMessage" | "roots/list" => {
                 let mut state = self.state();
                 if state.questions.len() < MAX_QUESTIONS {

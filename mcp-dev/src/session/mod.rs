@@ -19,13 +19,11 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::hub::{Hub, Wire};
+use crate::lines::MAX_MESSAGE;
 use crate::target::Target;
-
-/// Longest message that is read.
-const MAX_MESSAGE: usize = 32 << 20;
 
 /// Protocol versions up to 2025-11-25, with a handshake, or from 2026-07-28 on, where every request is self-contained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -94,12 +92,14 @@ pub(crate) struct Pending {
 }
 
 impl Session {
-    /// Starts or reaches the server and shakes hands with it.
+    /// Starts or reaches the server and shakes hands with it, unless it is halted meanwhile, for the reason given. If this
+    /// fails, the process is gone.
     pub(crate) async fn open(
         target: &Target,
         era: Era,
         hub: &Arc<Hub>,
         patience: std::time::Duration,
+        halted: &mut watch::Receiver<Option<String>>,
     ) -> Result<(Arc<Self>, Value), String> {
         let new = |link| {
             Arc::new(Self {
@@ -125,13 +125,17 @@ impl Session {
         };
         let shaken = tokio::time::timeout(patience, handshake::shake(&session));
         let seconds = patience.as_secs();
-        match shaken
-            .await
-            .unwrap_or_else(|_| Err(format!("no answer within {seconds} s")))
-        {
+        let shaken = tokio::select! {
+            shaken = shaken => shaken.unwrap_or_else(|_| Err(format!("no answer within {seconds} s"))),
+            reason = halted.wait_for(Option::is_some) => {
+                Err(reason.ok().and_then(|reason| reason.clone()).unwrap_or_default())
+            }
+        };
+        match shaken {
             Ok(status) => Ok((session, status)),
             Err(reason) => {
                 session.end("the handshake failed");
+                session.gone().await;
                 Err(reason)
             }
         }

@@ -6,11 +6,13 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, watch};
 
 use super::{MAX_MESSAGE, Session};
+use crate::group::Group;
+use crate::lines::read_line;
 use crate::session::Era;
 
 /// Longest line of standard error that is kept.
@@ -29,6 +31,7 @@ pub(super) struct StdioLink {
 
 /// A process whose output nobody reads yet.
 pub(super) struct Process {
+    group: Group,
     child: Child,
     lines: mpsc::Receiver<String>,
     stop: watch::Receiver<bool>,
@@ -45,19 +48,15 @@ pub(super) fn start(words: &[String]) -> Result<(StdioLink, Process), String> {
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    // A group of its own, so that what a script or `npx` starts is stopped with it.
-    #[cfg(unix)]
-    command.process_group(0);
-    let child = command
-        .spawn()
-        .map_err(|error| format!("cannot start `{program}`: {error}"))?;
+        .stderr(Stdio::piped());
+    let (group, child) =
+        Group::start(&mut command).map_err(|error| format!("cannot start `{program}`: {error}"))?;
     let (lines, lines_end) = mpsc::channel(64);
     let (stop, stop_end) = watch::channel(false);
     let (gone_end, gone) = watch::channel(false);
     let link = StdioLink { lines, stop, gone };
     let process = Process {
+        group,
         child,
         lines: lines_end,
         stop: stop_end,
@@ -99,9 +98,9 @@ impl Process {
             tokio::spawn(read_errors(stderr, Arc::downgrade(session), session.era));
         }
         let session = Arc::downgrade(session);
-        let (mut child, mut stop, gone) = (self.child, self.stop, self.gone);
+        let (group, mut child) = (self.group, self.child);
+        let (mut stop, gone) = (self.stop, self.gone);
         tokio::spawn(async move {
-            let group = child.id();
             let status = tokio::select! {
                 status = child.wait() => Some(status),
                 // The session was ended, or dropped.
@@ -116,7 +115,7 @@ impl Process {
                 None => tokio::time::timeout(GRACE, child.wait()).await.ok(),
             };
             // Whatever the process has left behind.
-            kill_group(group);
+            drop(group);
             let reason = match status {
                 Some(Ok(status)) => format!("the server's process ended: {status}"),
                 Some(Err(error)) => format!("the server's process cannot be waited for: {error}"),
@@ -134,21 +133,6 @@ impl Process {
         });
     }
 }
-
-#[cfg(unix)]
-fn kill_group(group: Option<u32>) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    let group = group
-        .and_then(|id| i32::try_from(id).ok())
-        .and_then(Pid::from_raw);
-    if let Some(group) = group {
-        // It fails if there is no such process any more.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(_: Option<u32>) {}
 
 async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<String>) {
     while let Some(mut line) = lines.recv().await {
@@ -181,7 +165,7 @@ async fn read(stdout: ChildStdout, session: Weak<Session>) {
                 ),
             );
         } else if !text.trim().is_empty() {
-            session.receive(text, &Value::Null);
+            session.receive(text, &Value::Null).await;
         }
     }
 }
@@ -196,58 +180,5 @@ async fn read_errors(stderr: ChildStderr, session: Weak<Session>, era: Era) {
         session
             .hub
             .line(era, String::from_utf8_lossy(&line).trim_end());
-    }
-}
-
-/// Reads a line of at most `max` bytes. `None`: the end; `false`: the line is longer, and its rest was skipped.
-async fn read_line(
-    reader: &mut (impl AsyncBufRead + Unpin),
-    line: &mut Vec<u8>,
-    max: usize,
-) -> std::io::Result<Option<bool>> {
-    line.clear();
-    line.shrink_to(1 << 20);
-    let limit = u64::try_from(max).unwrap_or(u64::MAX);
-    if (&mut *reader).take(limit).read_until(b'\n', line).await? == 0 {
-        return Ok(None);
-    }
-    if line.len() < max || line.ends_with(b"\n") {
-        return Ok(Some(true));
-    }
-    loop {
-        let rest = reader.fill_buf().await?;
-        let newline = rest.iter().position(|byte| *byte == b'\n');
-        let (skipped, end) = (newline.map_or(rest.len(), |at| at + 1), rest.is_empty());
-        reader.consume(skipped);
-        if end || newline.is_some() {
-            return Ok(Some(false));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_line_that_is_too_long_is_skipped() {
-        let mut reader = BufReader::with_capacity(4, &b"12345678901234\nabc\nrest"[..]);
-        let mut line = Vec::new();
-        assert_eq!(
-            read_line(&mut reader, &mut line, 10).await.unwrap(),
-            Some(false)
-        );
-        assert_eq!(line, b"1234567890");
-        assert_eq!(
-            read_line(&mut reader, &mut line, 10).await.unwrap(),
-            Some(true)
-        );
-        assert_eq!(line, b"abc\n");
-        assert_eq!(
-            read_line(&mut reader, &mut line, 10).await.unwrap(),
-            Some(true)
-        );
-        assert_eq!(line, b"rest");
-        assert_eq!(read_line(&mut reader, &mut line, 10).await.unwrap(), None);
     }
 }

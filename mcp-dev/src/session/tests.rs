@@ -8,7 +8,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 async fn open(script: &str, era: Era) -> (Arc<Hub>, Result<(Arc<Session>, Value), String>) {
     let hub = Arc::new(Hub::new("server", false));
     let words = ["sh", "-c", script].map(str::to_owned);
-    let opened = Session::open(&Target::Command(words.into()), era, &hub, PATIENCE).await;
+    let (_run, mut halted) = watch::channel(None);
+    let target = Target::Command(words.into());
+    let opened = Session::open(&target, era, &hub, PATIENCE, &mut halted).await;
     (hub, opened)
 }
 
@@ -64,7 +66,8 @@ async fn a_server_that_ends_at_once_or_refuses_is_told_apart() {
     );
     let hub = Arc::new(Hub::new("server", false));
     let missing = Target::Command(vec!["/no/such/program".into()]);
-    let missing = Session::open(&missing, Era::Modern, &hub, PATIENCE).await;
+    let (_run, mut halted) = watch::channel(None);
+    let missing = Session::open(&missing, Era::Modern, &hub, PATIENCE, &mut halted).await;
     assert!(
         missing
             .err()
@@ -112,4 +115,47 @@ async fn questions_are_answered_once_and_pings_at_once() {
         "{lines}"
     );
     session.end("the test is over");
+}
+
+#[tokio::test]
+async fn a_flood_of_logs_hides_no_question_and_a_huge_question_is_refused() {
+    let flood = r#"i=0; while [ $i -lt 2000 ]; do echo '{"jsonrpc":"2.0","method":"notifications/message","params":{}}'; i=$((i+1)); done"#;
+    let asks = r#"echo '{"jsonrpc":"2.0","id":"q","method":"roots/list"}'; printf '{"jsonrpc":"2.0","id":"h","method":"roots/list","params":{"x":"%01100000d"}}\n' 0; read refusal; echo "$refusal" >&2; cat >/dev/null"#;
+    let (hub, opened) = open(&format!("{HELLO} {flood}; {asks}"), Era::Legacy).await;
+    let (session, _) = opened.unwrap();
+    let (_, mut events) = hub.open();
+    // The lines of standard error share the budget of the log, so the answer is looked for on the wire. Between two
+    // looks, everything that has happened is taken in.
+    let refused = || {
+        let seen = snapshot(&hub);
+        let mut messages = seen["messages"].as_array().unwrap().iter();
+        messages.any(|one| one["sent"] == true && one["text"].as_str().unwrap().contains("1 MiB"))
+    };
+    while !refused() {
+        // Missed events are looked for in the next snapshot.
+        while events
+            .recv()
+            .await
+            .is_ok_and(|event| !event.contains("1 MiB"))
+        {}
+    }
+    assert_eq!(snapshot(&hub)["questions"].as_array().unwrap().len(), 1);
+    session.end("the test is over");
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_stopped_at_once() {
+    let hub = Arc::new(Hub::new("server", false));
+    let engine = Arc::new(crate::engine::Engine::new(Arc::clone(&hub)));
+    let (_, mut events) = hub.open();
+    let words = ["sh", "-c", "exec 1>&-; echo here >&2; cat >/dev/null"].map(str::to_owned);
+    let replaced = engine.replace(Target::Command(words.into()), "");
+    replaced.await;
+    while snapshot(&hub)["lines"].get(0).is_none() {
+        let _ = events.recv().await;
+    }
+    let stopped = tokio::time::timeout(PATIENCE / 2, engine.stop("it is over")).await;
+    assert!(stopped.is_ok(), "the handshake goes on");
+    let seen = snapshot(&hub);
+    assert_eq!(seen["eras"][0]["status"]["reason"], "it is over", "{seen}");
 }

@@ -19,7 +19,7 @@ use subtle::ConstantTimeEq as _;
 const TOKEN: HeaderName = HeaderName::from_static("x-mcp-dev-token");
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-    img-src 'self' blob:; media-src blob:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+    img-src 'self' blob:; media-src blob:; frame-src {frames}; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
 /// The secret of one run of this program.
 #[derive(Clone)]
@@ -43,12 +43,22 @@ impl fmt::Display for Token {
 pub(super) struct Guard {
     hosts: [String; 2],
     token: Token,
+    policy: HeaderValue,
 }
 
 impl Guard {
-    pub(super) fn new(port: u16, token: Token) -> Self {
-        let hosts = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}"));
-        Self { hosts, token }
+    /// `app_port`: the port of the frames of apps.
+    pub(super) fn new(port: u16, app_port: u16, token: Token) -> Self {
+        let names = ["127.0.0.1", "localhost"];
+        let frames = names.map(|name| format!("http://{name}:{app_port}"));
+        let policy = POLICY.replace("{frames}", &frames.join(" "));
+        Self {
+            hosts: names.map(|name| format!("{name}:{port}")),
+            token,
+            // It is plain text; without a policy nothing may be shown.
+            policy: HeaderValue::from_str(&policy)
+                .unwrap_or(HeaderValue::from_static("default-src 'none'")),
+        }
     }
 
     fn allows(&self, headers: &HeaderMap) -> bool {
@@ -86,13 +96,15 @@ pub(super) async fn origin(
     if opens {
         headers.remove(SITE);
     }
+    let policy = guard.policy.clone();
     let mut response = if guard.allows(&headers) {
         next.run(request).await
     } else {
         (StatusCode::FORBIDDEN, "this page is served only to itself").into_response()
     };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),
@@ -105,9 +117,7 @@ pub(super) async fn origin(
             "same-origin",
         ),
     ] {
-        response
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
+        headers.insert(name, HeaderValue::from_static(value));
     }
     response
 }

@@ -1,6 +1,7 @@
 //! The page, and what it can ask this program to do. Only the page can: see `guard`.
 
 mod assets;
+mod frames;
 mod guard;
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -40,12 +41,20 @@ pub(crate) async fn serve(
     token: Token,
     engine: Shared,
 ) -> Result<()> {
-    let routes = router(port, token, engine);
-    Ok(axum::serve(listener, routes).await?)
+    let frames = TcpListener::bind(("127.0.0.1", 0))
+        .await
+        .context("cannot listen on 127.0.0.1")?;
+    let app_port = frames.local_addr()?.port();
+    engine.hub.set_app_port(app_port);
+    let routes = router(port, app_port, token, engine);
+    tokio::select! {
+        served = axum::serve(listener, routes) => Ok(served?),
+        served = frames::serve(frames, port) => served,
+    }
 }
 
-fn router(port: u16, token: Token, engine: Shared) -> Router {
-    let guard = Arc::new(Guard::new(port, token));
+fn router(port: u16, app_port: u16, token: Token, engine: Shared) -> Router {
+    let guard = Arc::new(Guard::new(port, app_port, token));
     let actions = Router::new()
         .route("/api/events", get(events))
         .route("/api/messages/{seq}", get(message))

@@ -14,7 +14,7 @@ async fn send(path: &str, headers: &[(&str, &str)]) -> Response {
     let token = Token::new().unwrap();
     let text = token.to_string();
     let engine = Arc::new(Engine::new(Arc::new(Hub::new("server", false))));
-    let routes = router(4000, token, engine);
+    let routes = router(4000, 4001, token, engine);
     let mut request = Request::get(path);
     for (name, value) in headers {
         request = request.header(*name, value.replace("TOKEN", &text));
@@ -95,7 +95,9 @@ async fn nothing_inline_runs_and_every_file_is_there() {
     let page = send("/", &[HOST]).await;
     let policy = page.headers()["content-security-policy"].to_str().unwrap();
     assert!(
-        policy.contains("script-src 'self'") && !policy.contains("unsafe"),
+        policy.contains("script-src 'self'")
+            && policy.contains("frame-src http://127.0.0.1:4001")
+            && !policy.contains("unsafe"),
         "{policy}"
     );
     assert_eq!(
@@ -113,7 +115,7 @@ async fn nothing_inline_runs_and_every_file_is_there() {
 #[tokio::test]
 async fn a_call_without_a_server_fails_with_a_reason() {
     let hub = Arc::new(Hub::new("server", false));
-    let engine = Engine::new(Arc::clone(&hub));
+    let engine = Arc::new(Engine::new(Arc::clone(&hub)));
     let (_, mut events) = hub.open();
     let call = json!({"key": "k", "era": "modern", "method": "tools/list"});
     engine.call(serde_json::from_value(call).unwrap()).await;

@@ -29,6 +29,8 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// Times that a broken stream is resumed without any event in between.
 const MAX_RESUMED: u32 = 5;
+/// Time in which the server must have taken a message that has no response.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
@@ -165,9 +167,22 @@ impl HttpLink {
         let weak = Arc::downgrade(session);
         let mut state = self.state();
         let task = tokio::spawn(async move {
-            let outcome = match sending.await {
-                Ok(response) => exchange(&weak, response, id).await,
-                Err(error) => Err(explain(&error)),
+            let sent = async {
+                match sending.await {
+                    Ok(response) => exchange(&weak, response, id).await,
+                    Err(error) => Err(explain(&error)),
+                }
+            };
+            let outcome = match id {
+                Some(_) => sent.await,
+                None => tokio::time::timeout(PATIENCE, sent)
+                    .await
+                    .unwrap_or_else(|_| {
+                        Err(format!(
+                            "the server did not take the message within {} s",
+                            PATIENCE.as_secs()
+                        ))
+                    }),
             };
             let Some(session) = weak.upgrade() else {
                 return;

@@ -63,9 +63,9 @@ pub(super) async fn exchange(
                 if message["error"].is_object() && message["id"].is_null() =>
             {
                 message["id"] = json!(id);
-                session.receive(&message.to_string(), &notes);
+                session.receive(&message.to_string(), &notes).await;
             }
-            _ => session.receive(&text, &notes),
+            _ => session.receive(&text, &notes).await,
         }
         if status.is_success() || id.is_none_or(|id| !session.is_waiting(id)) {
             return Ok(());
@@ -182,7 +182,7 @@ async fn read_events(
         };
         let Some(session) = weak.upgrade() else { break };
         for event in events.read(&chunk)? {
-            session.receive(&event.data, notes);
+            session.receive(&event.data, notes).await;
         }
         if id.is_some_and(|id| !session.is_waiting(id)) {
             break;

@@ -88,7 +88,9 @@ async fn open() -> (Arc<Session>, Arc<AtomicU32>) {
         url,
         headers: Vec::new(),
     };
-    let opened = Session::open(&target, Era::Legacy, &hub, Duration::from_secs(10)).await;
+    let (_run, mut halted) = tokio::sync::watch::channel(None);
+    let patience = Duration::from_secs(10);
+    let opened = Session::open(&target, Era::Legacy, &hub, patience, &mut halted).await;
     (opened.unwrap().0, resumed)
 }
 

@@ -1,0 +1,61 @@
+//! Lines of a process, within a limit.
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
+
+/// Longest message that is read.
+pub(crate) const MAX_MESSAGE: usize = 32 << 20;
+
+/// Reads a line of at most `max` bytes. `None`: the end; `false`: the line is longer, and its rest was skipped.
+pub(crate) async fn read_line(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+    max: usize,
+) -> std::io::Result<Option<bool>> {
+    line.clear();
+    line.shrink_to(1 << 20);
+    let limit = u64::try_from(max).unwrap_or(u64::MAX);
+    if (&mut *reader).take(limit).read_until(b'\n', line).await? == 0 {
+        return Ok(None);
+    }
+    if line.len() < max || line.ends_with(b"\n") {
+        return Ok(Some(true));
+    }
+    loop {
+        let rest = reader.fill_buf().await?;
+        let newline = rest.iter().position(|byte| *byte == b'\n');
+        let (skipped, end) = (newline.map_or(rest.len(), |at| at + 1), rest.is_empty());
+        reader.consume(skipped);
+        if end || newline.is_some() {
+            return Ok(Some(false));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::BufReader;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_skipped() {
+        let mut reader = BufReader::with_capacity(4, &b"12345678901234\nabc\nrest"[..]);
+        let mut line = Vec::new();
+        assert_eq!(
+            read_line(&mut reader, &mut line, 10).await.unwrap(),
+            Some(false)
+        );
+        assert_eq!(line, b"1234567890");
+        assert_eq!(
+            read_line(&mut reader, &mut line, 10).await.unwrap(),
+            Some(true)
+        );
+        assert_eq!(line, b"abc\n");
+        assert_eq!(
+            read_line(&mut reader, &mut line, 10).await.unwrap(),
+            Some(true)
+        );
+        assert_eq!(line, b"rest");
+        assert_eq!(read_line(&mut reader, &mut line, 10).await.unwrap(), None);
+    }
+}

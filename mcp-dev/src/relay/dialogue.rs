@@ -1,0 +1,356 @@
+//! What a host and the servers that take turns behind one connection tell each other.
+//!
+//! Each message passes as it was written, except that: requests of servers get ids that no other server has used; the
+//! capabilities say that lists change; and a new server is told what the host told the first, whose answers the host has.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use serde_json::{Value, json};
+
+/// Messages of the host that wait for a server.
+const MAX_WAITING: usize = 1_000;
+/// Requests, in either direction, whose responses are awaited.
+const MAX_OPEN: usize = 10_000;
+/// Characters of the compiler's words in an error.
+const MAX_REASON: usize = 4_000;
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
+
+/// A line to write.
+#[derive(Debug, PartialEq)]
+pub(super) enum Out {
+    Host(String),
+    Server(String),
+}
+
+/// The state of the connection.
+#[derive(Default)]
+pub(super) struct Dialogue {
+    server: Server,
+    /// The number of the present server.
+    number: u64,
+    /// What the host said to open the connection, in the legacy era: its request, once it is answered, and its notification.
+    initialize: Option<Value>,
+    initialized: Option<String>,
+    /// Lists of which the host expects to hear, in the legacy era.
+    lists: Vec<&'static str>,
+    /// Requests whose effect a new server needs, by what they are about: the level of the log, subscriptions.
+    lasting: BTreeMap<String, Value>,
+    /// Requests of the host without a response, by their ids.
+    open: HashMap<String, Value>,
+    /// The servers' ids of their requests without a response, by the ids that the host knows.
+    asked: HashMap<String, Value>,
+    last_asked: u64,
+    waiting: VecDeque<Value>,
+}
+
+#[derive(Default, PartialEq)]
+enum Server {
+    /// None was started yet.
+    #[default]
+    Expected,
+    /// There is none, and none will come before a change, for this reason.
+    Failed(String),
+    /// It has ended.
+    Ended,
+    /// It was told what the first one was, and has not answered.
+    Opening,
+    Ready,
+}
+
+fn method(message: &Value) -> Option<&str> {
+    message["method"].as_str()
+}
+
+fn error(id: &Value, reason: &str) -> Out {
+    let reason: String = reason.chars().take(MAX_REASON).collect();
+    Out::Host(
+        json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": reason}})
+            .to_string(),
+    )
+}
+
+impl Dialogue {
+    /// Takes a line of the host.
+    pub(super) fn host(&mut self, line: &str) -> Vec<Out> {
+        match serde_json::from_str(line) {
+            Ok(Value::Array(batch)) => {
+                let each = batch.into_iter().map(|message| self.host_message(message));
+                each.collect::<Vec<_>>().into_iter().flatten().collect()
+            }
+            Ok(message) => self.host_message(message),
+            Err(problem) => {
+                let error = json!({"code": -32700, "message": format!("not JSON: {problem}")});
+                vec![Out::Host(
+                    json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string(),
+                )]
+            }
+        }
+    }
+
+    fn host_message(&mut self, message: Value) -> Vec<Out> {
+        let id = message["id"].clone();
+        if method(&message).is_none() {
+            return self.answered(message).into_iter().collect();
+        }
+        if self.server == Server::Ready {
+            return vec![self.forward(message)];
+        }
+        if let (Server::Failed(reason), false) = (&self.server, id.is_null())
+            && method(&message) != Some("initialize")
+        {
+            return vec![error(&id, reason)];
+        }
+        if self.waiting.len() >= MAX_WAITING {
+            let full = error(&id, "too many messages wait for the server");
+            return if id.is_null() { Vec::new() } else { vec![full] };
+        }
+        self.waiting.push_back(message);
+        Vec::new()
+    }
+
+    /// Passes a request or notification to the server.
+    fn forward(&mut self, message: Value) -> Out {
+        let text = message.to_string();
+        let params = &message["params"];
+        match method(&message) {
+            Some("notifications/initialized") => self.initialized = Some(text.clone()),
+            Some(name @ "logging/setLevel") => {
+                self.lasting.insert(name.to_owned(), message.clone());
+            }
+            Some("resources/subscribe") if self.lasting.len() < MAX_OPEN => {
+                let about = format!("resource {}", params["uri"]);
+                self.lasting.insert(about, message.clone());
+            }
+            Some("resources/unsubscribe") => {
+                self.lasting.remove(&format!("resource {}", params["uri"]));
+            }
+            Some("notifications/cancelled") => {
+                let id = params["requestId"].to_string();
+                // A subscription ends like this. A call may still be answered.
+                if self.open.get(&id).and_then(method) == Some("subscriptions/listen") {
+                    self.open.remove(&id);
+                }
+            }
+            _ => {}
+        }
+        if !message["id"].is_null() {
+            if self.open.len() >= MAX_OPEN {
+                return error(&message["id"], "too many requests are open");
+            }
+            self.open.insert(message["id"].to_string(), message);
+        }
+        Out::Server(text)
+    }
+
+    /// Passes a response of the host to the server that has asked.
+    fn answered(&mut self, mut message: Value) -> Option<Out> {
+        let id = self.asked.remove(message["id"].as_str()?)?;
+        message["id"] = id;
+        Some(Out::Server(message.to_string()))
+    }
+
+    /// Takes a line of the present server.
+    pub(super) fn server(&mut self, line: &str) -> Vec<Out> {
+        match serde_json::from_str(line) {
+            Ok(Value::Array(batch)) => {
+                let each = batch
+                    .into_iter()
+                    .map(|message| self.server_message(message.to_string(), message));
+                each.collect::<Vec<_>>().into_iter().flatten().collect()
+            }
+            Ok(message) => self.server_message(line.to_owned(), message),
+            Err(_) => {
+                eprintln!("mcp-dev: the server wrote something that is no message: {line:.200}");
+                Vec::new()
+            }
+        }
+    }
+
+    fn server_message(&mut self, line: String, mut message: Value) -> Vec<Out> {
+        let id = message["id"].clone();
+        match method(&message) {
+            Some(_) if !id.is_null() => {
+                if self.asked.len() >= MAX_OPEN {
+                    let error = json!({"code": -32000, "message": "too many questions are open"});
+                    let refused = json!({"jsonrpc": "2.0", "id": id, "error": error});
+                    return vec![Out::Server(refused.to_string())];
+                }
+                self.last_asked += 1;
+                let known = format!("mcp-dev-{}", self.last_asked);
+                message["id"] = json!(known);
+                self.asked.insert(known, id);
+                vec![Out::Host(message.to_string())]
+            }
+            Some("notifications/cancelled") => {
+                let id = &message["params"]["requestId"];
+                let known = self.asked.iter().find(|(_, asked)| *asked == id);
+                let Some(known) = known.map(|(known, _)| known.clone()) else {
+                    // Its own subscription, or nothing that the host knows.
+                    return vec![Out::Host(line)];
+                };
+                self.asked.remove(&known);
+                message["params"]["requestId"] = json!(known);
+                vec![Out::Host(message.to_string())]
+            }
+            Some(_) => vec![Out::Host(line)],
+            None if id == json!(self.opening_id()) && self.server == Server::Opening => {
+                match message.get("error") {
+                    Some(problem) => {
+                        eprintln!("mcp-dev: the new server refuses the host: {problem}");
+                        self.ended(&format!("the new server refuses the host: {problem}"))
+                    }
+                    None => self.ready(true),
+                }
+            }
+            None => {
+                let Some(request) = self.open.remove(&id.to_string()) else {
+                    return Vec::new();
+                };
+                vec![Out::Host(self.response(&request, line, message))]
+            }
+        }
+    }
+
+    /// Returns a response as the host gets it.
+    fn response(&mut self, request: &Value, line: String, mut message: Value) -> String {
+        let opens = matches!(method(request), Some("initialize" | "server/discover"));
+        if !opens || !message["result"]["capabilities"].is_object() {
+            return line;
+        }
+        let legacy = method(request) == Some("initialize");
+        if legacy {
+            self.lists.clear();
+        }
+        for list in LISTS {
+            let capability = &mut message["result"]["capabilities"][list];
+            if capability.is_object() {
+                // Another build may have others.
+                capability["listChanged"] = json!(true);
+                if legacy {
+                    self.lists.push(list);
+                }
+            } else if let Some(all) = message["result"]["capabilities"].as_object_mut() {
+                all.shift_remove(list);
+            }
+        }
+        if legacy {
+            self.initialize = Some(request.clone());
+        }
+        message.to_string()
+    }
+
+    fn opening_id(&self) -> String {
+        format!("mcp-dev-opening-{}", self.number)
+    }
+
+    /// Takes note of a server that was started.
+    pub(super) fn started(&mut self, number: u64) -> Vec<Out> {
+        self.number = number;
+        match &self.initialize {
+            Some(initialize) => {
+                let mut again = initialize.clone();
+                again["id"] = json!(self.opening_id());
+                self.server = Server::Opening;
+                vec![Out::Server(again.to_string())]
+            }
+            None => self.ready(number > 1),
+        }
+    }
+
+    /// The server can be told everything. `again`: it is not the first.
+    fn ready(&mut self, again: bool) -> Vec<Out> {
+        self.server = Server::Ready;
+        let mut out = Vec::new();
+        if again {
+            out.extend(self.initialized.clone().map(Out::Server));
+            for (number, lasting) in self.lasting.values().enumerate() {
+                let mut lasting = lasting.clone();
+                lasting["id"] = json!(format!("mcp-dev-lasting-{}-{number}", self.number));
+                out.push(Out::Server(lasting.to_string()));
+            }
+            let listening = self.open.values();
+            let listening = listening.filter(|open| method(open) == Some("subscriptions/listen"));
+            for subscription in listening {
+                out.push(Out::Server(subscription.to_string()));
+                for list in LISTS {
+                    let filter = &subscription["params"]["notifications"];
+                    if filter[format!("{list}ListChanged")] == true {
+                        out.push(list_changed(list, Some(&subscription["id"])));
+                    }
+                }
+            }
+            out.extend(self.lists.iter().map(|list| list_changed(list, None)));
+        }
+        for waiting in std::mem::take(&mut self.waiting) {
+            out.push(self.forward(waiting));
+        }
+        out
+    }
+
+    /// Takes note that there is no server any more: calls that are under way end with the reason.
+    pub(super) fn ended(&mut self, reason: &str) -> Vec<Out> {
+        let mut out = Vec::new();
+        self.open.retain(|_, request| {
+            let lasts = method(request) == Some("subscriptions/listen");
+            if !lasts {
+                out.push(error(&request["id"], reason));
+            }
+            lasts
+        });
+        if self.server == Server::Opening {
+            // The next would end in the same way.
+            out.extend(self.refuse(reason));
+        }
+        for known in std::mem::take(&mut self.asked).into_keys() {
+            let params = json!({"requestId": known, "reason": reason});
+            let cancelled =
+                json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+            out.push(Out::Host(cancelled.to_string()));
+        }
+        self.server = Server::Ended;
+        out
+    }
+
+    /// Ends all requests that wait for a server.
+    pub(super) fn refuse(&mut self, reason: &str) -> Vec<Out> {
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let requests = waiting.filter(|message| !message["id"].is_null());
+        requests
+            .map(|request| error(&request["id"], reason))
+            .collect()
+    }
+
+    /// Takes note that a build has failed. A server that runs goes on.
+    pub(super) fn cannot_start(&mut self, reason: &str) -> Vec<Out> {
+        if !matches!(self.server, Server::Expected | Server::Failed(_)) {
+            return Vec::new();
+        }
+        let reason = format!("the server cannot be built:\n{reason}");
+        let mut out = Vec::new();
+        // Hosts give up when this one fails, so it waits for the next build.
+        self.waiting.retain(|message| {
+            let waits = message["id"].is_null() || method(message) == Some("initialize");
+            if !waits {
+                out.push(error(&message["id"], &reason));
+            }
+            waits
+        });
+        self.server = Server::Failed(reason);
+        out
+    }
+
+    /// Whether a message waits for a server that has ended.
+    pub(super) fn needs_server(&self) -> bool {
+        self.server == Server::Ended && self.waiting.iter().any(|message| !message["id"].is_null())
+    }
+}
+
+fn list_changed(list: &str, subscription: Option<&Value>) -> Out {
+    let method = format!("notifications/{list}/list_changed");
+    let mut message = json!({"jsonrpc": "2.0", "method": method});
+    if let Some(id) = subscription {
+        message["params"] = json!({"_meta": {SUBSCRIPTION: id}});
+    }
+    Out::Host(message.to_string())
+}

@@ -1,0 +1,212 @@
+//! Stands between a host and a server, so that the host's connection survives new builds of the server, and its deaths.
+//!
+//! What is told to whom: `dialogue`. Starting and stopping the server: `process`.
+
+mod dialogue;
+mod process;
+#[cfg(test)]
+mod tests;
+
+use std::io::{BufRead, Read, Write as _};
+
+use anyhow::{Result, anyhow};
+use tokio::sync::mpsc;
+
+use crate::lines::MAX_MESSAGE;
+use crate::project::{Builds, Project};
+use crate::signals;
+use crate::target::Target;
+use dialogue::{Dialogue, Out};
+use process::Process;
+
+/// Something that happened.
+enum Event {
+    /// The host wrote a line.
+    Host(String),
+    /// The host closed its end.
+    HostLeft,
+    /// The server of this number wrote a line.
+    Server(u64, String),
+    /// The server of this number ended.
+    ServerEnded(u64, String),
+    /// There is a program to start, as it is now.
+    Program(Vec<String>),
+    /// There is no new program.
+    BuildFailed(String),
+}
+
+/// Relays until the host leaves or a signal comes.
+pub(crate) async fn run(target: Target, project: Option<Project>) -> Result<()> {
+    let (events, mut inbox) = mpsc::channel(64);
+    let host = events.clone();
+    // A thread, because a read of the standard input cannot be stopped.
+    std::thread::spawn(move || read_host(&host));
+    let building = tokio::spawn(build(target, project, events.clone()));
+    let mut relay = Relay {
+        dialogue: Dialogue::default(),
+        program: Vec::new(),
+        process: None,
+        number: 0,
+        events,
+    };
+    let ended = tokio::select! {
+        ended = relay.run(&mut inbox) => ended,
+        () = signals::wanted_to_end() => Ok(()),
+    };
+    building.abort();
+    let _ = building.await;
+    if let Some(process) = relay.process.take() {
+        process.stop().await;
+    }
+    ended
+}
+
+struct Relay {
+    dialogue: Dialogue,
+    /// The words of the server's program. None yet: it is being built.
+    program: Vec<String>,
+    process: Option<Process>,
+    /// Counts the servers that were started.
+    number: u64,
+    events: mpsc::Sender<Event>,
+}
+
+impl Relay {
+    async fn run(&mut self, inbox: &mut mpsc::Receiver<Event>) -> Result<()> {
+        while let Some(event) = inbox.recv().await {
+            let out = match event {
+                Event::Host(line) => self.dialogue.host(&line),
+                Event::HostLeft => return Ok(()),
+                Event::Server(number, line) if number == self.number => self.dialogue.server(&line),
+                Event::ServerEnded(number, reason) if number == self.number => {
+                    eprintln!("mcp-dev: {reason}");
+                    self.process = None;
+                    self.dialogue.ended(&reason)
+                }
+                // An older server still had something to say.
+                Event::Server(..) | Event::ServerEnded(..) => continue,
+                Event::Program(words) => {
+                    self.program = words;
+                    if let Some(process) = self.process.take() {
+                        process.stop().await;
+                        let reason = "the server was built again while this call was under way";
+                        let out = self.dialogue.ended(reason);
+                        self.write(out).await?;
+                    }
+                    self.start()
+                }
+                Event::BuildFailed(reason) => {
+                    eprintln!("{reason}");
+                    self.dialogue.cannot_start(&reason)
+                }
+            };
+            self.write(out).await?;
+            // A server that has died is started when it is needed again.
+            if self.process.is_none() && !self.program.is_empty() && self.dialogue.needs_server() {
+                let out = self.start();
+                self.write(out).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) -> Vec<Out> {
+        self.number += 1;
+        match Process::start(&self.program, self.number, &self.events) {
+            Ok(process) => {
+                self.process = Some(process);
+                self.dialogue.started(self.number)
+            }
+            Err(reason) => {
+                eprintln!("mcp-dev: {reason}");
+                let mut out = self.dialogue.ended(&reason);
+                out.extend(self.dialogue.refuse(&reason));
+                out
+            }
+        }
+    }
+
+    async fn write(&mut self, out: Vec<Out>) -> Result<()> {
+        for out in out {
+            match out {
+                Out::Host(line) => {
+                    let mut stdout = std::io::stdout().lock();
+                    writeln!(stdout, "{line}").and_then(|()| stdout.flush())?;
+                }
+                Out::Server(line) => {
+                    let Some(process) = &self.process else {
+                        continue;
+                    };
+                    if let Err(reason) = process.send(line).await {
+                        // It is stopped, and told to be gone like any other that ends.
+                        eprintln!("mcp-dev: {reason}");
+                        process.kill();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells the program to start, again after each change of a project.
+async fn build(target: Target, project: Option<Project>, events: mpsc::Sender<Event>) {
+    if let Target::Command(words) = target {
+        let _ = events.send(Event::Program(words)).await;
+    }
+    let Some(project) = project else {
+        return;
+    };
+    let (mut builds, problem) = Builds::new(project);
+    if let Some(problem) = problem {
+        eprintln!("mcp-dev: {problem}");
+    }
+    while builds.change().await {
+        let event = match builds.build().await {
+            Ok(built) if built.changed => Event::Program(vec![built.program.display().to_string()]),
+            Ok(_) => continue,
+            Err(reason) => Event::BuildFailed(reason),
+        };
+        if events.send(event).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads the lines of the host until it leaves.
+fn read_host(events: &mpsc::Sender<Event>) {
+    let mut stdin = std::io::stdin().lock();
+    loop {
+        match read_line(&mut stdin) {
+            Ok(Some(line)) if line.trim().is_empty() => {}
+            Ok(Some(line)) => {
+                if events.blocking_send(Event::Host(line)).is_err() {
+                    return;
+                }
+            }
+            end => {
+                if let Err(error) = end {
+                    eprintln!("mcp-dev: {error}");
+                }
+                let _ = events.blocking_send(Event::HostLeft);
+                return;
+            }
+        }
+    }
+}
+
+fn read_line(reader: &mut impl BufRead) -> Result<Option<String>> {
+    let mut line = Vec::new();
+    let limit = u64::try_from(MAX_MESSAGE)?;
+    if reader.take(limit).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.len() >= MAX_MESSAGE && !line.ends_with(b"\n") {
+        return Err(anyhow!(
+            "the host sent a message of more than {} MiB",
+            MAX_MESSAGE >> 20
+        ));
+    }
+    let line = String::from_utf8_lossy(&line);
+    Ok(Some(line.trim_end_matches(['\r', '\n']).to_owned()))
+}

@@ -1,0 +1,141 @@
+use serde_json::{Value, json};
+
+use super::dialogue::{Dialogue, Out};
+
+fn request(id: u64, method: &str, params: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
+fn response(id: &Value, result: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
+}
+
+/// What is written to the host, or to the server.
+fn written(out: &[Out], host: bool) -> Vec<Value> {
+    let lines = out.iter().filter_map(|out| match out {
+        Out::Host(line) if host => Some(line),
+        Out::Server(line) if !host => Some(line),
+        _ => None,
+    });
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// A host of the legacy era whose connection is open.
+fn opened() -> Dialogue {
+    let mut dialogue = Dialogue::default();
+    assert_eq!(dialogue.started(1), []);
+    let initialize = request(0, "initialize", &json!({"protocolVersion": "2025-11-25"}));
+    assert_eq!(
+        dialogue.host(&initialize),
+        [Out::Server(initialize.clone())]
+    );
+    let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}});
+    let told = dialogue.server(&response(&json!(0), &result));
+    let told = written(&told, true);
+    assert_eq!(
+        told[0]["result"]["capabilities"],
+        json!({"tools": {"listChanged": true}})
+    );
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    dialogue.host(&initialized.to_string());
+    dialogue
+}
+
+#[test]
+fn a_new_server_is_told_what_the_first_was() {
+    let mut dialogue = opened();
+    let level = request(1, "logging/setLevel", &json!({"level": "debug"}));
+    dialogue.host(&level);
+    dialogue.server(&response(&json!(1), &json!({})));
+    dialogue.host(&request(2, "tools/call", &json!({"name": "slow"})));
+    let ended = written(&dialogue.ended("it was built again"), true);
+    assert_eq!((&ended[0]["id"], ended.len()), (&json!(2), 1));
+    assert_eq!(ended[0]["error"]["message"], "it was built again");
+
+    let started = written(&dialogue.started(2), false);
+    assert_eq!(started[0]["method"], "initialize");
+    assert_eq!(started[0]["params"]["protocolVersion"], "2025-11-25");
+    // The host speaks meanwhile, and waits.
+    assert_eq!(dialogue.host(&request(3, "tools/list", &json!({}))), []);
+    let ready = dialogue.server(&response(&started[0]["id"], &json!({"capabilities": {}})));
+    let server = written(&ready, false);
+    let methods: Vec<_> = server
+        .iter()
+        .map(|one| one["method"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        methods,
+        [
+            "notifications/initialized",
+            "logging/setLevel",
+            "tools/list"
+        ]
+    );
+    let host = written(&ready, true);
+    assert_eq!(host[0]["method"], "notifications/tools/list_changed");
+    assert_eq!(host.len(), 1);
+    // What the host did not ask for is not for it.
+    assert_eq!(dialogue.server(&response(&server[1]["id"], &json!({}))), []);
+    let list = response(&json!(3), &json!({"tools": []}));
+    assert_eq!(dialogue.server(&list), [Out::Host(list.clone())]);
+}
+
+#[test]
+fn questions_of_two_servers_are_told_apart() {
+    let mut dialogue = opened();
+    let ask = request(7, "roots/list", &json!({}));
+    let first = written(&dialogue.server(&ask), true);
+    let ended = written(&dialogue.ended("it died"), true);
+    assert_eq!(ended[0]["method"], "notifications/cancelled");
+    assert_eq!(ended[0]["params"]["requestId"], first[0]["id"]);
+    let opening = written(&dialogue.started(2), false);
+    dialogue.server(&response(&opening[0]["id"], &json!({})));
+    let second = written(&dialogue.server(&ask), true);
+    assert_ne!(first[0]["id"], second[0]["id"]);
+    assert_eq!(
+        dialogue.host(&response(&first[0]["id"], &json!({"roots": []}))),
+        []
+    );
+    let answered = dialogue.host(&response(&second[0]["id"], &json!({"roots": []})));
+    assert_eq!(written(&answered, false)[0]["id"], 7);
+}
+
+#[test]
+fn subscriptions_of_the_modern_era_go_on() {
+    let mut dialogue = Dialogue::default();
+    dialogue.started(1);
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let listen = request(5, "subscriptions/listen", &filter);
+    dialogue.host(&listen);
+    assert_eq!(dialogue.ended("it was built again"), []);
+    let again = dialogue.started(2);
+    assert_eq!(again[0], Out::Server(listen));
+    let told = written(&again, true);
+    assert_eq!(told[0]["method"], "notifications/tools/list_changed");
+    assert_eq!(
+        told[0]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        5
+    );
+}
+
+#[test]
+fn without_a_server_calls_end_and_the_opening_waits() {
+    let mut dialogue = Dialogue::default();
+    let initialize = request(0, "initialize", &json!({}));
+    assert_eq!(dialogue.host(&initialize), []);
+    let list = request(1, "tools/list", &json!({}));
+    assert_eq!(dialogue.host(&list), []);
+    let failed = written(&dialogue.cannot_start("mismatched types"), true);
+    assert_eq!((&failed[0]["id"], failed.len()), (&json!(1), 1));
+    let refused = written(&dialogue.host(&list), true);
+    let reason = refused[0]["error"]["message"].as_str().unwrap();
+    assert!(reason.contains("mismatched types"), "{reason}");
+    assert_eq!(dialogue.started(1), [Out::Server(initialize)]);
+    // A server that ends again and again is not started for what it has ended with.
+    dialogue.ended("exit status: 1");
+    assert!(!dialogue.needs_server());
+    dialogue.host(&list);
+    assert!(dialogue.needs_server());
+}

@@ -1,0 +1,29 @@
+//! The signals that end the program: those of Ctrl-C, of `kill`, and of a terminal that is closed.
+
+/// Waits for one of them.
+#[cfg(unix)]
+pub(crate) async fn wanted_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| async move {
+        match signal(kind) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            // The signal then ends the process as it does by default.
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = listen(SignalKind::interrupt()) => {}
+        () = listen(SignalKind::terminate()) => {}
+        () = listen(SignalKind::hangup()) => {}
+    }
+}
+
+/// Waits for Ctrl-C.
+#[cfg(not(unix))]
+pub(crate) async fn wanted_to_end() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
