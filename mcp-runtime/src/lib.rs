@@ -168,7 +168,9 @@ pub mod listing {
 
 /// Steps that run only once per call, even if the handler runs again.
 pub mod once {
-    pub use crate::context::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+    pub use crate::context::{
+        CallId, MemoryOnceStore, OnceClaim, OnceStep, OnceStore, StoreFuture,
+    };
 }
 
 /// Progress reports.

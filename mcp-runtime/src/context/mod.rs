@@ -45,6 +45,7 @@ pub(crate) use http_parts::{ClientAddresses, HttpParts};
 pub(crate) use lazy_state::LazyState;
 pub(crate) use notifier::ChangeNotification;
 pub use notifier::Notifier;
+pub use once::OnceStep;
 pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
 pub(crate) use prepared::{AwaitedValues, Prepare};
 pub use principal::Principal;
