@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
-use crate::backend::{StoredTask, TaskClaim};
 use crate::cancellation::CancellationToken;
 use crate::context::ServerHandle;
 use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::running::AttemptEnd;
 use crate::extension::tasks::service::TaskService;
+use crate::stores::{StoredTask, TaskClaim};
 
 /// Longest time after which the store is asked again. Other processes do not tell when they make a task due.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
