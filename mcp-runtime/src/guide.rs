@@ -46,6 +46,7 @@ pages! {
     extensions = "extensions.md";
     apps = "apps.md";
     tasks = "tasks.md";
+    backends = "backends.md";
     skills = "skills.md" needs all(feature = "main", feature = "skills");
     several_crates = "several-crates.md";
     many_tools = "many-tools.md";

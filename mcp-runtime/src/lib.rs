@@ -66,7 +66,6 @@
 
 #[cfg(feature = "auth")]
 pub mod auth;
-pub mod backend;
 mod bell;
 mod cancellation;
 #[cfg(any(feature = "cli", feature = "testing"))]
@@ -95,6 +94,7 @@ mod random;
 mod rate;
 mod registry;
 mod server;
+mod stores;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -143,6 +143,20 @@ pub mod apps {
     pub use crate::extension::apps::{App, MIME_TYPE};
 }
 
+/// Stores for what outlives a request: all of them in a [`Backend`](backend::Backend), and the trait for tasks, with its store in memory.
+///
+/// The traits for sessions and for events are in [`http`], the one for the results of [`once`](Context::once) in
+/// [`once`](mod@once).
+pub mod backend {
+    pub use crate::server::Backend;
+    #[cfg(feature = "testing")]
+    pub use crate::stores::check_task_store;
+    pub use crate::stores::{
+        MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
+        TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStore,
+    };
+}
+
 /// Completion candidates and their total number.
 pub mod completion {
     pub use crate::handler::completion::Candidates;
@@ -173,7 +187,11 @@ pub mod listing {
 
 /// Steps that run only once per call, even if the handler runs again.
 pub mod once {
-    pub use crate::context::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+    #[cfg(feature = "testing")]
+    pub use crate::context::check_once_store;
+    pub use crate::context::{
+        CallId, MemoryOnceStore, OnceClaim, OnceStep, OnceStore, StoreFuture,
+    };
 }
 
 /// Progress reports.

@@ -1,10 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+#[cfg(feature = "http")]
+mod events;
 mod once;
 mod options;
 mod row;
 mod schema;
+#[cfg(feature = "http")]
+mod sessions;
 mod statements;
 mod tasks;
 #[cfg(test)]
@@ -15,6 +19,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use mcp_runtime::backend::Backend;
 use tokio::sync::Notify;
 
 pub use crate::error::SqliteError;
@@ -24,7 +29,17 @@ use crate::writer::Writer;
 /// Number of groups of tasks; a change wakes those who wait for any task of its group.
 const GROUPS: usize = 256;
 
-/// A store of tasks, and of the results of `once`, in an SQLite file. Cheap to clone.
+/// All that outlives a request, in an SQLite file: tasks, the results of `once`, legacy sessions (feature `http`) and the events of their
+/// streams. Cheap to clone.
+///
+/// ```no_run
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime_sqlite::Sqlite;
+///
+/// # fn f() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = new_server!().backend(Sqlite::open("state.db")?);
+/// # Ok(()) }
+/// ```
 ///
 /// Several processes on one machine can share the file, and each goes on with tasks of the others that have died. The file
 /// must be on a local disk, because SQLite's write-ahead log does not work over a network.
@@ -33,7 +48,7 @@ const GROUPS: usize = 256;
 /// [`SqliteOptions::survives_power_cut`] is set; the file is whole in any case.
 ///
 /// Next to the file are, while it is open, two others that end with `-wal` and `-shm` and belong to it. On Unix, the file is
-/// created for its owner only: it contains arguments, results, and the claims of callers.
+/// created for its owner only: it contains arguments, results, the claims of callers, and the ids of sessions.
 #[derive(Clone)]
 pub struct Sqlite(Arc<Shared>);
 
@@ -67,6 +82,18 @@ impl Sqlite {
             options,
             changes: std::array::from_fn(|_| Notify::new()),
         })))
+    }
+}
+
+impl From<Sqlite> for Backend {
+    fn from(store: Sqlite) -> Self {
+        let store = Arc::new(store);
+        let backend = Self::new()
+            .tasks(Arc::<Sqlite>::clone(&store))
+            .once(Arc::<Sqlite>::clone(&store));
+        #[cfg(feature = "http")]
+        let backend = backend.sessions(Arc::<Sqlite>::clone(&store)).events(store);
+        backend
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{Sqlite, statements};
 
 impl OnceStore for Sqlite {
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim> {
-        let (name, limits) = (name.to_owned(), self.0.options.limits.clone());
+        let (name, limits) = (name.to_owned(), self.0.options.limits.tasks.clone());
         let begun = self.0.writer.write(move |db| {
             let sql = "SELECT result FROM once WHERE call = ?1 AND name = ?2";
             let mut select = db.prepare_cached(sql)?;

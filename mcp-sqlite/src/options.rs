@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcp_runtime::Limits;
-use mcp_runtime::limits::TaskLimits;
 
 use crate::Sqlite;
 use crate::error::SqliteError;
@@ -12,7 +11,7 @@ use crate::error::SqliteError;
 /// How a file is opened and how much it may hold.
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
-    pub(crate) limits: TaskLimits,
+    pub(crate) limits: Limits,
     pub(crate) syncs: bool,
     pub(crate) busy_timeout: Duration,
 }
@@ -22,17 +21,19 @@ impl SqliteOptions {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            limits: Limits::default().tasks,
+            limits: Limits::default(),
             syncs: false,
             busy_timeout: Duration::from_secs(5),
         }
     }
 
-    /// Sets how much the file may hold: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`, with the
-    /// defaults of [`Limits`]. The other fields are not used here; the server has its own. Results of `once` in calls that
-    /// are not tasks are counted apart, up to `max_tasks` and `max_bytes`; when they are full, such work is refused.
+    /// Sets how much the file may hold, normally the [`Limits`] of the server. Of `tasks`, these are `max_tasks`,
+    /// `max_per_caller`, `max_bytes` and `max_bytes_per_caller`; results of `once` in calls that are not tasks are counted apart, up
+    /// to `max_tasks` and `max_bytes`, and when they are full, such work is refused. Of `sessions`, these are `max_sessions` and
+    /// `max_per_principal`; of `streams`, `max_replay_events` and `max_replay_bytes`, as in memory. All processes that share the
+    /// file count together.
     #[must_use]
-    pub fn limits(mut self, limits: TaskLimits) -> Self {
+    pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }

@@ -95,3 +95,13 @@ fn invalid(column: &str) -> Error {
     let text = format!("the column `{column}` has a value that this build does not know");
     Error::FromSqlConversionFailure(0, Type::Text, text.into())
 }
+
+/// Returns a number of bytes or rows as a column.
+pub(crate) fn length(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX).min(i64::MAX / 4)
+}
+
+/// Returns a number as a column.
+pub(crate) fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

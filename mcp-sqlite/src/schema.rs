@@ -10,7 +10,7 @@ use crate::error::SqliteError;
 use crate::options::SqliteOptions;
 
 /// The version of the tables that this build writes and reads.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// Marks a file as one of this crate: `mcpt` in ASCII.
 const APPLICATION: i64 = 0x6d63_7074;
 /// Time between two attempts to switch to the write-ahead log, for which SQLite does not wait by itself.
@@ -42,13 +42,20 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
     let settings = format!("PRAGMA synchronous = {synchronous}; BEGIN IMMEDIATE");
     connection.execute_batch(&settings).map_err(failed)?;
     // Of two processes, the second waited for the first here.
-    let is_new = check_owner(&connection, path)?;
-    if is_new {
-        let create = format!(
-            "{}; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}",
-            include_str!("schema.sql")
-        );
-        connection.execute_batch(&create).map_err(failed)?;
+    let version = check_owner(&connection, path)?;
+    if version < 1 {
+        connection
+            .execute_batch(include_str!("schema.sql"))
+            .map_err(failed)?;
+    }
+    if version < 2 {
+        connection
+            .execute_batch(include_str!("schema_2.sql"))
+            .map_err(failed)?;
+    }
+    let mark = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}");
+    if version < VERSION {
+        connection.execute_batch(&mark).map_err(failed)?;
     }
     connection.execute_batch("COMMIT").map_err(failed)?;
     check_pages(&connection, path)?;
@@ -64,8 +71,8 @@ fn create_for_owner(path: &Path) {
     drop(file.open(path));
 }
 
-/// Returns `true` if the file is empty.
-fn check_owner(connection: &Connection, path: &Path) -> Result<bool, SqliteError> {
+/// Returns the version of the tables, which is 0 if the file is empty.
+fn check_owner(connection: &Connection, path: &Path) -> Result<i64, SqliteError> {
     let number = |sql: &str| {
         let found = connection.query_row(sql, [], |row| row.get::<_, i64>(0));
         found.map_err(|error| SqliteError::at_open(path, &error))
@@ -76,15 +83,15 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<bool, SqliteError
         number("PRAGMA user_version")?,
     );
     if tables == 0 && application == 0 && version == 0 {
-        return Ok(true);
+        return Ok(0);
     }
     if application != APPLICATION {
         let text = "the database belongs to another program; choose a file of its own";
         return Err(SqliteError::new(path, text));
     }
-    if version != VERSION {
+    if !(1..=VERSION).contains(&version) {
         let text = format!(
-            "the tables have version {version}, and this build knows only version {VERSION}; {}",
+            "the tables have version {version}, and this build knows the versions up to {VERSION}; {}",
             if version > VERSION {
                 "a newer version of `mcp-runtime-sqlite` has written them"
             } else {
@@ -93,7 +100,7 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<bool, SqliteError
         );
         return Err(SqliteError::new(path, &text));
     }
-    Ok(false)
+    Ok(version)
 }
 
 /// Switches to the write-ahead log. Returns the name of the log that is used.

@@ -10,7 +10,7 @@ use mcp_runtime::limits::TaskLimits;
 use mcp_runtime::once::OnceClaim;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
-use crate::row::{self, TaskRow};
+use crate::row::{self, TaskRow, length, whole};
 use crate::writer::{milliseconds, now};
 
 /// Maximum number of rows that one sweep removes, so that it does not keep others waiting.
@@ -20,10 +20,16 @@ const ONCE_KEPT: Duration = Duration::from_hours(24);
 
 /// Removes some of what has expired.
 pub(crate) fn sweep(connection: &Connection, now: i64) -> Result<()> {
-    let mut tasks = connection.prepare_cached(
-        "DELETE FROM tasks WHERE number IN (SELECT number FROM tasks WHERE expires_at <= ?1 LIMIT ?2)",
-    )?;
-    tasks.execute(params![now, MAX_SWEPT])?;
+    for (table, key) in [
+        ("tasks", "number"),
+        ("sessions", "id"),
+        ("streams", "number"),
+    ] {
+        let expired = format!("SELECT {key} FROM {table} WHERE expires_at <= ?1 LIMIT ?2");
+        let sql = format!("DELETE FROM {table} WHERE {key} IN ({expired})");
+        let mut delete = connection.prepare_cached(&sql)?;
+        delete.execute(params![now, MAX_SWEPT])?;
+    }
     let mut once = connection.prepare_cached(
         "DELETE FROM once WHERE (call, name) IN (SELECT call, name FROM once WHERE begun_at <= ?1 LIMIT ?2)",
     )?;
@@ -377,18 +383,10 @@ pub(crate) fn has_room_for_once(connection: &Connection, limits: &TaskLimits) ->
     Ok(number < length(limits.max_tasks) && used < length(limits.max_bytes))
 }
 
-fn used(connection: &Connection, scope: &str) -> Result<(i64, i64)> {
+/// Returns the number and the bytes of what is counted under a name.
+pub(crate) fn used(connection: &Connection, scope: &str) -> Result<(i64, i64)> {
     let mut select =
         connection.prepare_cached("SELECT tasks, bytes FROM usage WHERE scope = ?1")?;
     let used = select.query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)));
     Ok(used.optional()?.unwrap_or_default())
-}
-
-/// Returns a number of bytes or rows as a column.
-fn length(bytes: usize) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX).min(i64::MAX / 4)
-}
-
-fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -37,7 +37,7 @@ impl TaskStore for Sqlite {
     }
 
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
-        let limits = self.0.options.limits.clone();
+        let limits = self.0.options.limits.tasks.clone();
         let created = self
             .0
             .writer
@@ -77,7 +77,7 @@ impl TaskStore for Sqlite {
         version: u64,
         change: TaskChange,
     ) -> StoreFuture<'a, TaskChanged> {
-        let limits = self.0.options.limits.clone();
+        let limits = self.0.options.limits.tasks.clone();
         let key = id.clone();
         let changed = self
             .0
@@ -158,7 +158,7 @@ impl TaskStore for Sqlite {
         name: &'a str,
     ) -> StoreFuture<'a, OnceClaim> {
         let (id, name) = (id.clone(), name.to_owned());
-        let limits = self.0.options.limits.clone();
+        let limits = self.0.options.limits.tasks.clone();
         let claim = self
             .0
             .writer
@@ -177,7 +177,7 @@ impl TaskStore for Sqlite {
         result: &'a str,
     ) -> StoreFuture<'a, ()> {
         let (id, name, result) = (id.clone(), name.to_owned(), result.to_owned());
-        let limits = self.0.options.limits.clone();
+        let limits = self.0.options.limits.tasks.clone();
         let done = self.0.writer.record(move |db| {
             statements::complete_step(db, (&id, attempt), (&name, &result), &limits)
         });

@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
 use mcp_runtime::backend::{
-    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskStatus, TaskStore,
-    check_task_store,
+    Backend, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskStatus,
+    TaskStore,
 };
-use mcp_runtime::limits::TaskLimits;
 use mcp_runtime::once::OnceClaim;
 use mcp_runtime::prelude::*;
 use mcp_runtime::serde_json::json;
@@ -18,6 +17,10 @@ use mcp_runtime::testing::TestClient;
 use rusqlite::Connection;
 
 use crate::{Sqlite, SqliteOptions};
+
+mod opening;
+#[cfg(feature = "http")]
+mod sessions;
 
 /// A folder that is removed when dropped.
 struct Folder(PathBuf);
@@ -50,14 +53,12 @@ async fn create(store: &Sqlite, task: NewTask) -> StoredTask {
     }
 }
 
-fn refusal(path: &Path) -> String {
-    Sqlite::open(path).unwrap_err().to_string()
-}
-
 #[tokio::test]
 async fn it_keeps_the_rules_of_stores() {
     let folder = Folder::new();
-    check_task_store(&Sqlite::open(folder.file()).unwrap()).await;
+    Backend::from(Sqlite::open(folder.file()).unwrap())
+        .check()
+        .await;
 }
 
 #[tokio::test]
@@ -117,8 +118,10 @@ async fn two_that_share_a_file_claim_each_task_once_and_see_each_others_changes(
 #[tokio::test]
 async fn it_is_bounded_and_counts_what_it_holds() {
     let folder = Folder::new();
-    let mut limits: TaskLimits = Limits::default().tasks;
-    (limits.max_tasks, limits.max_per_caller, limits.max_bytes) = (3, 2, 100);
+    let limits = Limits::default().with(|limits| {
+        let tasks = &mut limits.tasks;
+        (tasks.max_tasks, tasks.max_per_caller, tasks.max_bytes) = (3, 2, 100);
+    });
     let store = SqliteOptions::new()
         .limits(limits)
         .open(folder.file())
@@ -171,10 +174,19 @@ async fn it_is_bounded_and_counts_what_it_holds() {
     };
     assert_eq!(
         used(&store).await,
-        ["all 3 46", "of a 2 24", "of b 1 22", "once 0 0"]
+        [
+            "all 3 46",
+            "of a 2 24",
+            "of b 1 22",
+            "once 0 0",
+            "sessions 0 0"
+        ]
     );
     assert_eq!(store.delete_all("a").await.unwrap(), 2);
-    assert_eq!(used(&store).await, ["all 1 22", "of b 1 22", "once 0 0"]);
+    assert_eq!(
+        used(&store).await,
+        ["all 1 22", "of b 1 22", "once 0 0", "sessions 0 0"]
+    );
 }
 
 #[tokio::test]
@@ -189,65 +201,6 @@ async fn what_has_expired_is_removed() {
         db.query_row("SELECT count(*) FROM tasks", [], |row| row.get::<_, i64>(0))
     });
     assert_eq!(left.await.unwrap(), 0);
-}
-
-#[test]
-fn a_file_that_is_none_of_its_own_is_refused_and_stays_as_it_is() {
-    let folder = Folder::new();
-    let file = folder.file();
-    let text = "this is not a database, but a text of more than a hundred characters, which SQLite reads as a header";
-    fs::write(&file, text.repeat(20)).unwrap();
-    let refused = refusal(&file);
-    assert!(
-        refused.contains("is not an SQLite database") && refused.contains("state.db"),
-        "{refused}"
-    );
-    assert_eq!(fs::read_to_string(&file).unwrap(), text.repeat(20));
-    fs::remove_file(&file).unwrap();
-    let foreign = Connection::open(&file).unwrap();
-    foreign.execute_batch("CREATE TABLE notes (text)").unwrap();
-    drop(foreign);
-    let before = fs::read(&file).unwrap();
-    assert!(refusal(&file).contains("belongs to another program"));
-    assert_eq!(fs::read(&file).unwrap(), before);
-    let missing = refusal(&folder.0.join("none").join("state.db"));
-    assert!(missing.contains("its folder must exist"), "{missing}");
-    let refused = refusal(&folder.0);
-    assert!(refused.contains("cannot be opened"), "{refused}");
-}
-
-#[test]
-fn a_file_of_another_version_is_refused() {
-    for (version, expected) in [(2, "a newer version"), (0, "move the file away")] {
-        let folder = Folder::new();
-        drop(Sqlite::open(folder.file()).unwrap());
-        let newer = Connection::open(folder.file()).unwrap();
-        newer
-            .execute_batch(&format!("PRAGMA user_version = {version}"))
-            .unwrap();
-        drop(newer);
-        let refused = refusal(&folder.file());
-        assert!(refused.contains(expected), "{refused}");
-    }
-}
-
-#[tokio::test]
-async fn a_damaged_file_is_refused() {
-    let folder = Folder::new();
-    let store = Sqlite::open(folder.file()).unwrap();
-    create(&store, NewTask::new("a", "t")).await;
-    let flushed = store.0.writer.read(|db| {
-        db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
-            row.get::<_, i64>(0)
-        })
-    });
-    assert_eq!(flushed.await.unwrap(), 0);
-    let mut bytes = fs::read(folder.file()).unwrap();
-    let damaged = folder.0.join("damaged.db");
-    bytes[4096 * 2..4096 * 5].fill(0xAB);
-    fs::write(&damaged, bytes).unwrap();
-    let refused = refusal(&damaged);
-    assert!(refused.contains("damaged"), "{refused}");
 }
 
 #[tokio::test]
@@ -332,8 +285,7 @@ async fn it_keeps_the_results_of_calls_that_are_no_tasks() {
 #[tokio::test]
 async fn the_results_of_calls_that_are_no_tasks_are_bounded() {
     let folder = Folder::new();
-    let mut limits = Limits::default().tasks;
-    limits.max_tasks = 2;
+    let limits = Limits::default().with(|limits| limits.tasks.max_tasks = 2);
     let store = SqliteOptions::new().limits(limits).open(folder.file());
     let store = store.unwrap();
     let server = new_server!()
@@ -364,16 +316,6 @@ async fn the_results_of_calls_that_are_no_tasks_are_bounded() {
     assert_eq!(removed.await.unwrap(), 2);
     assert_eq!(used().await, "0 0");
     assert_eq!(client.call("pay", json!({})).await.unwrap().text(), "3");
-}
-
-#[test]
-fn a_place_without_a_write_ahead_log_is_refused() {
-    let refused = refusal(Path::new(":memory:"));
-    let _ = fs::remove_file(":memory:");
-    assert!(
-        refused.contains("choose a file on a local disk"),
-        "{refused}"
-    );
 }
 
 #[cfg(unix)]

@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 
 use crate::expand::tokens::{macro_span_at, option, replace_self_and_lifetimes};
 use crate::expand::value::{Fields, flagged_variants};
+use crate::parse::guard::PositiveCount;
 use crate::parse::task::TaskOptions;
 use crate::parse::tool::ToolOptions;
 use crate::parse::value::{Expression, PathValue};
@@ -88,5 +89,7 @@ fn task(task: &TaskOptions) -> TokenStream {
     fields.set("is_manual", is_set(task.manual));
     fields.set_some("ttl", task.ttl.as_ref());
     fields.set_some("poll_interval", task.poll.as_ref());
+    let attempts = task.attempts.as_ref();
+    fields.set_some("attempts", attempts.map(|PositiveCount(attempts)| attempts));
     fields.into_expression(&quote!(__mcp::TaskOptions))
 }

@@ -3,7 +3,7 @@
 use darling::{Error, FromMeta, Result};
 
 use crate::parse::literal::literal;
-use crate::parse::value::{DurationValue, Expression, parse_quantity, text};
+use crate::parse::value::{DurationValue, Expression, name, parse_quantity, text};
 
 /// Limits on a handler.
 #[derive(Default, FromMeta)]
@@ -19,7 +19,7 @@ pub(crate) struct GuardOptions {
     pub(crate) max_output: Option<ByteSize>,
 }
 
-/// A whole number greater than zero, or an expression of type `usize`.
+/// A whole number greater than zero, or an expression.
 #[derive(Clone, Debug)]
 pub(crate) struct PositiveCount(pub(crate) syn::Expr);
 
@@ -34,7 +34,8 @@ impl FromMeta for PositiveCount {
             None => matches!(value, syn::Expr::Unary(_)),
         };
         if is_wrong {
-            let message = "`concurrency` must be a whole number above zero: `concurrency = 4`";
+            let option = name(item);
+            let message = format!("`{option}` must be a whole number above zero: `{option} = 4`");
             return Err(Error::custom(message).with_span(&value));
         }
         Ok(Self(value))

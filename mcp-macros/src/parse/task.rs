@@ -3,9 +3,10 @@
 use darling::util::Flag;
 use darling::{Error, FromMeta, Result};
 
+use crate::parse::guard::PositiveCount;
 use crate::parse::value::DurationValue;
 
-/// The option `task`, written as `task`, `task = required` or `task(required, ttl = "1h", poll = "2s")`.
+/// The option `task`, written as `task`, `task = required` or `task(required, ttl = "1h", poll = "2s", attempts = 5)`.
 #[derive(Default, FromMeta)]
 #[darling(from_word = || Ok(Self::default()), from_expr = required)]
 pub(crate) struct TaskOptions {
@@ -17,6 +18,8 @@ pub(crate) struct TaskOptions {
     pub(crate) ttl: Option<DurationValue>,
     /// The time between two polls of a client.
     pub(crate) poll: Option<DurationValue>,
+    /// The number of times that a task is started.
+    pub(crate) attempts: Option<PositiveCount>,
 }
 
 /// Parses the value in `task = required`.

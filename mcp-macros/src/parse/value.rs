@@ -77,7 +77,8 @@ fn needs_text(item: &syn::Meta) -> Error {
     Error::custom(format!("`{name}` takes a string: `{name} = \"…\"`"))
 }
 
-fn name(item: &syn::Meta) -> String {
+/// Returns the name of an option.
+pub(crate) fn name(item: &syn::Meta) -> String {
     item.path()
         .get_ident()
         .map(ToString::to_string)

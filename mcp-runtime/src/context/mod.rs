@@ -15,6 +15,8 @@ mod http_parts;
 mod lazy_state;
 mod notifier;
 pub(crate) mod once;
+#[cfg(feature = "testing")]
+mod once_contract;
 mod once_store;
 mod prepared;
 mod principal;
@@ -45,6 +47,9 @@ pub(crate) use http_parts::{ClientAddresses, HttpParts};
 pub(crate) use lazy_state::LazyState;
 pub(crate) use notifier::ChangeNotification;
 pub use notifier::Notifier;
+pub use once::OnceStep;
+#[cfg(feature = "testing")]
+pub use once_contract::check_once_store;
 pub use once_store::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
 pub(crate) use prepared::{AwaitedValues, Prepare};
 pub use principal::Principal;

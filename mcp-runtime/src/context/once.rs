@@ -1,7 +1,9 @@
 //! Work that runs only once per call, no matter how often the handler runs.
 
 use std::cell::Cell;
+use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
@@ -29,58 +31,147 @@ impl Context {
     /// If a client resends an earlier round, the work runs again, unless the server has a
     /// [`once_store`](crate::Server::once_store).
     ///
+    /// Work that was cut off in the middle, by the death of its process or by a client that cancels, may or may not have
+    /// had its effect. With a store, and in a task, it is not run again: the step fails, and the error names it. Work that may
+    /// safely be done twice says so with [`retry`](OnceStep::retry).
+    ///
     /// # Errors
     ///
-    /// Returns an error if `work` fails or asks the client a question, if `name` is used twice in one run, or if the
-    /// result cannot be converted to JSON and back.
-    pub async fn once<T, W, F>(&self, name: impl Into<String> + Send, work: W) -> Result<T>
+    /// Returns an error if `work` fails or asks the client a question, if `name` is used twice in one run, if the
+    /// result cannot be converted to JSON and back, or if the outcome of the work is unknown.
+    pub fn once<'a, T, W, F>(&'a self, name: impl Into<String>, work: W) -> OnceStep<'a, T>
     where
         T: Serialize + DeserializeOwned,
-        W: FnOnce() -> F + Send,
+        W: FnOnce() -> F + Send + 'a,
         F: Future<Output = Result<T>> + Send,
     {
-        let name = name.into();
-        let asking = self.asking();
-        if let Some(result) = asking.begin_once(&name)? {
-            return Ok(serde_json::from_str(&result)?);
-        }
-        let mut under_way = OnceInProgress {
-            asking,
-            name: &name,
-            result: None,
-        };
-        let store = asking.once_store();
-        let call = asking.call_id();
-        if let Some(store) = &store {
-            match store
-                .begin(call, &name)
-                .await
-                .map_err(HandlerError::opaque)?
-            {
-                OnceClaim::Granted => {}
-                OnceClaim::Done(result) => {
-                    under_way.result = Some(result);
-                    return parse_result(under_way.result.as_deref());
-                }
-                OnceClaim::Taken => {
-                    return Err(HandlerError::exposed(format_args!(
-                        "`{name}` of this call was started before and its outcome is unknown; it is not run again"
-                    )));
-                }
-            }
-        }
-        let done = InsideOnce(Box::pin(work())).await;
-        let done = done.and_then(|value| Ok(serde_json::to_string(&value)?));
-        if let Some(store) = &store {
-            match &done {
-                Ok(result) => store.complete(call, &name, result).await,
-                Err(_) => store.abandon(call, &name).await,
-            }
-            .map_err(HandlerError::opaque)?;
-        }
-        under_way.result = Some(done?);
-        parse_result(under_way.result.as_deref())
+        OnceStep(StepState::New {
+            context: self,
+            name: name.into(),
+            work: Box::pin(async move { work().await }),
+            may_repeat: false,
+        })
     }
+}
+
+/// A step that runs only once per call, created by [`Context::once`]. It does not begin until it is awaited.
+#[must_use = "a step does not run unless it is awaited"]
+pub struct OnceStep<'a, T>(StepState<'a, T>);
+
+/// The work of a step, or the step that is under way.
+type StepFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+enum StepState<'a, T> {
+    New {
+        context: &'a Context,
+        name: String,
+        work: StepFuture<'a, T>,
+        may_repeat: bool,
+    },
+    Running(StepFuture<'a, T>),
+    Over,
+}
+
+impl<T> OnceStep<'_, T> {
+    /// Lets the work run again if it was cut off in the middle, so that it is done at least once instead of at most once. Its
+    /// result is still stored, and returned when the handler runs again.
+    ///
+    /// It is for work that may be done twice: a download, or a request that the other side recognizes. [`Context::call_id`],
+    /// together with the name of the step, is the same each time, and so can be the request's idempotency key:
+    ///
+    /// ```
+    /// # use mcp_runtime::prelude::*;
+    /// # async fn pay(_: String) -> Result<u64> { Ok(7) }
+    /// # async fn f(ctx: &Context) -> Result<()> {
+    /// let key = format!("{}/pay", ctx.call_id());
+    /// let receipt = ctx.once("pay", async || pay(key).await).retry().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// In a plain call, a round that the client sends twice can run the work twice at the same time.
+    pub fn retry(mut self) -> Self {
+        if let StepState::New { may_repeat, .. } = &mut self.0 {
+            *may_repeat = true;
+        }
+        self
+    }
+}
+
+impl<T> fmt::Debug for OnceStep<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnceStep").finish_non_exhaustive()
+    }
+}
+
+impl<'a, T: Serialize + DeserializeOwned + 'a> Future for OnceStep<'a, T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Result<T>> {
+        let mut running = match mem::replace(&mut self.0, StepState::Over) {
+            StepState::New {
+                context,
+                name,
+                work,
+                may_repeat,
+            } => Box::pin(run(context, name, work, may_repeat)),
+            StepState::Running(running) => running,
+            StepState::Over => return Poll::Pending,
+        };
+        let polled = running.as_mut().poll(task);
+        if polled.is_pending() {
+            self.0 = StepState::Running(running);
+        }
+        polled
+    }
+}
+
+async fn run<T: Serialize + DeserializeOwned>(
+    context: &Context,
+    name: String,
+    work: StepFuture<'_, T>,
+    may_repeat: bool,
+) -> Result<T> {
+    let asking = context.asking();
+    if let Some(result) = asking.begin_once(&name)? {
+        return Ok(serde_json::from_str(&result)?);
+    }
+    let mut under_way = OnceInProgress {
+        asking,
+        name: &name,
+        result: None,
+    };
+    let store = asking.once_store();
+    let call = asking.call_id();
+    if let Some(store) = &store {
+        match store
+            .begin(call, &name)
+            .await
+            .map_err(HandlerError::opaque)?
+        {
+            OnceClaim::Granted => {}
+            OnceClaim::Done(result) => {
+                under_way.result = Some(result);
+                return parse_result(under_way.result.as_deref());
+            }
+            OnceClaim::Taken if may_repeat => {}
+            OnceClaim::Taken => {
+                return Err(HandlerError::exposed(format_args!(
+                    "`{name}` of this call was started before and its outcome is unknown; it is not run again"
+                )));
+            }
+        }
+    }
+    let done = InsideOnce(work).await;
+    let done = done.and_then(|value| Ok(serde_json::to_string(&value)?));
+    if let Some(store) = &store {
+        match &done {
+            Ok(result) => store.complete(call, &name, result).await,
+            Err(_) => store.abandon(call, &name).await,
+        }
+        .map_err(HandlerError::opaque)?;
+    }
+    under_way.result = Some(done?);
+    parse_result(under_way.result.as_deref())
 }
 
 fn parse_result<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
@@ -110,12 +201,12 @@ pub(crate) fn is_inside_once() -> bool {
 }
 
 /// Polls a future so that questions asked within it can detect that they are inside [`Context::once`].
-struct InsideOnce<'a, T>(Pin<Box<dyn Future<Output = T> + Send + 'a>>);
+struct InsideOnce<'a, T>(StepFuture<'a, T>);
 
 impl<T> Future for InsideOnce<'_, T> {
-    type Output = T;
+    type Output = Result<T>;
 
-    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<T> {
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Result<T>> {
         struct Restore(bool);
         impl Drop for Restore {
             fn drop(&mut self) {

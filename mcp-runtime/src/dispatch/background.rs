@@ -32,6 +32,7 @@ use crate::handler::background::{
 };
 use crate::handler::call::Running;
 use crate::handler::middleware::Next;
+use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::Method;
 use crate::registry::CallPermit;
@@ -91,6 +92,10 @@ impl BackgroundRunner for DetachedCall {
         permits
             .try_acquire()
             .map(|permit| BackgroundPermit(Some(permit)))
+    }
+
+    fn task_options(&self) -> Option<&TaskOptions> {
+        self.target.task_options()
     }
 
     fn request_size(&self) -> usize {

@@ -15,6 +15,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::context::{OnceStore, Progress};
 use crate::handler::middleware::Next;
+use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::ErrorObject;
 
 /// A call taken out of its request, with [`Call::into_background`](crate::middleware::Call::into_background). It can run
@@ -39,6 +40,8 @@ pub(crate) trait BackgroundRunner: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
     /// Returns a permit if one is free or the concurrent calls of the handler are not limited.
     fn try_permit(&self) -> Option<BackgroundPermit>;
+    /// Returns the tool's option `task`.
+    fn task_options(&self) -> Option<&TaskOptions>;
     /// Returns the number of bytes of the request's data, without the arguments.
     fn request_size(&self) -> usize;
     /// Returns the call with these arguments in its stored form. `None` if it cannot be stored.
@@ -68,6 +71,12 @@ impl BackgroundCall {
     pub fn size(&self) -> usize {
         let own = self.name.len() + self.arguments.len() + self.journal.len();
         own.saturating_add(self.runner.request_size())
+    }
+
+    /// Returns the tool's option `task`, if calls to it can be tasks.
+    #[must_use]
+    pub fn task_options(&self) -> Option<&TaskOptions> {
+        self.runner.task_options()
     }
 
     /// Returns what the call remembers so far, for its first run: its id and, if its request continued an earlier round,

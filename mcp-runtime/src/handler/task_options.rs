@@ -20,6 +20,8 @@ pub struct TaskOptions {
     pub ttl: Option<Duration>,
     #[doc(hidden)]
     pub poll_interval: Option<Duration>,
+    #[doc(hidden)]
+    pub attempts: Option<u32>,
 }
 
 impl TaskOptions {
@@ -29,6 +31,7 @@ impl TaskOptions {
         is_manual: false,
         ttl: None,
         poll_interval: None,
+        attempts: None,
     };
 
     /// Creates the default options: a client that knows tasks gets one at once, and every other a plain call.
@@ -65,6 +68,14 @@ impl TaskOptions {
     #[must_use]
     pub const fn poll_interval(mut self, interval: Duration) -> Self {
         self.poll_interval = Some(interval);
+        self
+    }
+
+    /// Sets the number of times that a task is started before it fails, because its process has died or has lost it. Starts
+    /// after answers are not counted. Defaults to [`limits.tasks.max_attempts`](crate::Limits); zero is one.
+    #[must_use]
+    pub const fn attempts(mut self, max: u32) -> Self {
+        self.attempts = Some(max);
         self
     }
 }

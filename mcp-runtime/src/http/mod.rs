@@ -37,6 +37,8 @@ pub use options::HttpOptions;
 pub use proxies::TrustedProxies;
 pub use response::body::HttpBody;
 pub use service::http_service::HttpService;
+#[cfg(feature = "testing")]
+pub use stores::contract::{check_event_store, check_session_store};
 pub use stores::event_store::{EventStore, StreamEntry};
 pub use stores::http_sessions::HttpSessions;
 pub use stores::maybe_ready::MaybeReady;

@@ -11,6 +11,7 @@ use crate::http::health::paths::absolute;
 use crate::http::proxies::TrustedProxies;
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::http_sessions::HttpSessions;
+use crate::http::stores::session_store::SessionStore;
 
 /// Path at which 2024-11-05 clients can open streams, in addition to the endpoint's path.
 pub(in crate::http) const SSE_PATH: &str = "/sse";
@@ -28,7 +29,8 @@ pub struct HttpOptions {
     pub(in crate::http) hosts: Vec<String>,
     pub(in crate::http) origins: Vec<String>,
     pub(in crate::http) legacy_sse: bool,
-    pub(in crate::http) sessions: HttpSessions,
+    /// `None` if the program has not chosen.
+    pub(in crate::http) sessions: Option<HttpSessions>,
     pub(in crate::http) events: Option<Arc<dyn EventStore>>,
     pub(in crate::http) proxies: Option<TrustedProxies>,
     #[cfg(feature = "auth")]
@@ -44,7 +46,7 @@ impl Default for HttpOptions {
             hosts: Vec::new(),
             origins: Vec::new(),
             legacy_sse: false,
-            sessions: HttpSessions::Memory,
+            sessions: None,
             events: None,
             proxies: None,
             #[cfg(feature = "auth")]
@@ -189,18 +191,33 @@ impl HttpOptions {
         self
     }
 
-    /// Sets how legacy sessions are stored. Defaults to [`HttpSessions::Memory`].
+    /// Sets how legacy sessions are stored. Defaults to the store of the [backend](crate::Server::backend) if there is one,
+    /// and to [`HttpSessions::Memory`] otherwise.
     pub fn sessions(mut self, sessions: HttpSessions) -> Self {
-        self.sessions = sessions;
+        self.sessions = Some(sessions);
         self
     }
 
-    /// Sets the store for stream events, so that clients can resume a stream at any instance. By default, each instance
-    /// keeps the events of its own streams in memory.
+    /// Sets the store for stream events, so that clients can resume a stream at any instance. Defaults to that of the
+    /// [backend](crate::Server::backend); without one, each instance keeps the events of its own streams in memory.
     ///
     /// This is useful only with [`HttpSessions::Store`].
     pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {
         self.events = Some(store);
+        self
+    }
+
+    /// Uses these stores where the program has not chosen others. If the program keeps sessions elsewhere, there is nothing
+    /// to resume from the events.
+    pub(crate) fn or_stores(
+        mut self,
+        sessions: Option<Arc<dyn SessionStore>>,
+        events: Option<Arc<dyn EventStore>>,
+    ) -> Self {
+        if let (None, Some(store)) = (&self.sessions, sessions) {
+            self.sessions = Some(HttpSessions::Store(store));
+            self.events = self.events.or(events);
+        }
         self
     }
 
@@ -238,7 +255,7 @@ impl HttpOptions {
     /// Returns `true` if sessions are sealed.
     #[cfg(feature = "sealing")]
     pub(crate) fn seals_sessions(&self) -> bool {
-        matches!(self.sessions, HttpSessions::Sealed)
+        matches!(self.sessions, Some(HttpSessions::Sealed))
     }
 }
 
@@ -254,7 +271,7 @@ impl fmt::Debug for HttpOptions {
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)
             .field("legacy_sse", &self.legacy_sse)
-            .field("sessions", &self.sessions)
+            .field("sessions", &self.sessions.clone().unwrap_or_default())
             .field("event_store", &self.events.is_some())
             .field("trusted_proxies", &self.proxies)
             .finish()

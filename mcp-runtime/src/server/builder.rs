@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::backend::{MemoryTaskStore, TaskStore};
 use crate::context::{Capability, Control, EnvironmentHeaders, OnceStore, ServerHandle, States};
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
@@ -19,9 +18,11 @@ use crate::handler::{middleware, rules};
 use crate::limits::Limits;
 use crate::protocol::encode::{CacheHint, Identity};
 use crate::registry::{MethodReceiver, Registry, ServerRules, Sources, serves_apps, serves_tasks};
+use crate::server::backend::Backend;
 use crate::server::extension::ExtensionSettings;
 use crate::server::middleware::WrappingSettings;
 use crate::server::tag_settings::TagSettings;
+use crate::stores::{MemoryTaskStore, TaskStore};
 use crate::telemetry::Hooks;
 use crate::types::{CacheScope, Icon, Implementation};
 
@@ -77,6 +78,7 @@ pub struct Server {
     pub(super) wrapping: WrappingSettings,
     /// Mistakes found in the settings so far, to be reported at start-up.
     pub(super) faults: Vec<String>,
+    pub(super) backend: Backend,
     once_store: Option<Arc<dyn OnceStore>>,
     task_store: Option<Arc<dyn TaskStore>>,
     hooks: Hooks,
@@ -152,6 +154,7 @@ impl Server {
             sealing_keys: Vec::new(),
             wrapping: WrappingSettings::default(),
             faults: Vec::new(),
+            backend: Backend::new(),
             once_store: None,
             task_store: None,
             hooks: Hooks::default(),
@@ -324,6 +327,19 @@ impl Server {
         self
     }
 
+    /// Sets where everything is kept that outlives a request. Replaces any backend set before.
+    ///
+    /// ```ignore
+    /// new_server!().backend(Sqlite::open("state.db")?)
+    /// ```
+    ///
+    /// A store that is set by itself takes precedence: [`task_store`](Self::task_store), [`once_store`](Self::once_store),
+    /// `HttpOptions::sessions` and `HttpOptions::event_store`.
+    pub fn backend(mut self, backend: impl Into<Backend>) -> Self {
+        self.backend = backend.into();
+        self
+    }
+
     /// Sets the store for [tasks](crate::tasks). By default, tasks are kept in memory, and a restart loses them.
     ///
     /// The server serves tasks if it has such a store or a tool with the option `task`.
@@ -399,7 +415,7 @@ impl Server {
             return self;
         }
         let limits = self.limits.tasks.clone();
-        let store = self.task_store.take();
+        let store = self.task_store.take().or_else(|| self.backend.tasks.take());
         let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
         let drain = self.limits.calls.drain_timeout;
         self.extension(tasks::extension(store, limits, drain))
@@ -464,7 +480,7 @@ impl Server {
             environment_headers: (!self.environment_headers.is_empty())
                 .then(|| Arc::new(self.environment_headers)),
             seal,
-            once_store: self.once_store,
+            once_store: self.once_store.or(self.backend.once),
             logging: self.logging,
             argument_errors: self.argument_errors,
             expose_errors: self.expose_errors,

@@ -126,7 +126,8 @@ impl Server {
     ///
     /// Fails if definitions or settings are invalid; all mistakes are reported.
     pub fn into_http_service(self) -> Result<HttpService, Error> {
-        let options = self.http.clone();
+        let (sessions, events) = (self.backend.sessions.clone(), self.backend.events.clone());
+        let options = self.http.clone().or_stores(sessions, events);
         let faults = options.faults();
         if !faults.is_empty() {
             return Err(Error::new(ErrorKind::Configuration, faults.join("; ")));

@@ -1,6 +1,7 @@
 //! Builds a server from definitions and settings, and runs it.
 
 mod access;
+mod backend;
 mod builder;
 #[cfg(feature = "cli")]
 mod command_line;
@@ -23,6 +24,7 @@ mod tool_search;
 #[cfg(feature = "client-logs")]
 mod tracing_layer;
 
+pub use backend::Backend;
 pub use builder::{Cacheable, Server};
 #[cfg(feature = "client-logs")]
 pub use tracing_layer::{ClientLogs, client_logs};

@@ -237,3 +237,18 @@ async fn stuck_at_first(ctx: Context, ledger: State<Ledger>) -> Result<String> {
     .await?;
     Ok(name)
 }
+
+/// Like `stuck_at_first`, with a `once` block that may run again.
+#[tool(tags("asking"))]
+async fn repeated_after_stuck(ctx: Context, ledger: State<Ledger>) -> Result<String> {
+    let _dropped = Dropped(Ledger::clone(&ledger));
+    let Name { name } = ctx.elicit("Who are you?").await?;
+    let after = ctx.once("after", async || {
+        if ledger.note("after") == 1 {
+            pending::<()>().await;
+        }
+        Ok(())
+    });
+    after.retry().await?;
+    Ok(name)
+}

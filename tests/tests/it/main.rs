@@ -14,6 +14,7 @@ mod apps;
 mod arguments;
 mod asking;
 mod auth;
+mod backend;
 mod bad_input;
 mod batches;
 mod cancellation;

@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
-use crate::backend::{StoredTask, TaskClaim};
 use crate::cancellation::CancellationToken;
 use crate::context::ServerHandle;
 use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::running::AttemptEnd;
 use crate::extension::tasks::service::TaskService;
+use crate::stores::{StoredTask, TaskClaim};
 
 /// Longest time after which the store is asked again. Other processes do not tell when they make a task due.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -120,13 +120,19 @@ impl TaskService {
 
     /// Returns the call of a task, or the reason why it cannot go on.
     fn restore(&self, task: &StoredTask, server: &ServerHandle) -> Result<LocalTask, String> {
-        let max = self.limits.max_attempts;
+        let call = server.restore_call(&task.call)?;
+        let options = call.task_options();
+        let max = options.and_then(|options| options.attempts);
+        let max = max.unwrap_or(self.limits.max_attempts).max(1);
         if task.tries > max {
+            let times = match max {
+                1 => "once, and its process".to_owned(),
+                max => format!("{max} times, and each time its process"),
+            };
             return Err(format!(
-                "the task was started {max} times, and each time its process died or lost it; it is not started again"
+                "the task was started {times} died or lost it; it is not started again"
             ));
         }
-        let call = server.restore_call(&task.call)?;
         let age = SystemTime::now()
             .duration_since(task.created_at)
             .unwrap_or_default();

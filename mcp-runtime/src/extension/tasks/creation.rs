@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::ErrorObject;
-use crate::backend::{NewTask, StoredTask, TaskCreation};
 use crate::cancellation::CancellationToken;
 use crate::extension::ExtensionResult;
 use crate::extension::tasks::heartbeat::with_heartbeat;
@@ -20,6 +19,7 @@ use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
+use crate::stores::{NewTask, StoredTask, TaskCreation};
 
 /// Shortest time for which a task is kept, whatever its client asks for.
 const MIN_TTL: Duration = Duration::from_secs(1);

@@ -5,11 +5,11 @@ use std::sync::Mutex;
 
 use tokio::time::Instant;
 
-use crate::backend::TaskId;
 use crate::cancellation::CancellationToken;
 use crate::context::ServerHandle;
 use crate::extension::BackgroundCall;
 use crate::lock::lock;
+use crate::stores::TaskId;
 
 /// A task whose call this process can run.
 #[derive(Clone, Debug)]

@@ -8,7 +8,6 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 use crate::ErrorObject;
-use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use crate::context::{AskError, Context, ServerHandle};
 use crate::extension::tasks::names::{CHANGED_LEGACY, RELATED_TASK};
 use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
@@ -17,6 +16,7 @@ use crate::extension::tasks::wire;
 use crate::extension::{BackgroundQuestion, ExtensionResult, QuestionAnswer};
 use crate::handler::decode::entries;
 use crate::handler::handler_error::{HandlerError, Result};
+use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Maximum number of tasks on a page of a list.
 const PAGE: usize = 100;

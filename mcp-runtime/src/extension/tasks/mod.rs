@@ -28,13 +28,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::backend::TaskStore;
 use crate::context::Caller;
 use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, ID, RELATED_TASK};
 use crate::extension::tasks::service::TaskService;
 use crate::extension::{Extension, ExtensionMethod, FilterMember};
 use crate::limits::TaskLimits;
 use crate::protocol::ProtocolVersion;
+use crate::stores::TaskStore;
 
 /// Longest time for which `tasks/result` waits: longer than any task is kept.
 const FOREVER: Duration = Duration::from_hours(24 * 365);

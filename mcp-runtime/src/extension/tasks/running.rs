@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use crate::ErrorObject;
-use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use crate::context::ServerHandle;
 use crate::extension::tasks::latest_report::LatestReport;
 use crate::extension::tasks::local::LocalTask;
@@ -19,6 +18,7 @@ use crate::extension::tasks::task_steps::TaskSteps;
 use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundRun};
 use crate::handler::handler_error::Result;
 use crate::panics;
+use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 
 /// Time for which a store that does not work is asked again to record the end of a run.
 const RECORDING: Duration = Duration::from_mins(1);

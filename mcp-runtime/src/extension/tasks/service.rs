@@ -7,7 +7,6 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tracing::Instrument as _;
 
-use crate::backend::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 use crate::context::{Caller, ServerHandle};
 use crate::error::Error;
 use crate::extension::tasks::local::LocalTasks;
@@ -16,6 +15,7 @@ use crate::extension::tasks::run_queue::RunQueue;
 use crate::extension::tasks::wire;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::limits::TaskLimits;
+use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 use crate::{ErrorKind, ErrorObject};
 
 /// The tasks of a server.

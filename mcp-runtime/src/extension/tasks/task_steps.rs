@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::backend::{TaskId, TaskStore};
 use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
+use crate::stores::{TaskId, TaskStore};
 
 /// The steps of one attempt, in the task's own journal.
 pub(super) struct TaskSteps {

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::backend::{StoredTask, TaskOutcome, TaskStatus};
 use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::timestamp::timestamp;
+use crate::stores::{StoredTask, TaskOutcome, TaskStatus};
 
 /// Returns a task in the form of the extension, without its questions and its outcome.
 pub(super) fn task(task: &StoredTask) -> Map<String, Value> {

@@ -41,7 +41,7 @@ impl Sessions {
     pub(in crate::http) fn new(dispatcher: &Arc<Dispatcher>, options: &HttpOptions) -> Arc<Self> {
         Arc::new(Self {
             dispatcher: Arc::clone(dispatcher),
-            storage: SessionStorage::new(&options.sessions, dispatcher),
+            storage: SessionStorage::new(options.sessions.as_ref(), dispatcher),
             events: options.events.clone(),
             live: Mutex::default(),
         })

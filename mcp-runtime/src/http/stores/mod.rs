@@ -2,6 +2,8 @@
 //!
 //! A store only holds data; it contains no logic. The live part of a session, with its calls and streams, is in `sessions`.
 
+#[cfg(feature = "testing")]
+pub(super) mod contract;
 pub(super) mod event_store;
 pub(super) mod http_sessions;
 pub(super) mod maybe_ready;

@@ -22,13 +22,18 @@ pub(in crate::http) enum SessionStorage {
 }
 
 impl SessionStorage {
-    pub(in crate::http) fn new(chosen: &HttpSessions, dispatcher: &Arc<Dispatcher>) -> Self {
+    pub(in crate::http) fn new(
+        chosen: Option<&HttpSessions>,
+        dispatcher: &Arc<Dispatcher>,
+    ) -> Self {
         match chosen {
-            HttpSessions::Memory => Self::Store(Arc::new(MemorySessions::new(dispatcher.limits()))),
-            HttpSessions::Store(store) => Self::Store(Arc::clone(store)),
+            None | Some(HttpSessions::Memory) => {
+                Self::Store(Arc::new(MemorySessions::new(dispatcher.limits())))
+            }
+            Some(HttpSessions::Store(store)) => Self::Store(Arc::clone(store)),
             #[cfg(feature = "sealing")]
-            HttpSessions::Sealed => Self::Sealed(SealedSessions::new(dispatcher)),
-            HttpSessions::None => Self::None,
+            Some(HttpSessions::Sealed) => Self::Sealed(SealedSessions::new(dispatcher)),
+            Some(HttpSessions::None) => Self::None,
         }
     }
 

@@ -60,6 +60,26 @@ async fn what_was_cut_off_in_the_middle_is_not_done_again_if_there_is_a_store() 
     }
 }
 
+// Covers: MRTR-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_may_be_repeated_runs_again_after_it_was_cut_off_and_its_result_is_kept() {
+    for (link, _) in Link::visits(&[Version::V2026_07_28]) {
+        let setup = setup(true);
+        let mut served = Served::start(link, &setup).await;
+        let mut client = ada(&mut served).await;
+        let round = second_round(&mut client, "repeated_after_stuck").await;
+        let id = client.start("tools/call", round.clone()).await;
+        setup.ledger.until("after", 1).await;
+        client.cancel(&id).await;
+        setup.ledger.until("dropped", 2).await;
+        for _ in 0..2 {
+            let result = client.ok("tools/call", round.clone()).await;
+            assert_eq!(result["content"][0]["text"], "Ada", "{link:?}: {result}");
+            assert_eq!(setup.ledger.count("after"), 2, "{link:?}");
+        }
+    }
+}
+
 // Covers: MRTR-11, HTTP-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_goes_in_the_middle_of_a_round_ends_it() {

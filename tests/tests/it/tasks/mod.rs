@@ -182,6 +182,28 @@ async fn start_inside(ctx: &Context) -> Result<String> {
     once.await
 }
 
+/// Fetches something in a step that lasts until the test lets it finish.
+#[tool(tags("tasks"), task)]
+async fn fetch(ctx: &Context, bench: State<Bench>, retry: bool) -> Result<String> {
+    let step = ctx.once("fetch", async || {
+        bench.started.fetch_add(1, Ordering::SeqCst);
+        bench.go_on.acquire().await.expose()?.forget();
+        Ok(bench.once.fetch_add(1, Ordering::SeqCst))
+    });
+    let step = if retry { step.retry() } else { step };
+    let fetched = step.await?;
+    let Sure { sure } = ctx.elicit("Keep it?").key("keep").await?;
+    Ok(format!("{fetched} {sure}"))
+}
+
+/// A job that is started once, whatever becomes of its process.
+#[tool(tags("tasks"), task(attempts = 1))]
+fn delicate_job() {}
+
+/// A job that is started again more often than others.
+#[tool(tags("tasks"), task(attempts = 5))]
+fn tough_job() {}
+
 /// A job that runs alone.
 #[tool(tags("tasks"), task, concurrency = 1)]
 async fn narrow_job(bench: State<Bench>) -> Result<()> {

@@ -93,6 +93,42 @@ async fn a_running_task_goes_on_in_another_process_when_its_own_dies() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_step_that_was_cut_off_is_repeated_only_if_it_may_be() {
+    for version in Version::ERAS {
+        for retry in [false, true] {
+            let store = shared_store();
+            let mut one = Process::start(&store, version).await;
+            let task = create(&mut one.client, "fetch", json!({"retry": retry})).await;
+            until(async || count(&one.bench.started) == 1).await;
+            one.die().await;
+            let mut other = Process::start(&store, version).await;
+            other.bench.go_on.add_permits(1);
+            until(async || load(&store).await.status != TaskStatus::Working).await;
+            let ended = get(&mut other.client, &task).await;
+            assert_eq!(count(&other.bench.once), usize::from(retry));
+            if retry {
+                assert_eq!(ended["status"], "input_required", "{ended}");
+            } else {
+                let outcome = format!("{:?}", load(&store).await.outcome);
+                assert!(outcome.contains("`fetch` of this call"), "{outcome}");
+                continue;
+            }
+            // The result of the step is kept: the next run does not need it again.
+            let parked = load(&store).await;
+            let key = "keep".to_owned();
+            if version.is_modern() {
+                answer(&mut other.client, &task, json!({key: accepted(true)})).await;
+                let ended = settled(&mut other.client, &task).await;
+                assert_eq!(text(&ended["result"]), "0 true", "{ended}");
+                assert_eq!(count(&other.bench.once), 1);
+            } else {
+                assert!(parked.state.contains(&key), "{}", parked.state);
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_parked_task_is_answered_and_goes_on_in_another_process() {
     let store = shared_store();
     let mut one = Process::start(&store, MODERN).await;
@@ -183,8 +219,12 @@ async fn a_task_that_cannot_go_on_fails_and_says_why() {
     };
     assert_eq!(ended_message(&call, 1).await, "completed");
     assert_eq!(ended_message(&call, 2).await, "completed");
+    let tough = with("tool", json!("tough_job"));
+    assert_eq!(ended_message(&tough, 4).await, "completed");
     for (call, deaths, expected) in [
         (call.clone(), 3, "started 3 times"),
+        (with("tool", json!("delicate_job")), 1, "started once"),
+        (tough, 5, "started 5 times"),
         (with("tool", json!("gone")), 1, "`gone` no longer exists"),
         (with("format", json!(2)), 1, "stored in format 2"),
         (

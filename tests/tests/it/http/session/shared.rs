@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tests::Version;
 use tests::http::Request;
 
+use crate::backend::Folder;
 use crate::http::stores::{Database, Mood, instances};
 use crate::http::support::{
     Served, call, initialize, initialize_at_length, next_in_time, serve_with, text,
@@ -48,10 +49,12 @@ async fn logged(server: &Served, session: &str, version: Version) -> usize {
 #[tokio::test]
 async fn instances_that_share_a_store_serve_the_same_session() {
     let memory = || Arc::new(MemorySessions::new(&Limits::default()));
+    let folder = Folder::new();
     for version in WITH_HTTP {
         for [one, two] in [
             instances(memory(), None, Limits::default()).await,
             instances(Arc::<Database>::default(), None, Limits::default()).await,
+            instances(Arc::new(folder.open()), None, Limits::default()).await,
         ] {
             let session = one.session(version).await;
             for (server, said) in [(&two, "a"), (&one, "b"), (&two, "c")] {

@@ -9,6 +9,7 @@ use serde_json::json;
 use tests::Version;
 use tests::http::{Request, Response};
 
+use crate::backend::Folder;
 use crate::http::stores::{Mood, SlowEvents, instances};
 use crate::http::support::{Served, call, next_in_time, text};
 
@@ -45,7 +46,9 @@ async fn next_id(stream: &mut Response) -> String {
 // Covers: LHTTP-05, LHTTP-08
 #[tokio::test]
 async fn a_client_that_comes_back_elsewhere_gets_the_rest_while_the_call_goes_on() {
-    for events in [memory(), Arc::new(SlowEvents::new())] {
+    let folder = Folder::new();
+    let in_a_file = Arc::new(folder.open());
+    for events in [memory(), Arc::new(SlowEvents::new()), in_a_file] {
         let [one, two] = serve(Some(events)).await;
         for version in [
             Version::V2025_03_26,

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use crate::backend::{
+use crate::context::OnceClaim;
+use crate::stores::{
     NewTask, StoredTask, TaskChange, TaskChanged, TaskCreation, TaskId, TaskOutcome, TaskStatus,
     TaskStore,
 };
-use crate::context::OnceClaim;
 
 /// A lease that does not lapse during the check.
 const LONG: Duration = Duration::from_mins(5);

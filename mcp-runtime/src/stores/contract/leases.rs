@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::{LATER, LONG, SHORT, change, created, loaded, new, release};
-use crate::backend::{StoredTask, TaskChange, TaskClaim, TaskId, TaskStatus, TaskStore};
+use crate::stores::{StoredTask, TaskChange, TaskClaim, TaskId, TaskStatus, TaskStore};
 
 pub(super) async fn leases(store: &dyn TaskStore) {
     let claim = async |id: &TaskId| store.claim(id, LONG).await.expect("the store works");

@@ -1,8 +1,6 @@
-//! Stores for what outlives a request: tasks. Each store is a trait that a program can implement, with one in memory as
-//! the default.
+//! The store for tasks: a trait that a program can implement, with a store in memory as the default.
 //!
-//! The store of sessions and that of events are in [`http`](crate::http), the one for steps of calls in
-//! [`once`](crate::once).
+//! The stores of sessions and of events are in `http`, the one for steps of calls in `context`. `server` has all of them in one value.
 
 #[cfg(any(feature = "testing", test))]
 mod contract;

@@ -1,7 +1,7 @@
 //! The store in memory keeps the rules of stores and its own bounds.
 
 use super::*;
-use crate::backend::contract::check_task_store;
+use crate::stores::contract::check_task_store;
 
 fn created(creation: TaskCreation) -> Option<StoredTask> {
     match creation {

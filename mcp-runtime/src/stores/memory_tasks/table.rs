@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::backend::task::{StoredTask, TaskId};
 use crate::limits::TaskLimits;
+use crate::stores::task::{StoredTask, TaskId};
 
 /// The tasks, found by several keys, and the bytes that they take.
 #[derive(Debug, Default)]

@@ -10,12 +10,12 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, timeout_at};
 
-use crate::backend::memory_tasks::table::{TaskEntry, TaskTable};
-use crate::backend::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage, TaskStatus};
-use crate::backend::task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore};
 use crate::context::{OnceClaim, StoreFuture};
 use crate::limits::TaskLimits;
 use crate::lock::lock;
+use crate::stores::memory_tasks::table::{TaskEntry, TaskTable};
+use crate::stores::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage, TaskStatus};
+use crate::stores::task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore};
 
 /// A store in memory. It is sufficient for a server that runs as a single instance; a restart loses its tasks.
 ///

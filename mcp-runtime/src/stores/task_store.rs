@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::backend::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage};
 use crate::context::{OnceClaim, StoreFuture};
+use crate::stores::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage};
 
 /// A store's response to a task to be created.
 #[allow(

@@ -1,0 +1,222 @@
+//! The rules of [`SessionStore`] and [`EventStore`] as tests that can be run against any implementation.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::http::stores::event_store::{EventStore, StreamEntry};
+use crate::http::stores::maybe_ready::MaybeReady;
+use crate::http::stores::record::{SessionRecord, SessionUpdate};
+use crate::http::stores::session_store::SessionStore;
+use crate::protocol::ProtocolVersion;
+
+/// A time that does not pass during the check.
+const LONG: Duration = Duration::from_mins(5);
+/// A time that passes during the check, and is long enough for the operations before.
+const SHORT: Duration = Duration::from_secs(2);
+/// A time after which a short one has passed.
+const LATER: Duration = Duration::from_millis(2_200);
+
+/// Waits for the result of a store that works.
+async fn done<T>(reply: MaybeReady<'_, T>) -> T {
+    let result = match reply {
+        MaybeReady::Ready(result) => result,
+        MaybeReady::Later(later) => later.await,
+    };
+    result.expect("the store works")
+}
+
+/// Returns an id as long as those of sessions.
+fn id(letter: char) -> String {
+    letter.to_string().repeat(43)
+}
+
+/// Checks that a store of sessions keeps the rules of [`SessionStore`]. The store must be empty. Takes some seconds, or no time if
+/// tokio's time is paused and the store uses it.
+///
+/// # Panics
+///
+/// Panics with the rule that the store breaks.
+pub async fn check_session_store(store: &dyn SessionStore) {
+    versions(store).await;
+    race(store).await;
+    expiry(store).await;
+}
+
+fn record() -> Arc<SessionRecord> {
+    Arc::new(SessionRecord::unknown(ProtocolVersion::LATEST_LEGACY))
+}
+
+fn next(record: &SessionRecord) -> Arc<SessionRecord> {
+    let uri = format!("test://{}", record.changes());
+    let change = SessionUpdate {
+        ready: true,
+        followed: vec![uri.into()],
+        ..SessionUpdate::default()
+    };
+    Arc::new(record.changed(&change, usize::MAX))
+}
+
+async fn insert(store: &dyn SessionStore, id: &str, keep: Duration) -> Arc<SessionRecord> {
+    let record = record();
+    let inserted = done(store.insert(id, Arc::clone(&record), keep, &|_| false)).await;
+    assert!(inserted, "an empty store has room for a few sessions");
+    record
+}
+
+async fn versions(store: &dyn SessionStore) {
+    let (known, unknown) = (id('a'), id('b'));
+    let first = insert(store, &known, LONG).await;
+    let load = async |id: &str| done(store.load(id, LONG)).await;
+    assert_eq!(
+        load(&known).await,
+        Some(Arc::clone(&first)),
+        "a session is found as it was stored"
+    );
+    assert_eq!(
+        load(&unknown).await,
+        None,
+        "an unknown session is not found"
+    );
+    let second = next(&first);
+    assert!(done(store.save(&known, Arc::clone(&second))).await);
+    assert_eq!(load(&known).await, Some(Arc::clone(&second)));
+    assert!(
+        !done(store.save(&known, Arc::clone(&second))).await,
+        "a change that was made before is refused"
+    );
+    let fourth = next(&next(&second));
+    assert!(
+        !done(store.save(&known, fourth)).await,
+        "a change of a version that is not stored is refused"
+    );
+    assert_eq!(load(&known).await, Some(second));
+    assert!(
+        !done(store.save(&unknown, first)).await,
+        "an unknown session is not changed"
+    );
+    assert_eq!(load(&unknown).await, None);
+    assert!(done(store.remove(&known)).await);
+    assert!(
+        !done(store.remove(&known)).await,
+        "a session ends only once"
+    );
+    assert_eq!(
+        load(&known).await,
+        None,
+        "a session that ended is not found"
+    );
+}
+
+async fn race(store: &dyn SessionStore) {
+    let id = id('c');
+    let record = insert(store, &id, LONG).await;
+    let (one, other) = (next(&record), next(&record));
+    let (one, other) = tokio::join!(done(store.save(&id, one)), done(store.save(&id, other)));
+    assert!(one != other, "of two changes of one record, one is refused");
+}
+
+async fn expiry(store: &dyn SessionStore) {
+    let (brief, kept, again) = (id('d'), id('e'), id('f'));
+    for id in [&brief, &kept, &again] {
+        insert(store, id, SHORT).await;
+    }
+    let load = async |id: &str, keep| done(store.load(id, keep)).await;
+    assert!(load(&brief, Duration::ZERO).await.is_some());
+    assert!(load(&kept, LONG).await.is_some());
+    assert!(
+        load(&kept, SHORT).await.is_some(),
+        "a session is never kept for a shorter time than before"
+    );
+    sleep(LATER).await;
+    assert!(
+        load(&brief, LONG).await.is_none(),
+        "a session is not found after the time for which it is kept"
+    );
+    assert!(!done(store.save(&brief, next(&record()))).await);
+    assert!(!done(store.remove(&brief)).await);
+    assert!(
+        load(&kept, Duration::ZERO).await.is_some(),
+        "a session that is used is kept for longer"
+    );
+    insert(store, &again, LONG).await;
+    assert!(
+        load(&again, LONG).await.is_some(),
+        "the id of a session that has expired is free"
+    );
+}
+
+/// Checks that a store of stream events keeps the rules of [`EventStore`]. The store must be empty. Takes some seconds, or no
+/// time if tokio's time is paused and the store uses it.
+///
+/// # Panics
+///
+/// Panics with the rule that the store breaks.
+pub async fn check_event_store(store: &dyn EventStore) {
+    let message = |text: &str| StreamEntry::Message(text.as_bytes().into());
+    let append = async |session: &str, stream, position, entry, keep| {
+        done(store.append(session, stream, position, entry, keep)).await;
+    };
+    let read = async |session: &str, stream, after| done(store.read(session, stream, after)).await;
+    let (one, other) = (id('a'), id('b'));
+    let last = u64::MAX >> 1;
+    append(&one, 1, 0, StreamEntry::Opened, LONG).await;
+    assert_eq!(
+        read(&one, 1, 0).await,
+        Some(vec![]),
+        "a stream can have nothing new"
+    );
+    append(&one, 1, 1, message("first"), LONG).await;
+    append(&one, 1, 1, message("first"), LONG).await;
+    append(&one, 1, 2, message("\u{0} \u{ff}"), LONG).await;
+    append(&one, last, 0, StreamEntry::Opened, LONG).await;
+    append(&one, 1, 3, StreamEntry::Ended, LONG).await;
+    assert_eq!(
+        read(&one, 1, 0).await,
+        Some(vec![
+            message("first"),
+            message("\u{0} \u{ff}"),
+            StreamEntry::Ended
+        ]),
+        "entries are read in order, and one that was appended again is read once"
+    );
+    assert_eq!(read(&one, 1, 2).await, Some(vec![StreamEntry::Ended]));
+    assert_eq!(read(&one, 1, 3).await, Some(vec![]));
+    assert_eq!(
+        read(&one, last, 0).await,
+        Some(vec![]),
+        "streams have nothing of each other"
+    );
+    for (session, stream, after) in [
+        (&one, 1, 4),
+        (&one, 1, u64::MAX),
+        (&one, 2, 0),
+        (&other, 1, 0),
+    ] {
+        assert_eq!(
+            read(session, stream, after).await,
+            None,
+            "a position that was never reached is not found"
+        );
+    }
+    append(&other, 1, 0, StreamEntry::Opened, LONG).await;
+    append(&other, 2, 0, StreamEntry::Opened, SHORT).await;
+    append(&other, 3, 0, StreamEntry::Opened, LONG).await;
+    append(&other, 3, 1, StreamEntry::Ended, SHORT).await;
+    done(store.forget(&one)).await;
+    assert_eq!(
+        read(&one, 1, 0).await,
+        None,
+        "the streams of a session that ended are dropped"
+    );
+    sleep(LATER).await;
+    assert_eq!(read(&other, 1, 0).await, Some(vec![]));
+    for stream in [2, 3] {
+        assert_eq!(
+            read(&other, stream, 0).await,
+            None,
+            "a stream is dropped after the time of its last entry"
+        );
+    }
+}

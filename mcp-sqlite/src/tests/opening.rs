@@ -1,0 +1,95 @@
+//! Files that cannot be opened, and files of earlier versions.
+
+use super::*;
+
+fn refusal(path: &Path) -> String {
+    Sqlite::open(path).unwrap_err().to_string()
+}
+
+#[test]
+fn a_file_that_is_none_of_its_own_is_refused_and_stays_as_it_is() {
+    let folder = Folder::new();
+    let file = folder.file();
+    let text = "this is not a database, but a text of more than a hundred characters, which SQLite reads as a header";
+    fs::write(&file, text.repeat(20)).unwrap();
+    let refused = refusal(&file);
+    assert!(
+        refused.contains("is not an SQLite database") && refused.contains("state.db"),
+        "{refused}"
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), text.repeat(20));
+    fs::remove_file(&file).unwrap();
+    let foreign = Connection::open(&file).unwrap();
+    foreign.execute_batch("CREATE TABLE notes (text)").unwrap();
+    drop(foreign);
+    let before = fs::read(&file).unwrap();
+    assert!(refusal(&file).contains("belongs to another program"));
+    assert_eq!(fs::read(&file).unwrap(), before);
+    let missing = refusal(&folder.0.join("none").join("state.db"));
+    assert!(missing.contains("its folder must exist"), "{missing}");
+    let refused = refusal(&folder.0);
+    assert!(refused.contains("cannot be opened"), "{refused}");
+}
+
+#[test]
+fn a_file_of_another_version_is_refused() {
+    for (version, expected) in [(3, "a newer version"), (0, "move the file away")] {
+        let folder = Folder::new();
+        drop(Sqlite::open(folder.file()).unwrap());
+        let newer = Connection::open(folder.file()).unwrap();
+        newer
+            .execute_batch(&format!("PRAGMA user_version = {version}"))
+            .unwrap();
+        drop(newer);
+        let refused = refusal(&folder.file());
+        assert!(refused.contains(expected), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_refused() {
+    let folder = Folder::new();
+    let store = Sqlite::open(folder.file()).unwrap();
+    create(&store, NewTask::new("a", "t")).await;
+    let flushed = store.0.writer.read(|db| {
+        db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+            row.get::<_, i64>(0)
+        })
+    });
+    assert_eq!(flushed.await.unwrap(), 0);
+    let mut bytes = fs::read(folder.file()).unwrap();
+    let damaged = folder.0.join("damaged.db");
+    bytes[4096 * 2..4096 * 5].fill(0xAB);
+    fs::write(&damaged, bytes).unwrap();
+    let refused = refusal(&damaged);
+    assert!(refused.contains("damaged"), "{refused}");
+}
+
+#[test]
+fn a_file_of_the_first_version_gets_the_tables_of_the_second() {
+    let folder = Folder::new();
+    let first = Connection::open(folder.file()).unwrap();
+    let mark = "PRAGMA application_id = 0x6d637074; PRAGMA user_version = 1";
+    first
+        .execute_batch(&format!("{}; {mark}", include_str!("../schema.sql")))
+        .unwrap();
+    drop(first);
+    for _ in 0..2 {
+        drop(Sqlite::open(folder.file()).unwrap());
+        let now = Connection::open(folder.file()).unwrap();
+        let sessions: i64 = now
+            .query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(sessions, 0);
+    }
+}
+
+#[test]
+fn a_place_without_a_write_ahead_log_is_refused() {
+    let refused = refusal(Path::new(":memory:"));
+    let _ = fs::remove_file(":memory:");
+    assert!(
+        refused.contains("choose a file on a local disk"),
+        "{refused}"
+    );
+}

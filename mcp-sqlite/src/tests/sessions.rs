@@ -1,0 +1,113 @@
+//! The bounds of sessions, and of the events of their streams.
+
+use std::sync::Arc;
+
+use mcp_runtime::http::{EventStore as _, MaybeReady, SessionRecord, SessionStore, StreamEntry};
+use mcp_runtime::serde_json::from_value;
+
+use super::*;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+async fn done<T>(reply: MaybeReady<'_, T>) -> T {
+    match reply {
+        MaybeReady::Ready(result) => result.unwrap(),
+        MaybeReady::Later(later) => later.await.unwrap(),
+    }
+}
+
+fn record(owner: &str) -> Arc<SessionRecord> {
+    let record = json!({
+        "changes": 1, "version": "2025-11-25", "level": "info", "ready": true,
+        "lists": [true, true, true], "client": "{}", "uris": [], "owner": owner,
+    });
+    Arc::new(from_value(record).unwrap())
+}
+
+#[tokio::test]
+async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
+    let folder = Folder::new();
+    let limits = Limits::default().with(|limits| {
+        let sessions = &mut limits.sessions;
+        (sessions.max_sessions, sessions.max_per_principal) = (3, 2);
+    });
+    let store = SqliteOptions::new().limits(limits).open(folder.file());
+    let store = store.unwrap();
+    let insert = async |id: &str, owner: &str, busy: &'static [&'static str]| {
+        let in_use = move |id: &str| busy.contains(&id);
+        let inserted = done(store.insert(id, record(owner), MINUTE, &in_use)).await;
+        // The order is that of the clock, in milliseconds.
+        let now = crate::writer::now();
+        until_after(now).await;
+        inserted
+    };
+    let is_there = async |id: &str| {
+        done(SessionStore::load(&store, id, Duration::ZERO))
+            .await
+            .is_some()
+    };
+    assert!(insert("a1", "a", &[]).await);
+    assert!(insert("a2", "a", &[]).await);
+    // Each caller has its own bound, and that of all comes on top.
+    assert!(insert("a3", "a", &["a1"]).await);
+    assert!(is_there("a1").await && !is_there("a2").await);
+    assert!(!insert("a4", "a", &["a1", "a3"]).await);
+    assert!(insert("b1", "b", &[]).await);
+    assert!(insert("c1", "c", &["a1"]).await);
+    assert!(!is_there("a3").await && is_there("b1").await);
+    assert!(!insert("d1", "d", &["a1", "b1", "c1"]).await);
+    // One that was used is not the one that was idle longest.
+    assert!(
+        done(SessionStore::load(&store, "a1", MINUTE * 2))
+            .await
+            .is_some()
+    );
+    assert!(insert("d1", "d", &[]).await);
+    assert!(is_there("a1").await && !is_there("b1").await);
+}
+
+/// Waits until the clock shows another millisecond.
+async fn until_after(than: i64) {
+    while crate::writer::now() <= than {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_stream_and_a_session_keep_only_so_much() {
+    let folder = Folder::new();
+    let limits = Limits::default().with(|limits| {
+        limits.streams.max_replay_events = 3;
+        limits.streams.max_replay_bytes = 10;
+    });
+    let store = SqliteOptions::new().limits(limits).open(folder.file());
+    let store = store.unwrap();
+    let message = |text: &str| StreamEntry::Message(text.as_bytes().into());
+    let append = async |stream, position, entry| {
+        done(store.append("a", stream, position, entry, MINUTE)).await;
+    };
+    let read = async |stream, after| done(store.read("a", stream, after)).await;
+    append(1, 0, StreamEntry::Opened).await;
+    for position in 1..=5 {
+        append(1, position, message("abcd")).await;
+    }
+    assert_eq!(read(1, 2).await, None);
+    assert_eq!(read(1, 3).await.map(|rest| rest.len()), Some(2));
+    append(1, 6, StreamEntry::Ended).await;
+    append(2, 0, StreamEntry::Opened).await;
+    append(2, 1, message("abcdefg")).await;
+    // There is no longer room for both streams, so the one that has ended is dropped.
+    assert_eq!(read(1, 5).await, None);
+    assert_eq!(read(2, 0).await.map(|rest| rest.len()), Some(1));
+    let events = store.0.writer.read(|db| {
+        db.query_row("SELECT count(*) FROM events", [], |row| {
+            row.get::<_, i64>(0)
+        })
+    });
+    assert_eq!(events.await.unwrap(), 2);
+    let gap = store.append("a", 2, 5, message("x"), MINUTE);
+    let MaybeReady::Later(gap) = gap else {
+        panic!("the file is asked")
+    };
+    assert!(gap.await.is_err());
+}

@@ -1,0 +1,158 @@
+//! All stores of a server in one value: in a file, and as an author would write them.
+
+mod own;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_runtime::Limits;
+use mcp_runtime::backend::{Backend, MemoryTaskStore, TaskStatus, TaskStore as _};
+use mcp_runtime::http::{HttpOptions, HttpSessions, MemoryEvents, MemorySessions};
+use mcp_runtime::once::MemoryOnceStore;
+use mcp_runtime::prelude::*;
+use mcp_runtime_sqlite::Sqlite;
+use serde_json::json;
+use tests::Version;
+use tests::http::Request;
+use tests::wait::until;
+
+use crate::fixture;
+use crate::http::support::{Served, call, serve_server, text};
+use crate::support::raw;
+
+/// A folder that is removed when dropped.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("mcp-backend-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn open(&self) -> Sqlite {
+        Sqlite::open(self.0.join("state.db")).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Ends as a task, or at once.
+#[tool(tags("backend"), task)]
+async fn in_the_backend(ctx: &Context) -> Result<String> {
+    ctx.once("step", async || Ok("done".to_owned())).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stores_in_memory_keep_the_rules() {
+    let limits = Limits::default();
+    let backend = Backend::new()
+        .tasks(Arc::new(MemoryTaskStore::default()))
+        .once(Arc::new(MemoryOnceStore::new()))
+        .sessions(Arc::new(MemorySessions::new(&limits)))
+        .events(Arc::new(MemoryEvents::new(&limits)));
+    backend.check().await;
+}
+
+#[tokio::test]
+async fn the_tasks_of_both_eras_are_in_the_backend() {
+    for version in Version::ERAS {
+        let folder = Folder::new();
+        let store = folder.open();
+        let server = new_server!().tags(["backend"]).backend(store.clone());
+        let mut client = raw(server, version);
+        client.capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        let mut client = client.connect().await;
+        let mut params = json!({"name": "in_the_backend", "arguments": {}});
+        if !version.is_modern() {
+            params["task"] = json!({});
+        }
+        client.ok("tools/call", params).await;
+        let task = async || {
+            let page = store.list("trusted", None, 10).await.unwrap().unwrap();
+            let [task] = &page.tasks[..] else {
+                panic!("{page:?}")
+            };
+            task.status
+        };
+        until(async || task().await == TaskStatus::Completed).await;
+    }
+}
+
+fn echo(session: &str) -> Request {
+    let said = json!({"text": "still here"});
+    call(session, 1, "echo", said, Version::V2025_11_25)
+}
+
+fn on_session(method: &'static str, session: &str) -> Request {
+    Request::new(method, Version::V2025_11_25).header("Mcp-Session-Id", session)
+}
+
+async fn serve(backend: impl Into<Backend>, options: HttpOptions) -> Served {
+    serve_server(fixture::server().backend(backend).http(options)).await
+}
+
+// Covers: LHTTP-08, LHTTP-12
+#[tokio::test]
+async fn a_session_and_its_streams_outlive_the_process() {
+    let folder = Folder::new();
+    let first = serve(folder.open(), HttpOptions::new()).await;
+    let session = first.session(Version::V2025_11_25).await;
+    let values = json!({"values": [1, 2]});
+    let report = call(&session, 1, "report", values, Version::V2025_11_25);
+    let mut stream = first.send(&report).await;
+    let seen = loop {
+        let event = stream.event().await.unwrap();
+        if !event.data.is_empty() {
+            break event.id.unwrap();
+        }
+    };
+    let rest = stream.all().await;
+    assert_eq!(rest.len(), 2);
+    drop(first);
+    let second = serve(folder.open(), HttpOptions::new()).await;
+    assert_eq!(text(&second.message(&echo(&session)).await.1), "still here");
+    let resume = on_session("GET", &session)
+        .header("Last-Event-ID", &seen)
+        .answering("tools/call");
+    assert_eq!(second.send(&resume).await.all().await, rest);
+    assert_eq!(
+        second.send(&on_session("DELETE", &session)).await.status,
+        204
+    );
+    let third = serve(folder.open(), HttpOptions::new()).await;
+    assert_eq!(third.send(&echo(&session)).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_store_that_is_set_by_itself_takes_precedence() {
+    let folder = Folder::new();
+    let in_memory = || HttpOptions::new().sessions(HttpSessions::Memory);
+    let first = serve(folder.open(), in_memory()).await;
+    let session = first.session(Version::V2025_11_25).await;
+    assert_eq!(text(&first.message(&echo(&session)).await.1), "still here");
+    for options in [HttpOptions::new(), in_memory()] {
+        let other = serve(folder.open(), options).await;
+        assert_eq!(other.send(&echo(&session)).await.status, 404);
+    }
+    let tasks = Arc::new(MemoryTaskStore::default());
+    let server = new_server!().tags(["backend"]);
+    let server = server.shared_task_store(tasks.clone());
+    let mut client = raw(server.backend(folder.open()), Version::V2025_11_25)
+        .connect()
+        .await;
+    let params = json!({"name": "in_the_backend", "arguments": {}, "task": {}});
+    client.ok("tools/call", params).await;
+    let page = tasks.list("trusted", None, 10).await.unwrap().unwrap();
+    assert_eq!(page.tasks.len(), 1);
+    let page = folder.open().list("trusted", None, 10).await;
+    assert_eq!(page.unwrap().unwrap().tasks.len(), 0);
+}

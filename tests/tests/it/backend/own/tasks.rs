@@ -1,0 +1,210 @@
+//! Tasks as rows.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use mcp_runtime::backend::{
+    NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId, TaskPage,
+    TaskStatus, TaskStore,
+};
+use mcp_runtime::once::{OnceClaim, StoreFuture};
+use tokio::time::{Instant, timeout_at};
+
+use super::{Rows, Tables, TaskRow, claim};
+
+/// The error for an attempt that another one has followed.
+const STALE: &str = "another attempt has the task";
+
+impl Tables {
+    /// Begins a new attempt if the task is due.
+    fn claim(&mut self, id: &str, lease: Duration) -> Option<StoredTask> {
+        let now = Instant::now();
+        let row = self.tasks.get_mut(id)?;
+        row.due.filter(|due| *due <= now)?;
+        row.due = Some(now + lease);
+        row.task.begin_attempt();
+        Some(row.task.clone())
+    }
+
+    /// Returns the row of a working task if this is its latest attempt.
+    fn latest(&mut self, id: &TaskId, attempt: u64) -> Option<&mut TaskRow> {
+        let row = self.tasks.get_mut(id.as_str())?;
+        let is_latest = row.task.attempt == attempt && row.task.status == TaskStatus::Working;
+        is_latest.then_some(row)
+    }
+}
+
+impl TaskStore for Rows {
+    fn outlives_process(&self) -> bool {
+        true
+    }
+
+    fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
+        let mut tables = self.tables();
+        let id = task.id.to_string();
+        if tables.tasks.contains_key(&id) {
+            return Box::pin(async { Err("the id is in use".into()) });
+        }
+        let now = Instant::now();
+        tables.created += 1;
+        let row = TaskRow {
+            task: StoredTask::created(&task, SystemTime::now()),
+            number: tables.created,
+            due: Some(now + task.lease),
+            expires: now + task.ttl,
+            steps: BTreeMap::new(),
+        };
+        let stored = row.task.clone();
+        tables.tasks.insert(id, row);
+        Box::pin(async { Ok(TaskCreation::Created(stored)) })
+    }
+
+    fn load<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<StoredTask>> {
+        let tables = self.tables();
+        let task = tables.tasks.get(id.as_str()).map(|row| row.task.clone());
+        Box::pin(async { Ok(task) })
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        let tables = self.tables();
+        let after = match cursor.map(|cursor| tables.tasks.get(cursor)) {
+            None => 0,
+            Some(Some(row)) if *row.task.owner == *owner => row.number,
+            Some(_) => return Box::pin(async { Ok(None) }),
+        };
+        let rows = tables.tasks.values();
+        let rows = rows.filter(|row| *row.task.owner == *owner && row.number > after);
+        let mut rows: Vec<_> = rows.map(|row| (row.number, row.task.clone())).collect();
+        rows.sort_by_key(|(number, _)| *number);
+        let has_more = rows.len() > max;
+        rows.truncate(max);
+        let last = rows.last().map(|(_, task)| task.id.to_string());
+        let tasks = rows.into_iter().map(|(_, task)| task).collect();
+        let page = TaskPage::new(tasks, last.filter(|_| has_more));
+        Box::pin(async { Ok(Some(page)) })
+    }
+
+    fn change<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        change: TaskChange,
+    ) -> StoreFuture<'a, TaskChanged> {
+        let mut tables = self.tables();
+        let row = tables.tasks.get_mut(id.as_str());
+        let row = row.filter(|row| row.task.version == version && !row.task.status.is_final());
+        let changed = match row {
+            None => TaskChanged::Unchanged,
+            Some(row) => {
+                row.task.apply(change, SystemTime::now());
+                row.due = match row.task.status {
+                    TaskStatus::Working => row.due.or(Some(Instant::now())),
+                    _ => None,
+                };
+                TaskChanged::Changed(row.task.clone())
+            }
+        };
+        self.changes.send_replace(());
+        Box::pin(async { Ok(changed) })
+    }
+
+    fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
+        let claimed = self.tables().claim(id.as_str(), lease);
+        self.changes.send_replace(());
+        Box::pin(async { Ok(claimed) })
+    }
+
+    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+        let mut tables = self.tables();
+        let rows = tables.tasks.values();
+        let due = rows.filter_map(|row| Some((row.due?, row.task.id.to_string())));
+        let claim = match due.min() {
+            None => TaskClaim::Wait(None),
+            Some((due, id)) => match tables.claim(&id, lease) {
+                Some(task) => TaskClaim::Claimed(task),
+                None => TaskClaim::Wait(Some(due - Instant::now())),
+            },
+        };
+        self.changes.send_replace(());
+        Box::pin(async { Ok(claim) })
+    }
+
+    fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
+        let mut tables = self.tables();
+        let row = tables.latest(id, attempt);
+        let renewed = row.map(|row| row.due = Some(Instant::now() + lease));
+        Box::pin(async move { Ok(renewed.is_some()) })
+    }
+
+    fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()> {
+        if let Some(row) = self.tables().latest(id, attempt) {
+            row.due = Some(Instant::now() + after);
+            row.task.tries = row.task.tries.saturating_sub(1);
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut changes = self.changes.subscribe();
+            loop {
+                let expires = match self.tables().tasks.get(id.as_str()) {
+                    Some(row) if row.task.version == version => row.expires,
+                    _ => return Ok(()),
+                };
+                let _ = timeout_at(expires, changes.changed()).await;
+            }
+        })
+    }
+
+    fn begin_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+    ) -> StoreFuture<'a, OnceClaim> {
+        let mut tables = self.tables();
+        let row = tables.latest(id, attempt).ok_or(STALE);
+        let begun = row.map(|row| claim(&mut row.steps, name.to_owned()));
+        Box::pin(async move { Ok(begun?) })
+    }
+
+    fn complete_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+        result: &'a str,
+    ) -> StoreFuture<'a, ()> {
+        let mut tables = self.tables();
+        let row = tables.latest(id, attempt).ok_or(STALE);
+        let done = row.map(|row| drop(row.steps.insert(name.to_owned(), Some(result.to_owned()))));
+        Box::pin(async move { Ok(done?) })
+    }
+
+    fn abandon_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+    ) -> StoreFuture<'a, ()> {
+        if let Some(row) = self.tables().latest(id, attempt) {
+            row.steps.remove(name);
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
+        let mut tables = self.tables();
+        let before = tables.tasks.len();
+        tables.tasks.retain(|_, row| *row.task.owner != *owner);
+        let deleted = before - tables.tasks.len();
+        self.changes.send_replace(());
+        Box::pin(async move { Ok(deleted) })
+    }
+}
