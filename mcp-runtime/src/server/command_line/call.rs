@@ -1,12 +1,16 @@
 //! `call`: calls a tool.
 
+use std::io::{self, IsTerminal as _};
+
 use clap::{Arg, ArgMatches, Command};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::ListRequest;
 use crate::server::command_line::arguments::parse_arguments;
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
+use crate::server::command_line::progress_bar::terminal_width;
+use crate::server::command_line::rows;
 use crate::server::command_line::session::{CommandSession, with_answer_options};
 
 pub(super) fn command() -> Command {
@@ -59,8 +63,21 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     }
     let blocks = result["content"].as_array().into_iter().flatten();
     let text = blocks.map(print::content).collect::<Vec<_>>().join("\n");
+    let stdout = io::stdout();
+    // A tool that has its own words for the result is left to say them.
+    let is_data =
+        serde_json::from_str(&text).is_ok_and(|data: Value| data == result["structuredContent"]);
     if failed {
         print::error(&text);
+    } else if is_data
+        && stdout.is_terminal()
+        && let Some(table) = rows::table(
+            &result["structuredContent"],
+            terminal_width(),
+            |text, style| print::styled(text, style, &stdout),
+        )
+    {
+        print::line(&table);
     } else if !text.is_empty() {
         print::line(&text);
     }

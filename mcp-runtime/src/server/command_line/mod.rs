@@ -23,6 +23,7 @@ mod prompt;
 #[cfg(feature = "ship")]
 mod publish;
 mod read;
+mod rows;
 mod serve;
 mod session;
 mod shell;

@@ -7,7 +7,7 @@ use crate::context::Progress;
 /// Maximum width of a progress bar, in characters.
 const MAX_BAR: usize = 24;
 
-/// Returns the number of columns of the terminal at standard error.
+/// Returns the number of columns of the terminal, which standard error knows.
 pub(super) fn terminal_width() -> usize {
     /// The width of terminals that do not tell theirs.
     const USUAL: usize = 80;

@@ -35,6 +35,7 @@ impl Screen {
         };
         let child = Command::new(tests::binary(example))
             .args(arguments)
+            .env("NO_COLOR", "1")
             .stdin(Stdio::from(end()))
             .stderr(Stdio::from(end()))
             .stdout(Stdio::piped())
