@@ -7,6 +7,8 @@ import { textOf } from './result.js';
 
 const TYPE = 'text/html;profile=mcp-app';
 const MAX_HEIGHT = 2_000;
+/** Pixels of the frame's borders, which are part of its height. */
+const BORDERS = 2;
 const MAX_NOTES = 20;
 /** Apps that are answered: those of the newest calls. */
 const MAX_APPS = 20;
@@ -94,7 +96,7 @@ export function appView(uri, { era, tools, args, result }) {
         tell('ui/notifications/tool-input', { arguments: plainly(args) });
         tell('ui/notifications/tool-result', plainly(result));
       },
-      'ui/notifications/size-changed': ({ height }) => { if (height > 0) frame.style.height = `${Math.min(Number(height), MAX_HEIGHT)}px`; },
+      'ui/notifications/size-changed': ({ height }) => { if (height > 0) frame.style.height = `${Math.min(Number(height), MAX_HEIGHT) + BORDERS}px`; },
       'notifications/message': (params) => note('logs', params.data ?? ''),
     };
     const listen = async ({ source, data }) => {

@@ -741,6 +741,14 @@ def as_it_looks():
                 page.run("document.querySelector('.wires').scrollIntoView()")
             if images:
                 page.shot(f"{images}/mcp-dev-{'dark' if dark else 'light'}.png")
+                if not dark:
+                    pick(page, "free_rooms")
+                    page.type(page.field("floor"), "0")
+                    call(page)
+                    with page.frame(".app-frame"), page.frame("iframe"):
+                        page.find("#rooms", "attic 0, garden 0")
+                    page.shot(f"{images}/mcp-dev-app.png")
+                    pick(page, "book")
             for width in [400, 800, 2000]:
                 page.resize(width, 900)
                 spills = page.run("return document.documentElement.scrollWidth - innerWidth")
