@@ -333,8 +333,9 @@ impl Server {
     /// new_server!().backend(Sqlite::open("state.db")?)
     /// ```
     ///
-    /// A store that is set by itself takes precedence: [`task_store`](Self::task_store), [`once_store`](Self::once_store),
-    /// `HttpOptions::sessions` and `HttpOptions::event_store`.
+    /// Its tasks are served if a tool has the option `task`. A store that is set by itself takes precedence:
+    /// [`task_store`](Self::task_store), [`once_store`](Self::once_store), `HttpOptions::sessions` and
+    /// `HttpOptions::event_store`.
     pub fn backend(mut self, backend: impl Into<Backend>) -> Self {
         self.backend = backend.into();
         self
