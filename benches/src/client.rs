@@ -124,12 +124,29 @@ impl Question {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
     }
 
+    /// Returns the request for the next page if the question is a list and the answer is not its last page.
+    #[must_use]
+    pub fn next_page(&self, era: Era, id: u64, answer: &str) -> Option<String> {
+        if !matches!(self, Self::List | Self::Skills) {
+            return None;
+        }
+        let (_, after) = answer.rsplit_once("\"nextCursor\":\"")?;
+        let (cursor, _) = after.split_once('"')?;
+        let method = self.target().0;
+        let meta = era.meta(",");
+        Some(format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"cursor":"{cursor}"{meta}}}}}"#
+        ))
+    }
+
     /// Returns the id of the answered request if the answer is correct.
     #[must_use]
     pub fn answered(&self, answer: &str) -> Option<u64> {
-        let (_, after) = answer.split_once("\"id\":")?;
-        let (id, result) = after.split_once(',')?;
-        let id: u64 = id.parse().ok()?;
+        let (before, result) = answer.split_once("\"result\":")?;
+        // Servers may write `id` before the result or after it.
+        let id = before.split_once("\"id\":");
+        let (_, id) = id.or_else(|| result.rsplit_once("\"id\":"))?;
+        let id: u64 = id.split([',', '}']).next()?.parse().ok()?;
         let is_right = match self {
             Self::Add(_) => result.contains(&format!("\"text\":\"{}\"", id.wrapping_add(1))),
             Self::Echo(text) => {
@@ -146,7 +163,7 @@ impl Question {
             }
             Self::Read(_, member) => result.contains(member) && result.len() > 1 << 20,
         };
-        (is_right && !answer.contains("\"isError\"")).then_some(id)
+        (is_right && !answer.contains("\"isError\":true")).then_some(id)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A client that repeats a request, checks every answer, and reports the cost.
 //!
 //! `load [OPTION VALUE]… PROGRAM [ARGUMENT…]` starts a server program and sends requests to it. It fails if an answer is
-//! wrong or the program fails. It prints a line with the number of requests, the elapsed time in seconds, the processor
+//! wrong or the program fails. A list that comes in pages is followed to its end. It prints a line with the number of requests, the elapsed time in seconds, the processor
 //! time that the program used in seconds, and the program's maximum resident memory in KiB.
 //!
 //! | Option | Meaning | Default |
@@ -24,7 +24,12 @@ use std::time::{Duration, Instant};
 use benches::client::{self, Era, Question};
 use benches::data;
 use benches::process::{memory, processor_time};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
+use http_body_util::{BodyExt as _, Full};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 struct Options {
@@ -51,10 +56,24 @@ fn main() -> Result<(), Error> {
     } else {
         over_http(options, &server, input, output)?
     };
-    if !server.wait()?.success() {
-        return Err(Error::other("the server failed"));
-    }
+    stop(&mut server)?;
     writeln!(std::io::stdout(), "{used}")
+}
+
+/// Waits for the end of a server whose input has ended. A server that goes on is asked to stop by a signal.
+fn stop(server: &mut Child) -> Result<(), Error> {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(10) {
+        if let Some(status) = server.try_wait()? {
+            return match status.success() {
+                true => Ok(()),
+                false => Err(Error::other("the server failed")),
+            };
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Command::new("kill").arg(server.id().to_string()).status()?;
+    server.wait().map(|_| ())
 }
 
 fn read_arguments() -> Option<(Options, Command)> {
@@ -126,7 +145,7 @@ fn used(
 fn over_stdio(
     options: &Options,
     server: &Child,
-    mut input: ChildStdin,
+    input: ChildStdin,
     mut output: BufReader<ChildStdout>,
 ) -> Result<String, Error> {
     let Options {
@@ -138,7 +157,7 @@ fn over_stdio(
     } = options;
     let mut line = String::new();
     for message in era.greeting() {
-        writeln!(input, "{message}")?;
+        writeln!(&input, "{message}")?;
     }
     if !era.greeting().is_empty() {
         output.read_line(&mut line)?;
@@ -158,15 +177,18 @@ fn over_stdio(
         std::thread::scope(|scope| {
             // A single write, so that the server reads the requests in the same pieces in every run. A server that
             // handles one request at a time does not read while its answers are not read.
-            let written = scope.spawn(|| input.write_all(batch.as_bytes()));
+            let written = scope.spawn(|| (&input).write_all(batch.as_bytes()));
             while !open.is_empty() {
                 line.clear();
                 output.read_line(&mut line)?;
-                if !question.answered(&line).is_some_and(|id| open.remove(&id)) {
-                    let answer = line.get(..200).unwrap_or(&line);
-                    return Err(Error::other(format!(
-                        "no request is answered by {answer:?}"
-                    )));
+                let Some(id) = question.answered(&line).filter(|id| open.contains(id)) else {
+                    return Err(wrong(&line));
+                };
+                match question.next_page(*era, id, &line) {
+                    Some(next) => writeln!(&input, "{next}")?,
+                    None => {
+                        open.remove(&id);
+                    }
                 }
             }
             written
@@ -212,98 +234,101 @@ fn over_http(
 
 /// A client's connection, with the handshake completed if the era requires one.
 struct Connection {
-    stream: tokio::io::BufReader<TcpStream>,
+    sender: SendRequest<Full<Bytes>>,
     address: String,
     session: Option<String>,
 }
 
 impl Connection {
     async fn open(address: &str, era: Era) -> Result<Self, Error> {
-        let stream = TcpStream::connect(address).await?;
+        let mut attempts = 0;
+        let stream = loop {
+            match TcpStream::connect(address).await {
+                Ok(stream) => break stream,
+                // Some servers listen only after they have written their address.
+                Err(_) if attempts < 1000 => tokio::time::sleep(Duration::from_millis(20)).await,
+                Err(error) => return Err(error),
+            }
+            attempts += 1;
+        };
         stream.set_nodelay(true)?;
+        let shaken = http1::handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = shaken.map_err(Error::other)?;
+        tokio::spawn(connection);
         let mut connection = Self {
-            stream: tokio::io::BufReader::with_capacity(64 << 10, stream),
+            sender,
             address: address.to_owned(),
             session: None,
         };
         for message in era.greeting() {
-            connection
-                .post(era, ("", None), message, &mut Vec::new())
-                .await?;
+            connection.post(era, ("", None), message).await?;
         }
         Ok(connection)
     }
 
     async fn ask(mut self, options: Arc<Options>, requests: u64) -> Result<(), Error> {
         let Options { era, question, .. } = &*options;
-        let mut answer = Vec::new();
         for id in 0..requests {
-            let request = question.request(*era, id);
-            self.post(*era, question.target(), &request, &mut answer)
-                .await?;
-            let answer = std::str::from_utf8(&answer).map_err(Error::other)?;
-            if question.answered(answer) != Some(id) {
-                return Err(Error::other(format!("the answer is {answer:?}")));
+            let mut request = question.request(*era, id);
+            loop {
+                let answer = self.post(*era, question.target(), &request).await?;
+                if question.answered(&answer) != Some(id) {
+                    return Err(wrong(&answer));
+                }
+                match question.next_page(*era, id, &answer) {
+                    Some(next) => request = next,
+                    None => break,
+                }
             }
         }
         Ok(())
     }
 
+    /// Posts a message and returns the message that answers it: the body, or the last event of a stream.
     async fn post(
         &mut self,
         era: Era,
         (method, name): (&str, Option<&str>),
         body: &str,
-        answer: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let mut request = format!(
-            "POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
-             accept: application/json, text/event-stream\r\nuser-agent: bench/1\r\n\
-             mcp-protocol-version: {}\r\ncontent-length: {}\r\n",
-            self.address,
-            era.revision(),
-            body.len()
-        );
-        let name = name.filter(|_| era == Era::Modern);
-        let method = (era == Era::Modern).then_some(method);
-        for (field, value) in [
-            ("mcp-session-id", self.session.as_deref()),
-            ("mcp-method", method),
-            ("mcp-name", name),
-        ] {
-            for part in value
-                .map(|value| [field, ": ", value, "\r\n"])
-                .into_iter()
-                .flatten()
-            {
-                request.push_str(part);
+    ) -> Result<String, Error> {
+        let mut request = Request::post("/mcp")
+            .header(HOST, &self.address)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(USER_AGENT, "bench/1")
+            .header("mcp-protocol-version", era.revision());
+        if let Some(session) = &self.session {
+            request = request.header("mcp-session-id", session);
+        }
+        if era == Era::Modern {
+            request = request.header("mcp-method", method);
+            if let Some(name) = name {
+                request = request.header("mcp-name", name);
             }
         }
-        request.push_str("\r\n");
-        request.push_str(body);
-        self.stream.get_mut().write_all(request.as_bytes()).await?;
-        let mut length = 0;
-        let mut line = String::new();
-        loop {
-            line.clear();
-            self.stream.read_line(&mut line).await?;
-            let Some((field, value)) = line.split_once(':') else {
-                if line.starts_with("HTTP/1.1 20") {
-                    continue;
-                }
-                if line == "\r\n" {
-                    break;
-                }
-                return Err(Error::other(format!("the server says {line:?}")));
-            };
-            if field.eq_ignore_ascii_case("content-length") {
-                length = value.trim().parse().map_err(Error::other)?;
-            } else if field.eq_ignore_ascii_case("mcp-session-id") {
-                self.session = Some(value.trim().to_owned());
-            }
+        let body = Full::new(Bytes::copy_from_slice(body.as_bytes()));
+        let request = request.body(body).map_err(Error::other)?;
+        let response = self.sender.send_request(request).await;
+        let (head, body) = response.map_err(Error::other)?.into_parts();
+        let body = body.collect().await.map_err(Error::other)?.to_bytes();
+        let body = String::from_utf8(body.into()).map_err(Error::other)?;
+        if !head.status.is_success() {
+            return Err(Error::other(format!("{}: {body}", head.status)));
         }
-        answer.resize(length, 0);
-        self.stream.read_exact(answer).await?;
-        Ok(())
+        if let Some(session) = head.headers.get("mcp-session-id") {
+            self.session = session.to_str().ok().map(str::to_owned);
+        }
+        let kind = head.headers.get(CONTENT_TYPE);
+        if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+            let events = body.lines().filter_map(|line| line.strip_prefix("data:"));
+            return Ok(events.last().unwrap_or_default().trim().to_owned());
+        }
+        Ok(body)
     }
+}
+
+/// Returns the error that reports a wrong answer.
+fn wrong(answer: &str) -> Error {
+    let answer = answer.get(..200).unwrap_or(answer);
+    Error::other(format!("no request is answered by {answer:?}"))
 }
