@@ -76,6 +76,9 @@ pub fn list_with_gap(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: Cache
     ListGap(at)
 }
 
+/// Room for what surrounds a result, in bytes: enough for most ids, and for the server's information.
+const FRAME: usize = 512;
+
 /// The position of text that has been left out of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct ListGap(usize);
@@ -84,7 +87,9 @@ impl ListGap {
     /// Inserts the omitted text.
     pub fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {
         let after = self.split(out);
-        out.reserve(missing.len().saturating_add(after.len()));
+        // One more for the end of the line: growing by a byte would copy all of it again.
+        let length = missing.len().saturating_add(after.len());
+        out.reserve(length.saturating_add(1));
         out.extend_from_slice(missing);
         out.extend_from_slice(&after);
     }
@@ -206,6 +211,8 @@ pub fn extension_result(
 ) {
     let mut quoted = Vec::new();
     write_string(&mut quoted, result_type);
+    // Room for the frame as well, so that a large result is copied once.
+    out.reserve(members.len().saturating_add(FRAME));
     frame(out, reply, (&quoted, meta, false), |out| {
         let inner = members
             .trim()

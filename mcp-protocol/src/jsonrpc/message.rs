@@ -131,7 +131,7 @@ fn parse_with<'a>(
 }
 
 /// Length from which it pays to check UTF-8 in blocks.
-const LONG: usize = 512;
+const LONG: usize = 64;
 
 fn from_utf8(text: &[u8]) -> Result<&str, Utf8Error> {
     if text.len() >= LONG

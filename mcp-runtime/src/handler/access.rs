@@ -104,6 +104,7 @@ impl Access {
     }
 
     /// Rejects callers who lack required scopes, whether or not the definition is visible to them.
+    #[inline]
     pub(crate) fn check_scopes(&self, caller: &Caller) -> Result<(), ErrorObject> {
         if self.has_scopes(caller) {
             return Ok(());

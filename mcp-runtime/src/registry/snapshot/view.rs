@@ -94,9 +94,10 @@ impl<'a> CallerView<'a> {
         name: &str,
         unknown: impl Fn(&str, Option<&str>) -> ErrorObject,
     ) -> Result<&'a Arc<Callable>, ErrorObject> {
-        self.find(table, name)
-            .ok_or_else(|| unknown(name, self.similar_name(table, name)))
-            .and_then(|callable| self.check_scopes(callable))
+        let Some(callable) = self.find(table, name) else {
+            return Err(unknown(name, self.similar_name(table, name)));
+        };
+        self.check_scopes(callable)
     }
 
     /// Returns the tool with this name if the caller may use it.

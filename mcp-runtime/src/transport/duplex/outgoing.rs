@@ -9,6 +9,8 @@ use tokio::time::Instant;
 
 /// A buffer larger than this is freed once it is empty.
 const LARGE: usize = 64 << 10;
+/// A message longer than this is taken over with its buffer rather than copied.
+const LONG: usize = 8 << 10;
 
 /// Bytes waiting to be sent.
 #[derive(Debug, Default)]
@@ -40,9 +42,9 @@ impl Outgoing {
         self.bytes.push(b'\n');
     }
 
-    /// Like [`push`](Self::push), but takes over the buffer of a large message if no other bytes are waiting.
+    /// Like [`push`](Self::push), but takes over the buffer of a long message if no other bytes are waiting.
     pub(super) fn push_whole(&mut self, message: &mut Vec<u8>) {
-        if self.len() > 0 || message.len() <= LARGE {
+        if self.len() > 0 || message.len() <= LONG {
             return self.push(message);
         }
         std::mem::swap(&mut self.bytes, message);
@@ -146,12 +148,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_message_does_not_displace_what_waits() {
+    fn a_long_message_does_not_displace_what_waits() {
         let mut outgoing = Outgoing::default();
         outgoing.push(b"first");
-        outgoing.push_whole(&mut vec![b'x'; LARGE + 1]);
+        outgoing.push_whole(&mut vec![b'x'; LONG + 1]);
         assert!(outgoing.bytes.starts_with(b"first\nxx"));
-        assert_eq!(outgoing.len(), b"first\n".len() + LARGE + 1 + b"\n".len());
+        assert_eq!(outgoing.len(), b"first\n".len() + LONG + 1 + b"\n".len());
     }
 
     #[test]
