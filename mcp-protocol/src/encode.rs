@@ -21,9 +21,9 @@ pub use notifications::{
     list_changed, log, progress, request, resource_updated,
 };
 pub use results::{
-    ListGap, completion, discover, empty, extension_result, handler_error, initialize,
-    input_required, list, list_with_gap, listen_result, prompt_result, resource_result,
-    tool_result,
+    TextGap, completion, discover, empty, extension_result, extension_result_with_gap,
+    handler_error, initialize, input_required, list, list_with_gap, listen_result, prompt_result,
+    resource_result, tool_result,
 };
 
 /// Hints about how long a result may be cached, and by which clients. Only in modern protocol versions.

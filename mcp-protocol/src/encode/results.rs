@@ -66,14 +66,14 @@ pub fn list(out: &mut Vec<u8>, reply: ResponseContext<'_>, members: &str, cache:
 }
 
 /// Writes a page of a list without its members, for callers that want to avoid copying them.
-pub fn list_with_gap(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: CacheHint) -> ListGap {
+pub fn list_with_gap(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: CacheHint) -> TextGap {
     let mut at = 0;
     result(out, reply, None, |out| {
         comma(out);
         at = out.len();
         cache_hint(out, reply.version, cache);
     });
-    ListGap(at)
+    TextGap(at)
 }
 
 /// Room for what surrounds a result, in bytes: enough for most ids, and for the server's information.
@@ -81,9 +81,9 @@ const FRAME: usize = 512;
 
 /// The position of text that has been left out of a message.
 #[derive(Clone, Copy, Debug)]
-pub struct ListGap(usize);
+pub struct TextGap(usize);
 
-impl ListGap {
+impl TextGap {
     /// Inserts the omitted text.
     pub fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {
         let after = self.split(out);
@@ -97,6 +97,12 @@ impl ListGap {
     /// Removes and returns the text after the gap.
     pub fn split(self, out: &mut Vec<u8>) -> Vec<u8> {
         out.split_off(self.0.min(out.len()))
+    }
+
+    /// Returns the text before and after the gap.
+    #[must_use]
+    pub fn parts(self, message: &[u8]) -> (&[u8], &[u8]) {
+        message.split_at(self.0.min(message.len()))
     }
 }
 /// Writes the result of `tools/call`, adapted to the protocol version. Structured content is repeated as text unless
@@ -209,11 +215,9 @@ pub fn extension_result(
     meta: Option<&Meta>,
     cache: Option<CacheHint>,
 ) {
-    let mut quoted = Vec::new();
-    write_string(&mut quoted, result_type);
     // Room for the frame as well, so that a large result is copied once.
     out.reserve(members.len().saturating_add(FRAME));
-    frame(out, reply, (&quoted, meta, false), |out| {
+    extension_frame(out, reply, (result_type, meta, cache), |out| {
         let inner = members
             .trim()
             .strip_prefix('{')
@@ -223,6 +227,39 @@ pub fn extension_result(
             comma(out);
             raw(out, inner);
         }
+    });
+}
+
+/// Like [`extension_result`], but leaves out the members, for callers that want to avoid copying them. Belongs into the gap:
+/// the JSON object without its braces and without the quote with which the name of its first member begins, on one line.
+pub fn extension_result_with_gap(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    result_type: &str,
+    meta: Option<&Meta>,
+    cache: Option<CacheHint>,
+) -> TextGap {
+    let mut at = 0;
+    extension_frame(out, reply, (result_type, meta, cache), |out| {
+        comma(out);
+        // Separates the members that follow the gap.
+        out.push(b'"');
+        at = out.len();
+    });
+    TextGap(at)
+}
+
+/// Writes the result of an extension, with the members that `body` writes.
+fn extension_frame(
+    out: &mut Vec<u8>,
+    reply: ResponseContext<'_>,
+    (result_type, meta, cache): (&str, Option<&Meta>, Option<CacheHint>),
+    body: impl FnOnce(&mut Vec<u8>),
+) {
+    let mut quoted = Vec::new();
+    write_string(&mut quoted, result_type);
+    frame(out, reply, (&quoted, meta, false), |out| {
+        body(out);
         if let Some(cache) = cache {
             cache_hint(out, reply.version, cache);
         }

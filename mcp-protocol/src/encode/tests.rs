@@ -753,3 +753,37 @@ fn the_requests_of_the_specification_make_a_valid_claim() {
         );
     }
 }
+
+#[test]
+fn a_result_of_an_extension_is_the_same_with_shared_members() {
+    let identity = Identity::new(Implementation::new("test", "1"));
+    let id = RequestId::from_valid("1");
+    let meta: Meta = [("com.example/a".to_owned(), json!(1))]
+        .into_iter()
+        .collect();
+    for version in ProtocolVersion::ALL {
+        for meta in [None, Some(&meta)] {
+            for cache in [None, Some(CacheHint::default())] {
+                let reply = ResponseContext {
+                    id: &id,
+                    version,
+                    identity: &identity,
+                };
+                let (mut whole, mut shared) = (b"before".to_vec(), b"before".to_vec());
+                extension_result(
+                    &mut whole,
+                    reply,
+                    ("complete", r#"{"a":[1],"b":{}}"#),
+                    meta,
+                    cache,
+                );
+                let gap = extension_result_with_gap(&mut shared, reply, "complete", meta, cache);
+                let (before, after) = gap.parts(&shared);
+                let parts = [before, br#"a":[1],"b":{}"#, after].concat();
+                assert_eq!(parts, whole);
+                gap.fill(&mut shared, br#"a":[1],"b":{}"#);
+                assert_eq!(shared, whole);
+            }
+        }
+    }
+}

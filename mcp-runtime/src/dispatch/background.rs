@@ -244,7 +244,8 @@ impl DetachedCall {
             is_error: bool,
         }
         let mut out = Vec::new();
-        let written = self.finisher(recording).respond(outcome, &mut out);
+        let mut written = self.finisher(recording).respond(outcome, &mut out);
+        written.complete(&mut out);
         if let Some(error) = written.error {
             return BackgroundOutcome::Failed(*error);
         }

@@ -36,7 +36,7 @@ pub(crate) enum CallProgress {
 /// A handler's future and the state that is dropped along with it.
 pub(crate) struct RunningCall {
     future: Option<Running>,
-    finish: Option<CallFinisher>,
+    finish: CallFinisher,
     scope: CallScope,
     limit: Duration,
     /// Time left until the timeout. Used while the clock is stopped.
@@ -86,7 +86,7 @@ impl RunningCall {
     ) -> Self {
         Self {
             future: Some(future),
-            finish: Some(finish),
+            finish,
             scope,
             limit,
             left: limit,
@@ -113,11 +113,7 @@ impl RunningCall {
             outcome = CallOutcome::Panicked(panic);
         }
         self.scope.close();
-        match self.finish.take() {
-            Some(finish) => Poll::Ready(finish.respond(outcome, out)),
-            // Unreachable in practice, because no caller polls again after the response has been written.
-            None => Poll::Pending,
-        }
+        Poll::Ready(self.finish.respond(outcome, out))
     }
 
     /// Polls the call, and appends its response to `out` once it has finished.
@@ -147,14 +143,15 @@ impl RunningCall {
         task: &mut TaskContext<'_>,
         out: &mut Vec<u8>,
     ) -> Poll<WrittenResponse> {
-        let (Some(future), Some(finish)) = (&mut self.future, &self.finish) else {
+        // Nobody polls again after the response has been written.
+        let Some(future) = &mut self.future else {
             return Poll::Pending;
         };
         if let Some(context) = &self.scope.0 {
             context.asks.register(task);
         }
         let poll = || self.scope.run_user_code(|| future.as_mut().poll(task));
-        match finish.recording.within(poll) {
+        match self.finish.recording.within(poll) {
             Ok(Poll::Ready(output)) => return self.finish_with(CallOutcome::Output(output), out),
             Err(panic) => return self.finish_with(CallOutcome::Panicked(panic), out),
             Ok(Poll::Pending) => {}
@@ -208,10 +205,7 @@ impl RunningCall {
     fn drop_future(&mut self) -> Result<(), String> {
         let future = self.future.take();
         let drop = || self.scope.run_user_code(|| drop(future));
-        match &self.finish {
-            Some(finish) => finish.recording.within(drop),
-            None => drop(),
-        }
+        self.finish.recording.within(drop)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::{Request, RequestSender};
 use crate::dispatch::{Dispatcher, legacy, modern};
 use crate::jsonrpc::{ErrorObject, Id, Member, Message, MetaMember, Params, RequestId};
-use crate::protocol::encode::{self, ListGap};
+use crate::protocol::encode::{self, TextGap};
 use crate::protocol::negotiation::{Claim, ModernMeta, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
 #[cfg(feature = "http")]
@@ -44,7 +44,7 @@ pub(crate) enum Reply {
     /// The whole response has been written.
     Written,
     /// The response has been written except for this page of a list. All requests for the page share its bytes.
-    Around(ListGap, Bytes),
+    Around(TextGap, Bytes),
     /// The request with this id is rejected because the caller lacks required scopes; see [`errors::scopes_needed`].
     /// HTTP has a dedicated status code for this case, so nothing has been written yet.
     Forbidden(RequestId, Box<ErrorObject>),
@@ -72,7 +72,7 @@ pub(crate) enum RequestOutcome<'m> {
     /// The request stays open. Its first message has been written; the rest will follow later.
     Listening(ListenRequest),
     /// The response has been written except for this page of a list. All requests for the page share its bytes.
-    Around(ListGap, Bytes),
+    Around(TextGap, Bytes),
     /// User code must run to produce the response.
     Call(PreparedCall<'m>),
 }

@@ -73,6 +73,7 @@ fn internal_error(id: &RequestId, out: &mut Vec<u8>, start: usize) -> WrittenRes
     encode::error(out, Some(id), &error);
     WrittenResponse {
         error: Some(Box::new(error)),
+        shared: None,
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::context::Caller;
 #[cfg(feature = "http")]
 use crate::context::HttpParts;
@@ -19,7 +21,7 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::sanitize::Sanitizer;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::{self, ResponseContext};
+use crate::protocol::encode::{self, ResponseContext, TextGap};
 use crate::protocol::shape::structured::OutputRoot;
 use crate::registry::{Details, OutputChecker};
 use crate::telemetry::{RecordedOutcome, RequestRecording};
@@ -54,20 +56,40 @@ pub(super) enum CallOutcome {
 pub(crate) struct WrittenResponse {
     /// The error that the response reports, so that a transport can also report it in other ways.
     pub(crate) error: Option<Box<ErrorObject>>,
+    /// The text that is missing from the response. All requests with this answer share its bytes.
+    pub(crate) shared: SharedText,
+}
+
+/// Text that a response lacks because it would have to be copied, and its position in the buffer of the response.
+pub(crate) type SharedText = Option<Box<(TextGap, Bytes)>>;
+
+impl WrittenResponse {
+    /// Writes the text that is missing from the response in `out`.
+    pub(crate) fn complete(&mut self, out: &mut Vec<u8>) {
+        if let Some(shared) = self.shared.take() {
+            let (gap, text) = *shared;
+            gap.fill(out, &text);
+        }
+    }
 }
 
 impl CallFinisher {
     /// Ends the call by appending its response as a single message.
-    pub(super) fn respond(mut self, outcome: CallOutcome, out: &mut Vec<u8>) -> WrittenResponse {
+    pub(super) fn respond(
+        &mut self,
+        mut outcome: CallOutcome,
+        out: &mut Vec<u8>,
+    ) -> WrittenResponse {
         let start = out.len();
         let mut ended = outcome.ended();
         let is_question = matches!(outcome, CallOutcome::Input(_));
-        let write = || run_user_code(None, || self.write_clean(outcome, out));
-        let mut error = match self.recording.within(write) {
-            Ok(written) => written.err(),
+        let write = || run_user_code(None, || self.write_clean(&mut outcome, out));
+        let (mut error, mut shared) = match self.recording.within(write) {
+            Ok(Ok(shared)) => (None, shared),
+            Ok(Err(error)) => (Some(error), None),
             Err(panic) => {
                 ended = RecordedOutcome::Panicked;
-                Some(self.panic_error(&panic))
+                (Some(self.panic_error(&panic)), None)
             }
         };
         if let Some(error) = &mut error {
@@ -76,18 +98,27 @@ impl CallFinisher {
             encode::error(out, Some(&self.id), error);
             ended = ended.with_error(error.code);
         }
-        let size = out.len().saturating_sub(start);
+        let missing = shared.as_ref().map_or(0, |shared| shared.1.len());
+        let size = out.len().saturating_add(missing).saturating_sub(start);
         // `max_output` applies only to results; `limits.calls.max_result_bytes` applies to results and errors. Neither
         // applies to questions.
         if size > self.max_output && !is_question {
             ended = self
                 .replace_if_too_large(size, &mut error, out, start)
                 .unwrap_or(ended);
+            shared = None;
         }
         self.recording.end(ended);
         WrittenResponse {
             error: error.map(Box::new),
+            shared,
         }
+    }
+}
+
+impl Default for CallOutcome {
+    fn default() -> Self {
+        Self::Panicked(String::new())
     }
 }
 
@@ -117,7 +148,11 @@ impl CallFinisher {
     }
 
     /// Writes the result or returns the error, with its text sanitized in either case.
-    fn write_clean(&self, outcome: CallOutcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write_clean(
+        &self,
+        outcome: &mut CallOutcome,
+        out: &mut Vec<u8>,
+    ) -> Result<SharedText, ErrorObject> {
         self.write(outcome, out).map_err(|mut error| {
             let cleaned = self
                 .sanitizer()
@@ -191,15 +226,20 @@ impl CallFinisher {
         Ok(())
     }
 
-    fn write(&self, mut outcome: CallOutcome, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    /// Writes the outcome, which is left empty.
+    fn write(
+        &self,
+        outcome: &mut CallOutcome,
+        out: &mut Vec<u8>,
+    ) -> Result<SharedText, ErrorObject> {
         // Nearly all responses take this path. The result is written in place because moving it is expensive.
-        if let CallOutcome::Output(Ok(CallOutput::Tool(result))) = &mut outcome
+        if let CallOutcome::Output(Ok(CallOutput::Tool(result))) = outcome
             && let Some(tool) = self.target.tool()
         {
-            return self.write_tool(result, tool, out);
+            return self.write_tool(result, tool, out).map(|()| None);
         }
-        match outcome {
-            CallOutcome::Output(Ok(success)) => self.write_success(success, out),
+        let written = match std::mem::take(outcome) {
+            CallOutcome::Output(Ok(success)) => return self.write_success(success, out),
             CallOutcome::Output(Err(error)) => self.write_failure(error, out),
             CallOutcome::Panicked(panic) => Err(self.panic_error(&panic)),
             CallOutcome::Input(end) => self.write_input_required(&end, out),
@@ -216,7 +256,8 @@ impl CallFinisher {
                     out,
                 )
             }
-        }
+        };
+        written.map(|()| None)
     }
 
     /// Writes the open questions, along with the sealed journal of the call.
@@ -266,7 +307,11 @@ impl CallFinisher {
         }
     }
 
-    fn write_success(&self, success: CallOutput, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
+    fn write_success(
+        &self,
+        success: CallOutput,
+        out: &mut Vec<u8>,
+    ) -> Result<SharedText, ErrorObject> {
         match (success, &self.target) {
             (CallOutput::Prompt(mut result), CallTarget::Named(callable))
                 if let Details::Prompt(prompt) = &callable.details =>
@@ -290,6 +335,16 @@ impl CallFinisher {
                 encode::completion(out, self.response_context(), &ranked);
             }
             (CallOutput::Extension(result), target) if target.accepts(&result, self.version) => {
+                if let Some(members) = result.shared_members() {
+                    let gap = encode::extension_result_with_gap(
+                        out,
+                        self.response_context(),
+                        result.type_name(),
+                        Some(result.meta_entries()),
+                        result.cache_hint(),
+                    );
+                    return Ok(Some(Box::new((gap, members))));
+                }
                 encode::extension_result(
                     out,
                     self.response_context(),
@@ -308,6 +363,6 @@ impl CallFinisher {
                 ));
             }
         }
-        Ok(())
+        Ok(None)
     }
 }

@@ -59,7 +59,7 @@ pub(crate) use decide::{Reply, RequestOutcome};
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings};
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
-pub(crate) use finish::WrittenResponse;
+pub(crate) use finish::{SharedText, WrittenResponse};
 #[cfg(feature = "http")]
 pub(crate) use listen::ListenRequest;
 #[cfg(feature = "http")]

@@ -86,7 +86,7 @@ impl PreparedCall<'_> {
         let recording = RequestRecording::begin(&dispatcher.settings.hooks, || {
             request.telemetry_attributes(target.telemetry_target())
         });
-        let finish = CallFinisher {
+        let mut finish = CallFinisher {
             dispatcher: Arc::clone(&dispatcher),
             id: request.id.clone(),
             version: request.version,

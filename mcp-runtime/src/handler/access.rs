@@ -87,7 +87,13 @@ impl Access {
     }
 
     /// Returns `true` if the definition is visible to the caller.
+    #[inline]
     pub(crate) fn is_visible_to(&self, caller: &Caller) -> bool {
+        self.visible_if.is_none() || self.is_shown_to(caller)
+    }
+
+    #[inline(never)]
+    fn is_shown_to(&self, caller: &Caller) -> bool {
         let Some(visible_if) = &self.visible_if else {
             return true;
         };
@@ -106,11 +112,16 @@ impl Access {
     /// Rejects callers who lack required scopes, whether or not the definition is visible to them.
     #[inline]
     pub(crate) fn check_scopes(&self, caller: &Caller) -> Result<(), ErrorObject> {
-        if self.has_scopes(caller) {
+        if self.scopes.is_empty() || self.has_scopes(caller) {
             return Ok(());
         }
+        Err(self.insufficient_scopes())
+    }
+
+    #[cold]
+    fn insufficient_scopes(&self) -> ErrorObject {
         let needed: Vec<&str> = self.scopes.iter().map(|scope| &**scope).collect();
-        Err(errors::insufficient_scope(&needed))
+        errors::insufficient_scope(&needed)
     }
 
     fn has_scopes(&self, caller: &Caller) -> bool {

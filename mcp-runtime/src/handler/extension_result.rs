@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -12,8 +13,11 @@ use serde_json::{Map, Value};
 use crate::handler::handler_error::{HandlerError, HandlerErrorRepr, IntoHandlerError, Result};
 use crate::handler::output::Json;
 use crate::protocol::ProtocolVersion;
-use crate::protocol::encode::CacheHint;
+use crate::protocol::encode::{CacheHint, one_line};
 use crate::types::{CacheScope, Meta};
+
+/// Minimum number of bytes of members that are shared rather than copied.
+const SHARED: usize = 8 << 10;
 
 /// The result of an extension's method, or an extension's result for a method of the core protocol.
 ///
@@ -110,7 +114,7 @@ impl ExtensionResult {
         self
     }
 
-    /// Adds members whose values are JSON, which is sent as it is.
+    /// Adds members whose values are JSON, which is sent as it is, on one line.
     pub(crate) fn json_members<'a>(
         mut self,
         members: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -124,7 +128,7 @@ impl ExtensionResult {
             }
             text.push_str(&serde_json::to_string(name).map_err(unwritable)?);
             text.push(':');
-            text.push_str(json);
+            text.push_str(&one_line(json));
         }
         text.push('}');
         self.members = RawValue::from_string(text).map_err(unwritable)?.into();
@@ -139,6 +143,18 @@ impl ExtensionResult {
     /// Returns the members, a JSON object.
     pub(crate) fn members(&self) -> &str {
         self.members.get()
+    }
+
+    /// Returns the text that belongs into the gap of
+    /// [`extension_result_with_gap`](crate::protocol::encode::extension_result_with_gap). All requests that get this result
+    /// share it. Returns `None` if copying the members is cheaper.
+    pub(crate) fn shared_members(&self) -> Option<Bytes> {
+        if self.members.get().len() < SHARED {
+            return None;
+        }
+        let text = Bytes::from_owner(SharedMembers(Arc::clone(&self.members)));
+        text.strip_prefix(b"{\"")?.strip_suffix(b"}")?;
+        Some(text.slice(2..text.len().checked_sub(1)?))
     }
 
     pub(crate) fn meta_entries(&self) -> &Meta {
@@ -158,6 +174,15 @@ impl ExtensionResult {
     pub(crate) fn is_admitted(&self, version: ProtocolVersion) -> bool {
         self.admitted
             .is_some_and(|versions| versions.contain(version))
+    }
+}
+
+/// Members that messages share.
+struct SharedMembers(Arc<RawValue>);
+
+impl AsRef<[u8]> for SharedMembers {
+    fn as_ref(&self) -> &[u8] {
+        self.0.get().as_bytes()
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) fn callable(
         _ => ArgumentStyle::Text,
     };
     let decoder = match Decoder::new(definition.parameters, style, raw_schema) {
-        Ok(decoder) => decoder,
+        Ok(decoder) => decoder.with_limits(given.rules.message_limits.parse_limits()),
         Err(found) => {
             problems.extend(found);
             return Err(problems);

@@ -2,6 +2,7 @@
 
 use crate::handler::tags::TagSelection;
 use crate::handler::tool_search::ToolSearch;
+use crate::limits::MessageLimits;
 
 /// The rules that a server sets for all of its definitions.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,8 @@ pub(crate) struct ServerRules {
     pub(crate) searches_tools: bool,
     /// The selection of the definitions that are served; `None` for all.
     pub(crate) selection: Option<TagSelection>,
+    /// The limits of messages, which also apply to JSON inside of strings.
+    pub(crate) message_limits: MessageLimits,
     /// Tags with their descriptions for models.
     pub(crate) tag_descriptions: Vec<(String, String)>,
 }

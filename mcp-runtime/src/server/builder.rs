@@ -448,6 +448,7 @@ impl Server {
             tag_scopes: self.tag_scopes,
             searches_tools: self.tool_search.is_some(),
             selection: tags.selection,
+            message_limits: self.limits.message.clone(),
             tag_descriptions: tags.descriptions,
         });
         let registry = Arc::new(Registry::build(Sources {

@@ -1,7 +1,8 @@
 //! Corrections for values that models frequently get wrong.
 //!
 //! Models often put JSON into strings and write integers with a zero fraction, such as `1.0`. Both are accepted unless
-//! a tool is strict. Corrections work on the text of a value, so numbers of any size stay exact.
+//! a tool is strict. Corrections work on the text of a value, so numbers of any size stay exact. JSON inside a string, which
+//! the message counts as one value, has to keep the limits of a message itself; otherwise, it remains a string.
 
 use std::fmt::Write as _;
 
@@ -11,47 +12,58 @@ use serde_json::value::RawValue;
 
 use super::header::HEADER;
 use super::numbers::numbers;
-use crate::jsonrpc::{Decimal, Scan, unquote as unquote_text};
+use crate::jsonrpc::{Decimal, ParseLimits, Scan, unquote as unquote_text};
 
 /// Maximum nesting depth to examine.
 const DEPTH: u32 = 32;
 
 /// Returns the values that the model may have meant according to the schema, with the most likely one last.
-pub(super) fn forgive(json: &str, schema: &Value) -> Vec<String> {
+pub(super) fn forgive(json: &str, schema: &Value, limits: &ParseLimits) -> Vec<String> {
     let mut meant = Vec::new();
-    if let Some(inner) = unquoted_as(json, schema) {
+    if let Some(inner) = unquoted_as(json, schema, limits) {
         let whole = without_fractions(&inner);
         meant.push(inner);
         meant.extend(whole);
     } else {
         meant.extend(without_fractions(json));
     }
-    meant.extend(unquoted_inside(json, schema));
+    meant.extend(unquoted_inside(json, schema, limits));
     meant
 }
 
 /// Returns the JSON inside a string, if it is an object, array, number or boolean that this schema may expect.
-pub(super) fn unquoted_as(json: &str, schema: &Value) -> Option<String> {
+pub(super) fn unquoted_as(json: &str, schema: &Value, limits: &ParseLimits) -> Option<String> {
     // Intermediaries would not look inside a string for an argument that is mirrored in a header.
     if holds_header(schema, DEPTH) {
         return None;
     }
     let text = unquote_text(json).ok()?;
     let inner = text.trim_ascii();
-    let is_meant = !inner.starts_with('"') && inner != "null";
+    let is_meant = !inner.starts_with('"') && inner != "null" && is_within(inner, limits);
     (is_meant && serde_json::from_str::<&RawValue>(inner).is_ok()).then(|| inner.to_owned())
 }
 
+/// Returns `true` if a value keeps the limits of a message.
+fn is_within(json: &str, limits: &ParseLimits) -> bool {
+    Scan::within(json, limits).next_value().is_some()
+}
+
 /// Unquotes JSON inside the value's strings wherever the schema does not allow strings. Returns `None` if the value
-/// contains no such strings.
-pub(super) fn unquoted_inside(json: &str, schema: &Value) -> Option<String> {
+/// contains no such strings, or too much in them.
+pub(super) fn unquoted_inside(json: &str, schema: &Value, limits: &ParseLimits) -> Option<String> {
     let mut meant = String::with_capacity(json.len());
-    let changed = unquote(json, schema, DEPTH, &mut meant);
-    changed.then(|| without_fractions(&meant).unwrap_or(meant))
+    let changed = unquote(json, (schema, limits), DEPTH, &mut meant);
+    // Each string keeps the limits, but all of them together may not.
+    (changed && is_within(&meant, limits)).then(|| without_fractions(&meant).unwrap_or(meant))
 }
 
 /// Writes a value and unquotes all quoted JSON inside it. Returns `true` if anything was unquoted.
-fn unquote(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
+fn unquote(
+    json: &str,
+    (schema, limits): (&Value, &ParseLimits),
+    depth: u32,
+    out: &mut String,
+) -> bool {
     let kind = json.as_bytes().first();
     let Some(depth) = depth.checked_sub(1) else {
         out.push_str(json);
@@ -59,8 +71,8 @@ fn unquote(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
     };
     match kind {
         Some(b'"') if !allows(schema, "string") => {
-            if let Some(inner) = unquoted_as(json, schema) {
-                unquote(&inner, schema, depth, out);
+            if let Some(inner) = unquoted_as(json, schema, limits) {
+                unquote(&inner, (schema, limits), depth, out);
                 return true;
             }
         }
@@ -68,30 +80,40 @@ fn unquote(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
             if let Some(schema) = schema.get("items")
                 && let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json)
             {
-                return unquote_items(&items, schema, depth, out);
+                return unquote_items(&items, (schema, limits), depth, out);
             }
         }
-        Some(b'{') => return unquote_members(json, schema, depth, out),
+        Some(b'{') => return unquote_members(json, (schema, limits), depth, out),
         _ => {}
     }
     out.push_str(json);
     false
 }
 
-fn unquote_items(items: &[&RawValue], schema: &Value, depth: u32, out: &mut String) -> bool {
+fn unquote_items(
+    items: &[&RawValue],
+    expected: (&Value, &ParseLimits),
+    depth: u32,
+    out: &mut String,
+) -> bool {
     let mut changed = false;
     out.push('[');
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        changed |= unquote(item.get(), schema, depth, out);
+        changed |= unquote(item.get(), expected, depth, out);
     }
     out.push(']');
     changed
 }
 
-fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> bool {
+fn unquote_members(
+    json: &str,
+    (schema, limits): (&Value, &ParseLimits),
+    depth: u32,
+    out: &mut String,
+) -> bool {
     let properties = schema.get("properties");
     let others = schema.get("additionalProperties");
     let mut changed = false;
@@ -102,7 +124,7 @@ fn unquote_members(json: &str, schema: &Value, depth: u32, out: &mut String) -> 
         let _ = write!(out, "{separator}{}:", Value::from(&*name));
         separator = ',';
         match properties.and_then(|all| all.get(&*name)).or(others) {
-            Some(schema) => changed |= unquote(member, schema, depth, out),
+            Some(schema) => changed |= unquote(member, (schema, limits), depth, out),
             None => out.push_str(member),
         }
         Some(())

@@ -31,7 +31,7 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
 use crate::handler::refusal::CallRefusal;
-use crate::jsonrpc::Scan;
+use crate::jsonrpc::{ParseLimits, Scan};
 pub(crate) use entries::entries;
 #[cfg(feature = "http")]
 pub(crate) use entries::member;
@@ -96,6 +96,8 @@ pub(crate) struct Decoder {
     raw: bool,
     /// `true` if names that belong to neither a parameter nor a property are rejected.
     closed: bool,
+    /// The limits for JSON inside strings.
+    limits: ParseLimits,
 }
 
 /// A parameter whose value the client sends by name.

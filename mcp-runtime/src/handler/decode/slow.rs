@@ -108,7 +108,7 @@ impl Decoder {
             }
             let anything = Value::Bool(true);
             let schema = self.property(wire.name).unwrap_or(&anything);
-            for text in forgive(raw, schema) {
+            for text in forgive(raw, schema, &self.limits) {
                 let Some(slot) = slots.get_mut(wire.index) else {
                     return;
                 };
@@ -190,9 +190,10 @@ impl Decoder {
         };
         if self.is_lenient() {
             let whole = without_fractions(&text);
-            for forgiven in whole
-                .into_iter()
-                .chain(unquoted_inside(&text, self.schema()))
+            for forgiven in
+                whole
+                    .into_iter()
+                    .chain(unquoted_inside(&text, self.schema(), &self.limits))
             {
                 if (parameter.ty.read)(&mut **slot, &forgiven).is_ok()
                     && self.flattened_fits(&forgiven)
@@ -246,7 +247,7 @@ impl Decoder {
             let pointer = pointer_to(name);
             let schema = self.property(name).unwrap_or(&anything);
             if faults.iter().any(|fault| fault.pointer == pointer)
-                && let Some(inner) = unquoted_as(text, schema)
+                && let Some(inner) = unquoted_as(text, schema, &self.limits)
             {
                 *text = Cow::Owned(without_fractions(&inner).unwrap_or(inner));
                 changed = true;

@@ -12,6 +12,8 @@ use super::root::ArgumentSchema;
 use super::types::SchemaBeyondType;
 use super::{ArgumentInfo, ArgumentStyle, Decoder, MOST, WireParameter, serde_message};
 use crate::handler::parameter::{DefaultValue, ParameterMeta};
+use crate::jsonrpc::ParseLimits;
+use crate::limits::MessageLimits;
 
 impl Decoder {
     /// Examines the parameters.
@@ -122,7 +124,13 @@ impl Decoder {
             headers,
             raw,
             closed: closed && !raw && style != ArgumentStyle::Text,
+            limits: MessageLimits::default().parse_limits(),
         })
+    }
+
+    /// Sets the limits for JSON that is accepted inside strings. Defaults to those of a message by default.
+    pub(crate) fn with_limits(self, limits: ParseLimits) -> Self {
+        Self { limits, ..self }
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::*;
 use crate::handler::parameter::ParameterMeta;
 use crate::handler::safe_path::SafePath;
+use crate::limits::MessageLimits;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -157,6 +158,33 @@ fn what_models_get_wrong_is_forgiven_unless_strict() {
         5
     );
     assert_eq!(search(&lenient, r#"{"query":"5"}"#).unwrap().0, "5");
+}
+
+#[test]
+fn json_inside_a_string_keeps_the_limits_of_messages() {
+    let limits = |max_depth, max_values| ParseLimits {
+        max_depth,
+        max_values,
+        ..MessageLimits::default().parse_limits()
+    };
+    let tags = r#"{"query":"x","tags":"[\"a\",\"b\"]"}"#;
+    let inside = r#"{"query":"x","filter":{"tags":"[\"a\",\"b\"]"}}"#;
+    let each = r#"{"query":"x","filter":{"tags":"[\"a\",\"b\"]","limit":"1"}}"#;
+    for (arguments, limits, fits) in [
+        (tags, limits(1, 3), true),
+        (tags, limits(0, 3), false),
+        (tags, limits(1, 2), false),
+        // The whole argument counts, not only the string.
+        (inside, limits(2, 5), true),
+        (inside, limits(1, 5), false),
+        (inside, limits(2, 4), false),
+        (each, limits(2, 7), true),
+        (each, limits(2, 6), false),
+    ] {
+        let decoder = decoder(&SEARCH, LENIENT).with_limits(limits);
+        let found = search(&decoder, arguments);
+        assert_eq!(found.is_ok(), fits, "{arguments} {limits:?}: {found:?}");
+    }
 }
 
 #[test]

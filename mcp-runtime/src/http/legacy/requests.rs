@@ -139,13 +139,13 @@ fn try_serve_on_stream(
             let prepared = prepared.with_http_request(head.parts, session.public_id());
             let shared = (state.limits(), &state.heartbeat);
             match session.run_call((prepared, id), shared, stream) {
-                Ok(answer) => return Ok(answer.map(WholeMessage::from)),
+                Ok(answer) => return Ok(answer),
                 Err(error) => encode::error(&mut out, Some(id), &error),
             }
         }
         Decision::Answered(Reply::Around(gap, page)) => {
-            let page = Some((gap, page));
-            return Ok(Some(WholeMessage { text: out, page }));
+            let shared = Some((gap, page));
+            return Ok(Some(WholeMessage { text: out, shared }));
         }
         Decision::Answered(Reply::Forbidden(_, error)) => return Err(error),
         _ => {}

@@ -18,6 +18,7 @@ use crate::http::modern::status::modern_status;
 use crate::http::request::accepts::AcceptedContentTypes;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::{EventSource, StreamStatus};
+use crate::http::response::message::WholeMessage;
 use crate::http::response::pending::PendingResponse;
 use crate::http::response::refusal::with_retry_after;
 use crate::http::response::{answer, sse};
@@ -112,8 +113,8 @@ async fn run_until_response(
 
 /// Returns the response for a finished call, including messages that were sent before its answer.
 fn answer_response(
-    WrittenResponse { error }: WrittenResponse,
-    message: Vec<u8>,
+    mut written: WrittenResponse,
+    mut message: Vec<u8>,
     queue: Option<&EventQueue>,
 ) -> Response<HttpBody> {
     let mut out = Vec::new();
@@ -121,12 +122,18 @@ fn answer_response(
         queue.take(&mut out);
     }
     if out.is_empty() {
+        let WrittenResponse { error, shared } = written;
+        let message = WholeMessage {
+            text: message,
+            shared: shared.map(|shared| *shared),
+        };
         let response = answer::json(modern_status(error.as_ref().map(|e| e.code)), message);
         return match &error {
             Some(error) => with_retry_after(response, error),
             None => response,
         };
     }
+    written.complete(&mut message);
     sse::write_event(&mut out, None, "message", &message);
     answer::event_stream(HttpBody::whole(out))
 }
@@ -149,9 +156,10 @@ impl EventSource for CallEvents {
         if let Some(queue) = &call.queue {
             queue.take(out);
         }
-        if polled.is_pending() {
+        let Poll::Ready(mut written) = polled else {
             return StreamStatus::Open;
-        }
+        };
+        written.complete(&mut call.message);
         sse::write_event(out, None, "message", &call.message);
         self.0 = None;
         StreamStatus::Ended

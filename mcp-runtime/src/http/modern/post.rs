@@ -83,10 +83,10 @@ pub(in crate::http) fn serve_request<'s>(
         }
         Ok(RequestOutcome::Written) => PendingResponse::Over(answer::json(StatusCode::OK, out)),
         Ok(RequestOutcome::Around(gap, page)) => {
-            let page = Some((gap, page));
+            let shared = Some((gap, page));
             PendingResponse::Over(answer::json(
                 StatusCode::OK,
-                WholeMessage { text: out, page },
+                WholeMessage { text: out, shared },
             ))
         }
         Ok(RequestOutcome::Listening(listen)) => {

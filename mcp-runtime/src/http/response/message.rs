@@ -3,37 +3,38 @@
 use hyper::body::Bytes;
 
 use crate::http::response::body::HttpBody;
-use crate::protocol::encode::ListGap;
+use crate::protocol::encode::TextGap;
 
-/// A complete message. It may contain a page of a list that is shared by all callers.
+/// A complete message.
 pub(in crate::http) struct WholeMessage {
     pub(in crate::http) text: Vec<u8>,
-    pub(in crate::http) page: Option<(ListGap, Bytes)>,
+    /// Text that belongs into the message. All requests with this answer share its bytes.
+    pub(in crate::http) shared: Option<(TextGap, Bytes)>,
 }
 
 impl From<Vec<u8>> for WholeMessage {
     fn from(text: Vec<u8>) -> Self {
-        Self { text, page: None }
+        Self { text, shared: None }
     }
 }
 
 impl WholeMessage {
     /// Returns the message in a single buffer.
     pub(in crate::http) fn into_text(self) -> Vec<u8> {
-        let Self { mut text, page } = self;
-        if let Some((gap, page)) = page {
-            gap.fill(&mut text, &page);
+        let Self { mut text, shared } = self;
+        if let Some((gap, shared)) = shared {
+            gap.fill(&mut text, &shared);
         }
         text
     }
 
-    /// Returns the message as the body of a response, without copying the page.
+    /// Returns the message as the body of a response, without copying shared text.
     pub(super) fn into_body(self) -> HttpBody {
-        let Self { mut text, page } = self;
-        let Some((gap, page)) = page else {
+        let Self { mut text, shared } = self;
+        let Some((gap, shared)) = shared else {
             return HttpBody::whole(text);
         };
         let after = gap.split(&mut text);
-        HttpBody::parts([text.into(), page, after.into()])
+        HttpBody::parts([text.into(), shared, after.into()])
     }
 }

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::dispatch::{CallProgress, PreparedCall, RunningCall, Sink};
 use crate::http::heartbeat::Heartbeat;
+use crate::http::response::message::WholeMessage;
 use crate::http::sessions::http_session::HttpSession;
 use crate::http::streams::session_stream::SessionStream;
 use crate::jsonrpc::{ErrorObject, RequestId};
@@ -28,12 +29,17 @@ impl HttpSession {
         (prepared, id): (PreparedCall<'_>, &RequestId),
         (limits, heartbeat): (&Limits, &Arc<Heartbeat>),
         stream: &dyn Fn() -> Arc<SessionStream>,
-    ) -> Result<Option<Vec<u8>>, ErrorObject> {
+    ) -> Result<Option<WholeMessage>, ErrorObject> {
         let serial = self.enter_call(id, limits)?;
         let mut answer = Vec::with_capacity(256);
         let run = || prepared.run(id, &|| stream() as Arc<dyn Sink>, &mut answer);
         match heartbeat.run(run) {
-            CallProgress::Answered(_) if self.leave_call(serial) => return Ok(Some(answer)),
+            CallProgress::Answered(written) if self.leave_call(serial) => {
+                return Ok(Some(WholeMessage {
+                    text: answer,
+                    shared: written.shared.map(|shared| *shared),
+                }));
+            }
             // Cancelled during its first poll.
             CallProgress::Answered(_) => stream().skip_answer(),
             CallProgress::Running(running) => {
@@ -61,7 +67,9 @@ impl HttpSession {
         state.calls.keep(id, serial, Arc::clone(&stream));
         let (session, call) = (Arc::downgrade(self), id.clone());
         let task = tokio::spawn(async move {
-            poll_fn(|cx| heartbeat.run(|| running.poll_response(&call, cx, &mut answer))).await;
+            let poll =
+                poll_fn(|cx| heartbeat.run(|| running.poll_response(&call, cx, &mut answer)));
+            poll.await.complete(&mut answer);
             if let Some(session) = session.upgrade()
                 && session.finish_call(&call, serial)
             {

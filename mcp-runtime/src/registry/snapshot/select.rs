@@ -112,15 +112,21 @@ impl CallerView<'_> {
 
     /// Returns `true` if the request's selection contains the definition or a tool that the caller sees and whose page it
     /// is.
+    #[inline]
     pub(super) fn is_selected(&self, callable: &Callable) -> bool {
-        self.selection.is_none_or(|selection| {
-            let mut tools = self.snapshot.tools_of_page(callable);
-            selection.selects(&callable.tags)
-                || tools.any(|tool| {
-                    tool.is_served()
-                        && selection.selects(&tool.callable.tags)
-                        && tool.callable.access.is_visible_to(self.caller)
-                })
-        })
+        self.selection
+            .is_none_or(|selection| self.is_in(selection, callable))
+    }
+
+    /// Most requests select nothing, so this stays out of their way.
+    #[inline(never)]
+    fn is_in(&self, selection: &TagSelection, callable: &Callable) -> bool {
+        let mut tools = self.snapshot.tools_of_page(callable);
+        selection.selects(&callable.tags)
+            || tools.any(|tool| {
+                tool.is_served()
+                    && selection.selects(&tool.callable.tags)
+                    && tool.callable.access.is_visible_to(self.caller)
+            })
     }
 }

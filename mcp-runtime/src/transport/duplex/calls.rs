@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::dispatch::{Decision, read_batch};
+use crate::dispatch::{Decision, Reply, SharedText, read_batch};
 use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, RequestId};
 use crate::protocol::{encode, errors};
 use crate::telemetry::RefusalKind;
@@ -117,7 +117,10 @@ impl Channel {
         };
         let mut decision = self.dispatcher.decide(message, &mut state.memory, out);
         if let Decision::Answered(reply) = &mut decision {
-            reply.complete(out);
+            match std::mem::replace(reply, Reply::Written) {
+                Reply::Around(gap, page) if batch.is_none() => state.out.fill(gap, page),
+                mut reply => reply.complete(out),
+            }
         }
         if batch.is_none() {
             state.out.end_line(&mark);
@@ -141,7 +144,7 @@ impl Channel {
             Decision::Cancel(cancelled) => Self::cancel(state, &cancelled),
             Decision::Silent | Decision::Answered(_) | Decision::Call(_) => {
                 if let (Some(_), Some(id)) = (batch, id) {
-                    self.deliver(state, batch, id, scratch);
+                    self.deliver(state, batch, id, (scratch, None));
                 }
             }
         }
@@ -175,16 +178,16 @@ impl Channel {
         state: &mut ChannelState,
         batch: Option<BatchId>,
         id: &RequestId,
-        answer: &mut Vec<u8>,
+        (answer, shared): (&mut Vec<u8>, SharedText),
     ) {
-        let limits = self.limits();
-        let results = limits.calls.max_result_bytes.saturating_mul(UNREAD_RESULTS);
-        let most = limits.streams.max_outgoing_bytes.saturating_add(results);
-        let unread = state
-            .out
-            .len()
-            .saturating_add(state.in_flight.held_answer_bytes());
-        if unread.saturating_add(answer.len()) <= most {
+        if let Some(shared) = shared {
+            let (gap, text) = *shared;
+            if batch.is_none() && self.has_room(state, answer.len().saturating_add(text.len())) {
+                return state.out.push_around(answer, gap, text);
+            }
+            gap.fill(answer, &text);
+        }
+        if self.has_room(state, answer.len()) {
             return match batch {
                 None if answer.is_empty() => {}
                 None => state.out.push_whole(answer),
@@ -195,6 +198,18 @@ impl Channel {
         let error = "the answer is lost because too many others wait to be read";
         encode::error(&mut message, Some(id), &ErrorObject::internal(error));
         state.deliver(batch, &message);
+    }
+
+    /// Returns `true` if an answer of so many bytes can be queued.
+    fn has_room(&self, state: &ChannelState, bytes: usize) -> bool {
+        let limits = self.limits();
+        let results = limits.calls.max_result_bytes.saturating_mul(UNREAD_RESULTS);
+        let most = limits.streams.max_outgoing_bytes.saturating_add(results);
+        let unread = state
+            .out
+            .len()
+            .saturating_add(state.in_flight.held_answer_bytes());
+        unread.saturating_add(bytes) <= most
     }
 
     fn cancel(state: &mut ChannelState, id: &RequestId) {

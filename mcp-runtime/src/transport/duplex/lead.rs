@@ -80,7 +80,8 @@ impl Channel {
                 return LeaderStep::Over;
             }
             state.idle = false;
-            if self.may_run(state)
+            if state.in_flight.queued_calls() > 0
+                && self.may_run(state)
                 && let Some(job) = state.in_flight.dequeue()
             {
                 return LeaderStep::Job(job);
@@ -109,7 +110,7 @@ impl Channel {
                 continue;
             }
             // Writing may have made room for queued calls.
-            if (self.may_run(state) && state.in_flight.queued_calls() > 0)
+            if (state.in_flight.queued_calls() > 0 && self.may_run(state))
                 || (!reads && self.may_read(state))
             {
                 continue;
@@ -162,11 +163,13 @@ impl Channel {
     /// client is not reading its output.
     fn may_read(&self, state: &ChannelState) -> bool {
         let limits = self.limits();
-        let is_slow = state.out.len() >= limits.streams.max_outgoing_bytes / 2;
-        let is_full = state.in_flight.queued_calls() >= limits.calls.max_queued
-            || state.in_flight.queued_bytes() >= limits.message.max_line_bytes;
+        let (waiting, max) = (state.out.len(), limits.streams.max_outgoing_bytes);
+        let is_full = || {
+            state.in_flight.queued_calls() >= limits.calls.max_queued
+                || state.in_flight.queued_bytes() >= limits.message.max_line_bytes
+        };
         let is_wanted = matches!(state.phase, ClosingPhase::Open | ClosingPhase::Draining(_));
-        is_wanted && state.out.len() < limits.streams.max_outgoing_bytes && !(is_slow && is_full)
+        is_wanted && waiting < max && (waiting < max / 2 || !is_full())
     }
 
     fn may_notify(&self, state: &ChannelState) -> bool {
@@ -178,7 +181,8 @@ impl Channel {
     fn queue_notifications(&self, state: &mut ChannelState) {
         if self.may_notify(state) && self.notifications.swap(false, SeqCst) {
             let room = self.limits().streams.max_outgoing_bytes / 2;
-            let all_sent = state.memory.drain(state.out.waiting(), room);
+            let (queue, before) = state.out.waiting();
+            let all_sent = state.memory.drain(queue, room.saturating_sub(before));
             if !all_sent {
                 self.notifications.store(true, SeqCst);
             }

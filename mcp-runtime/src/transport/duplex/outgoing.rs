@@ -1,22 +1,32 @@
 //! The single queue of bytes for the client. The task that holds it is the only writer.
 
-use std::io;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use bytes::{Buf as _, Bytes};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
+use crate::protocol::encode::TextGap;
+
 /// A buffer larger than this is freed once it is empty.
 const LARGE: usize = 64 << 10;
-/// A message longer than this is taken over with its buffer rather than copied.
-const LONG: usize = 8 << 10;
+/// Minimum number of bytes that are shared with other messages rather than copied.
+const SHARED: usize = 8 << 10;
+/// Maximum number of pieces that are written at once.
+const PIECES: usize = 8;
 
 /// Bytes waiting to be sent.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
+    /// The bytes that are sent before `bytes`: shared ones, and those that were in the queue before them. No piece is empty.
+    pieces: VecDeque<Bytes>,
+    /// Number of bytes in `pieces`.
+    piece_bytes: usize,
     bytes: Vec<u8>,
-    /// Number of `bytes` already written.
+    /// Number of `bytes` already written. Zero while there are pieces.
     written: usize,
     /// `true` if bytes have been written but not flushed yet.
     unflushed: bool,
@@ -27,7 +37,8 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// Returns the number of waiting bytes.
     pub(super) fn len(&self) -> usize {
-        self.bytes.len().saturating_sub(self.written)
+        let last = self.bytes.len().saturating_sub(self.written);
+        self.piece_bytes.saturating_add(last)
     }
 
     pub(super) fn blocked_since(&self) -> Option<Instant> {
@@ -42,14 +53,42 @@ impl Outgoing {
         self.bytes.push(b'\n');
     }
 
-    /// Like [`push`](Self::push), but takes over the buffer of a long message if no other bytes are waiting.
+    /// Like [`push`](Self::push), but takes over the buffer of a large message if no other bytes are waiting.
     pub(super) fn push_whole(&mut self, message: &mut Vec<u8>) {
-        if self.len() > 0 || message.len() <= LONG {
+        if self.len() > 0 || message.len() <= LARGE {
             return self.push(message);
         }
         std::mem::swap(&mut self.bytes, message);
         self.bytes.push(b'\n');
         self.written = 0;
+    }
+
+    /// Appends a whole message with a gap as a line. The text in the gap is not copied if it is large.
+    pub(super) fn push_around(&mut self, message: &[u8], gap: TextGap, text: Bytes) {
+        let (before, after) = gap.parts(message);
+        self.buffer().extend_from_slice(before);
+        self.push_shared(text);
+        self.push(after);
+    }
+
+    /// Fills a gap in the message that was appended last. The text is not copied if it is large.
+    pub(super) fn fill(&mut self, gap: TextGap, text: Bytes) {
+        let after = gap.split(&mut self.bytes);
+        self.push_shared(text);
+        self.bytes.extend_from_slice(&after);
+    }
+
+    fn push_shared(&mut self, text: Bytes) {
+        if text.len() < SHARED {
+            return self.bytes.extend_from_slice(&text);
+        }
+        self.remove_written();
+        for piece in [std::mem::take(&mut self.bytes).into(), text] {
+            self.piece_bytes = self.piece_bytes.saturating_add(piece.len());
+            if !piece.is_empty() {
+                self.pieces.push_back(piece);
+            }
+        }
     }
 
     /// Returns the queue so that a message of unknown length can be appended. [`end_line`](Self::end_line) must be
@@ -59,18 +98,18 @@ impl Outgoing {
         &mut self.bytes
     }
 
-    /// Like [`buffer`](Self::buffer), but the returned queue holds only waiting bytes, so its length is
-    /// [`len`](Self::len).
-    pub(super) fn waiting(&mut self) -> &mut Vec<u8> {
+    /// Like [`buffer`](Self::buffer), but the returned queue holds only waiting bytes. Also returns the number of bytes
+    /// that wait before those in the queue.
+    pub(super) fn waiting(&mut self) -> (&mut Vec<u8>, usize) {
         self.remove_written();
-        &mut self.bytes
+        (&mut self.bytes, self.piece_bytes)
     }
 
     /// Removes bytes that have been written if there are more of them than waiting bytes. A byte is therefore moved at
     /// most once for every byte that is written, no matter how slowly the client reads.
     #[inline]
     fn compact(&mut self) {
-        if self.written > self.len() {
+        if self.written > self.bytes.len().saturating_sub(self.written) {
             self.remove_written();
         }
     }
@@ -113,7 +152,10 @@ impl Outgoing {
         writer: &mut W,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        while self.len() > 0 {
+        if self.piece_bytes > 0 {
+            ready!(self.poll_pieces(writer, cx))?;
+        }
+        while self.bytes.len() > self.written {
             let rest = self.bytes.get(self.written..).unwrap_or_default();
             match ready!(Pin::new(&mut *writer).poll_write(cx, rest)) {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -137,6 +179,46 @@ impl Outgoing {
         }
         Poll::Ready(Ok(()))
     }
+
+    /// Writes the pieces, and perhaps bytes after them.
+    #[cold]
+    fn poll_pieces<W: AsyncWrite + Unpin + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.piece_bytes > 0 {
+            let pieces = self.pieces.iter().map(|piece| &**piece);
+            let pieces = pieces.chain([&*self.bytes]).take(PIECES).map(IoSlice::new);
+            let pieces: Vec<_> = pieces.collect();
+            match ready!(Pin::new(&mut *writer).poll_write_vectored(cx, &pieces)) {
+                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Ok(count) => {
+                    self.written = self.advance_pieces(count);
+                    self.unflushed = true;
+                    self.blocked = None;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Removes bytes that have been written from the pieces. Returns the number of further bytes that have been written.
+    fn advance_pieces(&mut self, mut count: usize) -> usize {
+        while let Some(piece) = self.pieces.front_mut() {
+            let part = count.min(piece.len());
+            piece.advance(part);
+            count = count.saturating_sub(part);
+            self.piece_bytes = self.piece_bytes.saturating_sub(part);
+            if !piece.is_empty() {
+                break;
+            }
+            self.pieces.pop_front();
+        }
+        count
+    }
 }
 
 /// A position in the queue.
@@ -146,14 +228,116 @@ pub(super) struct QueuePosition(usize);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jsonrpc::RequestId;
+    use crate::protocol::ProtocolVersion;
+    use crate::protocol::encode::{self, CacheHint, Identity, ResponseContext};
+    use crate::types::Implementation;
 
     #[test]
-    fn a_long_message_does_not_displace_what_waits() {
+    fn a_large_message_does_not_displace_what_waits() {
         let mut outgoing = Outgoing::default();
         outgoing.push(b"first");
-        outgoing.push_whole(&mut vec![b'x'; LONG + 1]);
+        outgoing.push_whole(&mut vec![b'x'; LARGE + 1]);
         assert!(outgoing.bytes.starts_with(b"first\nxx"));
-        assert_eq!(outgoing.len(), b"first\n".len() + LONG + 1 + b"\n".len());
+        assert_eq!(outgoing.len(), b"first\n".len() + LARGE + 1 + b"\n".len());
+    }
+
+    /// A client that accepts a few bytes at a time.
+    struct Slow {
+        accepts: usize,
+        takes_pieces: bool,
+        got: Vec<u8>,
+    }
+
+    impl AsyncWrite for Slow {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let count = bytes.len().min(self.accepts);
+            self.got.extend_from_slice(&bytes[..count]);
+            Poll::Ready(Ok(count))
+        }
+
+        fn poll_write_vectored(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            pieces: &[IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            let bytes: Vec<u8> = if self.takes_pieces {
+                pieces.iter().flat_map(|piece| piece.to_vec()).collect()
+            } else {
+                pieces.first().map_or_else(Vec::new, |piece| piece.to_vec())
+            };
+            self.as_mut().poll_write(cx, &bytes)
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// Returns a message with a gap in its middle.
+    fn around(out: &mut Vec<u8>) -> TextGap {
+        let (id, identity) = (
+            RequestId::from_valid("1"),
+            Identity::new(Implementation::new("test", "1")),
+        );
+        let reply = ResponseContext {
+            id: &id,
+            version: ProtocolVersion::LATEST,
+            identity: &identity,
+        };
+        encode::list_with_gap(out, reply, CacheHint::default())
+    }
+
+    #[test]
+    fn shared_text_keeps_its_place_in_the_queue() {
+        let mut message = Vec::new();
+        let gap = around(&mut message);
+        for size in [1, SHARED - 1, SHARED, 3 * SHARED] {
+            for (accepts, takes_pieces) in [(1_000, true), (1_000, false), (1 << 20, true)] {
+                let page = Bytes::from(vec![b'p'; size]);
+                let mut whole = message.clone();
+                gap.fill(&mut whole, &page);
+                let mut outgoing = Outgoing::default();
+                outgoing.push(b"first");
+                drop(outgoing.bytes.splice(0..0, *b"gone"));
+                outgoing.written = 4;
+                for _ in 0..10 {
+                    outgoing.push_around(&message, gap, page.clone());
+                }
+                outgoing.push(b"between");
+                let mark = outgoing.mark();
+                let at = around(outgoing.buffer());
+                outgoing.fill(at, page.clone());
+                outgoing.end_line(&mark);
+                outgoing.push(b"last");
+                let mut expected = b"first\n".to_vec();
+                for line in std::iter::repeat_n(&*whole, 10).chain([b"between", &*whole, b"last"]) {
+                    expected.extend_from_slice(line);
+                    expected.push(b'\n');
+                }
+                assert_eq!(outgoing.len(), expected.len());
+                assert_eq!(outgoing.pieces.is_empty(), size < SHARED);
+                let (queue, before) = outgoing.waiting();
+                assert_eq!(queue.len() + before, expected.len());
+                let mut client = Slow {
+                    accepts,
+                    takes_pieces,
+                    got: Vec::new(),
+                };
+                let mut cx = Context::from_waker(std::task::Waker::noop());
+                assert!(outgoing.poll_write(&mut client, &mut cx).is_ready());
+                assert!(client.got == expected, "{size} {accepts} {takes_pieces}");
+                assert_eq!((outgoing.len(), outgoing.piece_bytes), (0, 0));
+            }
+        }
     }
 
     #[test]
@@ -174,6 +358,6 @@ mod tests {
             (0, b"9\na\nb\nc\n".as_slice())
         );
         outgoing.written = 1;
-        assert_eq!(outgoing.waiting().len(), outgoing.len());
+        assert_eq!(outgoing.waiting().0.len(), outgoing.len());
     }
 }

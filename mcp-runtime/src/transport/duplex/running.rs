@@ -5,7 +5,9 @@ use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use crate::dispatch::{CallProgress, Decision, PreparedCall, RunningCall, Sink, WrittenResponse};
+use crate::dispatch::{
+    CallProgress, Decision, PreparedCall, Reply, RunningCall, SharedText, Sink, WrittenResponse,
+};
 use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, RequestId};
 use crate::protocol::encode;
 use crate::registry::FirstPollPace;
@@ -40,7 +42,9 @@ impl Channel {
         }
         let is_wanted = state.in_flight.calls.leave(serial);
         match progress {
-            CallProgress::Answered(_) if is_wanted => self.deliver(&mut state, None, id, answer),
+            CallProgress::Answered(written) if is_wanted => {
+                self.deliver(&mut state, None, id, (answer, written.shared));
+            }
             CallProgress::Running(running) if is_wanted && state.phase != ClosingPhase::Closed => {
                 state.in_flight.calls.keep(id, serial, None);
                 let permit = self.permit(&mut state);
@@ -114,7 +118,10 @@ impl Channel {
             let out = state.out.buffer();
             let mut decision = self.dispatcher.decide(&message, &mut state.memory, out);
             if let Decision::Answered(reply) = &mut decision {
-                reply.complete(out);
+                match std::mem::replace(reply, Reply::Written) {
+                    Reply::Around(gap, page) => state.out.fill(gap, page),
+                    mut reply => reply.complete(out),
+                }
             }
             state.out.end_line(&mark);
             match decision {
@@ -150,7 +157,9 @@ impl Channel {
             };
             match channel.span.in_scope(begin) {
                 None => {}
-                Some(CallProgress::Answered(_)) => channel.queue_answer(&job.id, serial, answer),
+                Some(CallProgress::Answered(written)) => {
+                    channel.queue_answer(&job.id, serial, (answer, written.shared));
+                }
                 Some(CallProgress::Running(running)) => {
                     channel
                         .finish_running(running, &job.id, serial, answer)
@@ -212,19 +221,24 @@ impl Channel {
         serial: u64,
         mut answer: Vec<u8>,
     ) {
-        poll_fn(|cx| {
+        let written = poll_fn(|cx| {
             let poll = || running.poll_response(id, cx, &mut answer);
             self.beat.run(&self.watchdog, poll)
         })
         .await;
-        self.queue_answer(id, serial, answer);
+        self.queue_answer(id, serial, (answer, written.shared));
     }
 
     /// Queues the answer to a call unless the call was cancelled.
-    fn queue_answer(&self, id: &RequestId, serial: u64, mut answer: Vec<u8>) {
+    fn queue_answer(
+        &self,
+        id: &RequestId,
+        serial: u64,
+        (mut answer, shared): (Vec<u8>, SharedText),
+    ) {
         let mut state = self.lock();
         if let Some(batch) = state.in_flight.calls.finish(id, serial) {
-            self.deliver(&mut state, batch, id, &mut answer);
+            self.deliver(&mut state, batch, id, (&mut answer, shared));
             self.after_answer(&mut state);
         }
     }

@@ -1,5 +1,6 @@
 //! Calls of an extension's methods, and its results for core methods.
 
+use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
 use serde_json::{Value, json};
 use tests::Version;
@@ -38,6 +39,58 @@ async fn a_method_has_typed_parameters_and_results() {
             .fails("garden/water", json!({"bed": "a", "litres": -1}), -32603)
             .await;
         assert_eq!(failure.message, "water does not flow upwards");
+    }
+}
+
+/// The results of `garden/plan`, small ones and ones that are not copied, with the parameters that lead to them.
+pub(super) fn plans() -> impl Iterator<Item = (Value, usize)> {
+    let sizes = [0, 1, 700, 5_000];
+    sizes.into_iter().flat_map(|beds| {
+        [(false, false), (false, true), (true, false), (true, true)].map(|(notifies, waits)| {
+            let params = json!({"beds": beds, "notifies": notifies, "waits": waits});
+            (params, beds)
+        })
+    })
+}
+
+/// Checks a result of `garden/plan`.
+pub(super) fn check_plan(result: &Value, beds: usize) {
+    let expected: Vec<_> = (0..beds).map(|bed| format!("bed {bed}")).collect();
+    assert_eq!(result["beds"], json!(expected));
+    assert_eq!(result["_meta"]["com.example/a"], 1);
+}
+
+#[tokio::test]
+async fn a_large_result_arrives_whole() {
+    for version in Version::ALL {
+        let mut client = gardener(version).await;
+        for (params, beds) in plans() {
+            check_plan(&client.ok("garden/plan", params).await, beds);
+        }
+    }
+    let mut client = gardener(Version::V2025_03_26).await;
+    let request =
+        |id, params| json!({"jsonrpc": "2.0", "id": id, "method": "garden/plan", "params": params});
+    let quiet = |waits| json!({"beds": 5_000, "waits": waits});
+    let batch = json!([request(1, quiet(false)), request(2, quiet(true))]);
+    client.send(&batch).await;
+    let answers = client.read().await.unwrap();
+    assert_eq!(answers.as_array().unwrap().len(), 2);
+    for answer in answers.as_array().unwrap() {
+        check_plan(&answer["result"], 5_000);
+    }
+}
+
+#[tokio::test]
+async fn a_large_result_is_subject_to_the_limit_of_results() {
+    for version in Version::ERAS {
+        let limits = Limits::default().with(|limits| limits.calls.max_result_bytes = 50_000);
+        let client = declaring(server().limits(limits), version, json!({GARDEN: {}}));
+        let mut client = client.await;
+        let result = client.ok("garden/plan", json!({"beds": 4_000})).await;
+        check_plan(&result, 4_000);
+        let failure = client.fails("garden/plan", json!({"beds": 5_000}), -32603);
+        assert!(failure.await.message.contains("50000 bytes"));
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tests::Version;
 use tests::http::{Request, Response};
 
+use super::calls::{check_plan, plans};
 use super::{GARDEN, server};
 use crate::http::support::{Served, serve_server};
 
@@ -100,6 +101,31 @@ async fn headers_and_status_codes_are_those_of_any_other_method() {
         ),
     ] {
         assert_eq!(status(&served, &request).await, expected, "{request:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_large_result_arrives_whole() {
+    let served = serve_server(server().trust_anonymous()).await;
+    for (params, beds) in plans() {
+        let response = served.send(&request("garden/plan", params, None)).await;
+        check_plan(&answer(response).await["result"], beds);
+    }
+    for version in Version::LEGACY {
+        let params = json!({
+            "protocolVersion": version.date(),
+            "capabilities": {"extensions": {GARDEN: {}}},
+            "clientInfo": {"name": "tests", "version": "1"},
+        });
+        let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let response = served.send(&Request::bare(&message, version)).await;
+        let session = response.header("mcp-session-id").unwrap().to_owned();
+        for (params, beds) in plans() {
+            let message =
+                json!({"jsonrpc": "2.0", "id": 1, "method": "garden/plan", "params": params});
+            let request = Request::legacy(&session, &message, version);
+            check_plan(&answer(served.send(&request).await).await["result"], beds);
+        }
     }
 }
 

@@ -56,6 +56,27 @@ async fn water(watering: Watering, ctx: Context) -> Result<Json<Watering>> {
     Ok(Json(watering))
 }
 
+#[derive(serde::Deserialize)]
+struct Plan {
+    beds: usize,
+    #[serde(default)]
+    notifies: bool,
+    #[serde(default)]
+    waits: bool,
+}
+
+/// Returns as many beds as are wanted.
+async fn plan(wanted: Plan, ctx: Context) -> Result<ExtensionResult> {
+    if wanted.notifies {
+        ctx.notify("notifications/garden/valve", json!({"open": true}));
+    }
+    if wanted.waits {
+        tokio::task::yield_now().await;
+    }
+    let beds: Vec<_> = (0..wanted.beds).map(|bed| format!("bed {bed}")).collect();
+    ExtensionResult::new(json!({"beds": beds, "_meta": {"com.example/a": 1}}))
+}
+
 /// Asks a question, which a method of an extension cannot do.
 async fn ask(_: Value, ctx: Context) -> Result<()> {
     #[derive(Elicit)]
@@ -127,6 +148,7 @@ fn garden() -> Extension {
                 })
             },
         ))
+        .method(ExtensionMethod::new("garden/plan", plan))
         .result_type("garden/odd", "partial")
         .result_type("tools/call", "estimate")
         .notification(

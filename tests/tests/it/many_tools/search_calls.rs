@@ -8,6 +8,8 @@ use tests::link::Hub;
 use tests::{Client, Version};
 
 use super::search::{anonymous, names, searching, through};
+use crate::fixture::Shared;
+use crate::support::connect;
 
 #[tokio::test]
 async fn questions_are_asked_through_the_search() {
@@ -103,11 +105,69 @@ async fn wait() -> &'static str {
     std::future::pending().await
 }
 
+/// Ships one parcel at a time.
+#[tool(tags("shipping"), concurrency = 1)]
+async fn ship(shared: State<Shared>) -> &'static str {
+    crate::fixture::waiting::wait(shared).await
+}
+
 fn through_server() -> Server {
     let search = ToolSearch::above(0);
     Server::new("through", "1")
         .tags(["through"])
         .tool_search(search)
+}
+
+#[tokio::test]
+async fn calls_through_the_search_count_towards_the_concurrency_of_their_tool() {
+    let limits = Limits::default().with(|limits| limits.calls.max_waiting = 1);
+    for version in Version::ERAS {
+        let shared = Shared::default();
+        let server = Server::new("shipping", "1")
+            .tags(["shipping"])
+            .tool_search(ToolSearch::above(0))
+            .state(shared.clone())
+            .limits(limits.clone());
+        let mut client = connect(server, version).await;
+        let direct = json!({"name": "ship"});
+        let direct = client.start("tools/call", direct).await;
+        shared.started(1).await;
+        let searched = through("ship", json!({}));
+        let waiting = client.start("tools/call", searched.clone()).await;
+        let refused = client.ok("tools/call", searched).await;
+        assert_eq!(
+            refused["content"][0]["text"],
+            "too many of these calls at once; try again in 1 s"
+        );
+        client.cancel(&direct).await;
+        shared.started(2).await;
+        shared.0.go_on.notify_waiters();
+        let result = client.response(&waiting).await.unwrap();
+        assert_eq!(result["content"][0]["text"], "waited");
+    }
+}
+
+/// Returns how many tags there are in a list of tags.
+#[tool(tags("through"))]
+fn count(tags: Vec<String>) -> String {
+    tags.len().to_string()
+}
+
+#[tokio::test]
+async fn a_list_in_a_string_keeps_the_limits_of_messages() {
+    let small = Limits::default().with(|limits| limits.message.max_values = 100);
+    let hub = Hub::serve(through_server().limits(small));
+    for version in Version::ALL {
+        let mut client = anonymous(&hub, version).await;
+        for (tags, fits) in [(80, true), (120, false)] {
+            let tags = json!(vec!["a"; tags]).to_string();
+            let outcomes = both(&mut client, "count", json!({"tags": tags})).await;
+            for outcome in outcomes {
+                let result = outcome.unwrap_or_default();
+                assert_eq!(result["content"][0]["text"] == "80", fits, "{result}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
