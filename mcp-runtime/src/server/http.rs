@@ -162,7 +162,11 @@ impl Server {
                 Error::new(error.kind(), message).with_source(error)
             })?;
             self.check_address(&listener)?;
-            let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
+            let url = format!(
+                "http://{}{}",
+                listener.local_addr()?,
+                self.http.endpoint_path()
+            );
             let service = self.into_listening_service()?;
             service.make_states().await?;
             Ok::<_, Error>((listener, url, service))
@@ -178,7 +182,7 @@ impl Server {
             // Standard error may be closed; the server runs regardless.
             let _ = writeln!(io::stderr(), "{url}");
             service_manager::notify(ProcessState::Ready);
-            stop_announced.stop_announced().await;
+            stop_announced.wait_for_stop_signal().await;
         };
         let served = tokio::select! {
             biased;
@@ -196,7 +200,7 @@ impl Server {
     /// not authenticated, because there is no surrounding program that could authenticate callers.
     fn into_listening_service(self) -> Result<HttpService, Error> {
         let service = self.into_http_service()?;
-        let Some(name) = service.closed_to_anonymous() else {
+        let Some(name) = service.unusable_definition() else {
             return Ok(service);
         };
         let message = format!(
@@ -213,7 +217,7 @@ impl Server {
         let Some(address) = reachable.filter(|at| !at.ip().to_canonical().is_loopback()) else {
             return Ok(());
         };
-        if self.http.is_for_others() {
+        if self.http.serves_other_machines() {
             #[cfg(feature = "sealing")]
             if !self.has_sealing_keys() {
                 tracing::warn!(

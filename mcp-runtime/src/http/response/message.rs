@@ -31,9 +31,9 @@ impl WholeMessage {
     pub(super) fn into_body(self) -> HttpBody {
         let Self { mut text, page } = self;
         let Some((gap, page)) = page else {
-            return HttpBody::whole(text);
+            return HttpBody::from_bytes(text);
         };
         let after = gap.split(&mut text);
-        HttpBody::parts([text.into(), page, after.into()])
+        HttpBody::from_parts([text.into(), page, after.into()])
     }
 }

@@ -39,7 +39,7 @@ fn describe(list: ListRequest, item: &Value) -> String {
     let mut description = match list {
         ListRequest::Tools => format!("{}({})", text("name"), tool_arguments(item)),
         ListRequest::Prompts => format!("{}({})", text("name"), prompt_arguments(item)),
-        ListRequest::Resources | ListRequest::Templates => text(list.key()).to_owned(),
+        ListRequest::Resources | ListRequest::Templates => text(list.item_key()).to_owned(),
     };
     if let Some(mime_type) = item["mimeType"].as_str() {
         let _ = write!(description, "  [{mime_type}]");

@@ -12,7 +12,7 @@ const LARGE: usize = 64 << 10;
 
 /// Bytes waiting to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingBytes {
     bytes: Vec<u8>,
     /// Number of `bytes` already written.
     written: usize,
@@ -22,7 +22,7 @@ pub(super) struct Outgoing {
     blocked: Option<Instant>,
 }
 
-impl Outgoing {
+impl OutgoingBytes {
     /// Returns the number of waiting bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes.len().saturating_sub(self.written)
@@ -59,7 +59,7 @@ impl Outgoing {
 
     /// Like [`buffer`](Self::buffer), but the returned queue holds only waiting bytes, so its length is
     /// [`len`](Self::len).
-    pub(super) fn waiting(&mut self) -> &mut Vec<u8> {
+    pub(super) fn unwritten(&mut self) -> &mut Vec<u8> {
         self.remove_written();
         &mut self.bytes
     }
@@ -80,7 +80,7 @@ impl Outgoing {
     }
 
     /// Returns the position at which the next message begins.
-    pub(super) fn mark(&self) -> QueuePosition {
+    pub(super) fn position(&self) -> QueuePosition {
         QueuePosition(self.len())
     }
 
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_large_message_does_not_displace_what_waits() {
-        let mut outgoing = Outgoing::default();
+        let mut outgoing = OutgoingBytes::default();
         outgoing.push(b"first");
         outgoing.push_whole(&mut vec![b'x'; LARGE + 1]);
         assert!(outgoing.bytes.starts_with(b"first\nxx"));
@@ -156,12 +156,12 @@ mod tests {
 
     #[test]
     fn written_bytes_are_removed_once_they_prevail() {
-        let mut outgoing = Outgoing::default();
+        let mut outgoing = OutgoingBytes::default();
         outgoing.push(b"0123456789");
         outgoing.written = 5;
         outgoing.push(b"a");
         assert_eq!((outgoing.written, outgoing.len()), (5, 8));
-        let mark = outgoing.mark();
+        let mark = outgoing.position();
         outgoing.buffer().push(b'b');
         outgoing.end_line(&mark);
         assert_eq!((outgoing.written, outgoing.len()), (5, 10));
@@ -172,6 +172,6 @@ mod tests {
             (0, b"9\na\nb\nc\n".as_slice())
         );
         outgoing.written = 1;
-        assert_eq!(outgoing.waiting().len(), outgoing.len());
+        assert_eq!(outgoing.unwritten().len(), outgoing.len());
     }
 }
