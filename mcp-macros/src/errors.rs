@@ -14,8 +14,7 @@ impl Errors {
         self.push_and_expand(error);
     }
 
-    /// Adds an error in spite of which the item is expanded, so that the compiler reports mistakes that need types in the
-    /// same run.
+    /// Adds an error but still expands the item, so that the compiler reports type errors in the same run.
     pub(crate) fn push_and_expand(&mut self, error: syn::Error) {
         match &mut self.found {
             Some(first) => first.combine(error),

@@ -28,55 +28,55 @@ use crate::parse::kind::Kind;
 /// Turns a function into a tool that models can call.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::function(Kind::Tool, options.into(), item.into()).into()
+    stages::expand_handler(Kind::Tool, options.into(), item.into()).into()
 }
 
 /// Turns a function into a prompt, which returns messages for a conversation.
 #[proc_macro_attribute]
 pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::function(Kind::Prompt, options.into(), item.into()).into()
+    stages::expand_handler(Kind::Prompt, options.into(), item.into()).into()
 }
 
 /// Turns a function into a resource with a fixed URI.
 #[proc_macro_attribute]
 pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::function(Kind::Resource, options.into(), item.into()).into()
+    stages::expand_handler(Kind::Resource, options.into(), item.into()).into()
 }
 
 /// Turns a function into a resource template, which reads every resource whose URI matches the template.
 #[proc_macro_attribute]
 pub fn resource_template(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::function(Kind::ResourceTemplate, options.into(), item.into()).into()
+    stages::expand_handler(Kind::ResourceTemplate, options.into(), item.into()).into()
 }
 
 /// Turns a function into a completer, which suggests values for an argument.
 #[proc_macro_attribute]
 pub fn completer(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::function(Kind::Completer, options.into(), item.into()).into()
+    stages::expand_handler(Kind::Completer, options.into(), item.into()).into()
 }
 
 /// Allows handler attributes such as `tool` to be used on the methods of an `impl` block.
 #[proc_macro_attribute]
 pub fn server(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::server(options.into(), item.into()).into()
+    stages::expand_server(options.into(), item.into()).into()
 }
 
 /// Embeds a page that hosts show next to the results of tools.
 #[proc_macro_attribute]
 pub fn app(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::app(options.into(), item.into()).into()
+    stages::expand_app(options.into(), item.into()).into()
 }
 
 /// Makes `main` asynchronous.
 #[proc_macro_attribute]
 pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::main(options.into(), item.into()).into()
+    stages::expand_main(options.into(), item.into()).into()
 }
 
 /// Turns a struct into a form that a user fills in, or an enum into a choice in such a form.
 #[proc_macro_derive(Elicit, attributes(elicit))]
 pub fn elicit(item: TokenStream) -> TokenStream {
-    stages::elicit(item.into()).into()
+    stages::expand_elicit(item.into()).into()
 }
 
 /// Includes the skills of a folder in the program.
@@ -84,19 +84,19 @@ pub fn elicit(item: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn skills(input: TokenStream) -> TokenStream {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(Into::into);
-    stages::skills(input.into(), package).into()
+    stages::expand_skills(input.into(), package).into()
 }
 
 /// Marks an error type whose message the model may read.
 #[proc_macro_attribute]
 pub fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::expose(options.into(), item.into()).into()
+    stages::expand_expose(options.into(), item.into()).into()
 }
 
 /// Derives everything that a type needs to be used in arguments and results.
 #[proc_macro_attribute]
 pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {
-    stages::data(options.into(), item.into()).into()
+    stages::expand_data(options.into(), item.into()).into()
 }
 
 /// Expands to a page of the guide as a string, with links for rustdoc: `guide_page!("state.md", "src/items.txt")`.

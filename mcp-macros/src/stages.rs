@@ -53,7 +53,7 @@ fn run_stages<Parsed, Model>(
 }
 
 /// Expands the attribute for this kind of handler.
-pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand_handler(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
     run_stages(
         item,
         |item, errors| parse_function(kind, options, item, errors),
@@ -61,35 +61,35 @@ pub(crate) fn function(kind: Kind, options: TokenStream, item: TokenStream) -> T
             let handler = Handler::new(&function, annotations, None, errors);
             (function, handler)
         },
-        |(function, handler)| expand::function(&function, &handler),
+        |(function, handler)| expand::expand_function(&function, &handler),
         |(function, _)| function.into_token_stream(),
     )
 }
 
 /// Expands `#[server]`.
-pub(crate) fn server(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand_server(options: TokenStream, item: TokenStream) -> TokenStream {
     run_stages(
         item,
         |item, errors| parse_server(options, item, errors),
         Server::new,
-        expand::server,
+        expand::expand_server,
         |server| server.block.into_token_stream(),
     )
 }
 
 /// Expands `#[app]`.
-pub(crate) fn app(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand_app(options: TokenStream, item: TokenStream) -> TokenStream {
     run_stages(
         item,
         |item, errors| parse_app(options, item, errors),
         App::new,
-        |app| expand::app(&app),
-        |app| expand::app_without_page(&app),
+        |app| expand::expand_app(&app),
+        |app| expand::expand_app_without_page(&app),
     )
 }
 
 /// Expands `#[main]`.
-pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand_main(options: TokenStream, item: TokenStream) -> TokenStream {
     run_stages(
         item,
         |item, errors| {
@@ -97,10 +97,10 @@ pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
             parse_attribute::<Function, CrateOption>(options, item, expected, errors)
         },
         |(function, options), errors| {
-            model::main::check(&function.signature, errors);
+            model::main::check_main_signature(&function.signature, errors);
             (function, options)
         },
-        |(function, options)| expand::main(function, &options),
+        |(function, options)| expand::expand_main(function, &options),
         |(function, _)| expand::without_async(function),
     )
 }
@@ -108,7 +108,10 @@ pub(crate) fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Expands `skills!` in a package in this directory. If there are mistakes, the output is an expression of the same type, so
 /// that they do not cause further errors.
 #[cfg(feature = "skills")]
-pub(crate) fn skills(input: TokenStream, package: Option<std::path::PathBuf>) -> TokenStream {
+pub(crate) fn expand_skills(
+    input: TokenStream,
+    package: Option<std::path::PathBuf>,
+) -> TokenStream {
     let folder = match parse_skills(input) {
         Ok(folder) => folder,
         Err(error) => return error.to_compile_error(),
@@ -116,25 +119,25 @@ pub(crate) fn skills(input: TokenStream, package: Option<std::path::PathBuf>) ->
     let mut errors = Errors::default();
     let included = IncludedSkills::new(folder, package, &mut errors);
     match errors.into_error() {
-        None => expand::skills(&included),
-        Some(error) => expand::failed_skills(&included, &error),
+        None => expand::expand_skills(&included),
+        Some(error) => expand::expand_failed_skills(&included, &error),
     }
 }
 
 /// Expands `#[derive(Elicit)]`. The output never includes the item, because the compiler adds a derive macro's output
 /// to the item rather than replacing the item with it.
-pub(crate) fn elicit(item: TokenStream) -> TokenStream {
+pub(crate) fn expand_elicit(item: TokenStream) -> TokenStream {
     run_stages(
         TokenStream::new(),
         |_, errors| parse_elicit(item, errors),
         Elicited::new,
-        |elicited| expand::elicit(&elicited),
+        |elicited| expand::expand_elicit(&elicited),
         |_| TokenStream::new(),
     )
 }
 
 /// Expands `#[expose]`.
-pub(crate) fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand_expose(options: TokenStream, item: TokenStream) -> TokenStream {
     run_stages(
         item,
         |item, errors| {
@@ -142,14 +145,14 @@ pub(crate) fn expose(options: TokenStream, item: TokenStream) -> TokenStream {
             parse_attribute::<syn::DeriveInput, CrateOption>(options, item, expected, errors)
         },
         |(ty, options), errors| (Exposed::new(ty, errors), options),
-        |(exposed, options)| expand::expose(&exposed, &options),
+        |(exposed, options)| expand::expand_expose(&exposed, &options),
         |(exposed, _)| exposed.ty.into_token_stream(),
     )
 }
 
 /// Expands `#[data]`. The derives are generated even if there are mistakes, so that missing implementations do not
 /// cause further errors.
-pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand_data(options: TokenStream, item: TokenStream) -> TokenStream {
     run_stages(
         item,
         |item, errors| {
@@ -157,7 +160,7 @@ pub(crate) fn data(options: TokenStream, item: TokenStream) -> TokenStream {
             parse_attribute(options, item, expected, errors)
         },
         |(ty, options), errors| Data::new(ty, options, errors),
-        |data| expand::data(&data),
-        |data| expand::data(&data),
+        |data| expand::expand_data(&data),
+        |data| expand::expand_data(&data),
     )
 }

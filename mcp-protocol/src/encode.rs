@@ -15,7 +15,7 @@ use crate::ProtocolVersion;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::types::{CacheScope, Implementation};
 pub use members::one_line;
-use members::{integer, json, name, string};
+use members::{write_integer, write_json, write_name, write_string_member};
 pub use notifications::{
     ExtensionFilter, ListKind, ListenFilter, acknowledged, cancelled, extension_notification,
     list_changed, log, progress, request, resource_updated,
@@ -41,7 +41,7 @@ pub struct Identity {
     implementation: Implementation,
     /// `{"io.modelcontextprotocol/serverInfo":{…}}` without the outer braces, for `_meta` in modern results.
     modern: Box<str>,
-    /// Reserved keys of `_meta` that the server's extensions define.
+    /// Reserved `_meta` keys defined by the server's extensions.
     meta_keys: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Identity {
     #[must_use]
     pub fn new(implementation: Implementation) -> Self {
         let mut modern = b"\"io.modelcontextprotocol/serverInfo\":".to_vec();
-        json(&mut modern, &implementation);
+        write_json(&mut modern, &implementation);
         Self {
             implementation,
             modern: String::from_utf8_lossy(&modern).into(),
@@ -58,7 +58,7 @@ impl Identity {
         }
     }
 
-    /// Sets the reserved keys of `_meta` that results may have, because the server's extensions define them.
+    /// Sets the reserved `_meta` keys that results may contain because the server's extensions define them.
     #[must_use]
     pub fn with_meta_keys(mut self, keys: Vec<String>) -> Self {
         self.meta_keys = keys;
@@ -96,11 +96,11 @@ pub fn error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
         out.extend_from_slice(id.as_bytes());
     }
     out.extend_from_slice(b",\"error\":{\"code\":");
-    integer(out, error.code);
-    string(out, "message", &error.message);
+    write_integer(out, error.code);
+    write_string_member(out, "message", &error.message);
     if let Some(data) = &error.data {
-        name(out, "data");
-        json(out, data);
+        write_name(out, "data");
+        write_json(out, data);
     }
     out.extend_from_slice(b"}}");
 }

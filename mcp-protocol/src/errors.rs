@@ -28,7 +28,7 @@ pub const URL_ELICITATION_REQUIRED: i32 = -32042;
 pub const TOO_MANY: i32 = 429;
 /// The caller lacks scopes.
 pub const INSUFFICIENT_SCOPE: i32 = 403;
-/// The caller's credentials, or those that the server holds for it, are no longer accepted.
+/// The caller's credentials, or the credentials that the server holds for the caller, are no longer accepted.
 pub const INVALID_TOKEN: i32 = 401;
 
 /// Creates the error for a method that does not exist.
@@ -36,24 +36,24 @@ pub const INVALID_TOKEN: i32 = 401;
 pub fn method_not_found(name: &str) -> ErrorObject {
     ErrorObject::new(
         ErrorObject::METHOD_NOT_FOUND,
-        format!("no method `{}`", clip(name)),
+        format!("no method `{}`", truncate_text(name)),
     )
 }
 
 /// Creates the error for an unknown tool. `like` is a similar name that the client may have meant.
 #[must_use]
 pub fn unknown_tool(name: &str, like: Option<&str>) -> ErrorObject {
-    unknown("tool", name, like)
+    unknown_name("tool", name, like)
 }
 
 /// Creates the error for an unknown prompt. `like` is a similar name that the client may have meant.
 #[must_use]
 pub fn unknown_prompt(name: &str, like: Option<&str>) -> ErrorObject {
-    unknown("prompt", name, like)
+    unknown_name("prompt", name, like)
 }
 
-fn unknown(what: &str, name: &str, like: Option<&str>) -> ErrorObject {
-    let mut message = format!("no {what} `{}`", clip(name));
+fn unknown_name(what: &str, name: &str, like: Option<&str>) -> ErrorObject {
+    let mut message = format!("no {what} `{}`", truncate_text(name));
     if let Some(like) = like {
         message.push_str("; did you mean `");
         message.push_str(like);
@@ -69,7 +69,8 @@ pub fn resource_not_found(version: ProtocolVersion, uri: &str) -> ErrorObject {
         Era::Legacy => RESOURCE_NOT_FOUND,
         Era::Modern => ErrorObject::INVALID_PARAMS,
     };
-    ErrorObject::new(code, format!("no resource `{}`", clip(uri))).with_data(json!({ "uri": uri }))
+    ErrorObject::new(code, format!("no resource `{}`", truncate_text(uri)))
+        .with_data(json!({ "uri": uri }))
 }
 
 /// Creates the error for missing capabilities. `required` is in the form of `ClientCapabilities`, as returned by
@@ -87,8 +88,9 @@ pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObj
     }
 }
 
-/// Creates the error for a request that needs an extension which the client does not declare. Legacy versions have no
-/// code for this error: to a client that has not negotiated an extension, the extension's methods do not exist.
+/// Creates the error for a request that needs an extension that the client has not declared. Legacy versions have no
+/// code for this error, so a client that has not negotiated an extension is told that the extension's methods do not
+/// exist.
 #[must_use]
 pub fn undeclared_extension(version: ProtocolVersion, method: &str, id: &str) -> ErrorObject {
     match version.era() {
@@ -119,7 +121,10 @@ pub fn capability_names(capabilities: &Value) -> String {
 pub fn unsupported_version(requested: &str) -> ErrorObject {
     ErrorObject::new(
         UNSUPPORTED_VERSION,
-        format!("protocol version `{}` is not supported", clip(requested)),
+        format!(
+            "protocol version `{}` is not supported",
+            truncate_text(requested)
+        ),
     )
     .with_data(json!({ "supported": ProtocolVersion::supported(), "requested": requested }))
 }
@@ -174,7 +179,10 @@ pub fn invalid_member(name: &str, expected: &str) -> ErrorObject {
 #[must_use]
 pub fn unparsable_member(name: &str, error: &serde_json::Error) -> ErrorObject {
     let problem = error.to_string();
-    ErrorObject::invalid_params(format!("`{name}` is not valid: {}", clip(&problem)))
+    ErrorObject::invalid_params(format!(
+        "`{name}` is not valid: {}",
+        truncate_text(&problem)
+    ))
 }
 
 /// Creates the error for a cursor that does not belong to the requested list.
@@ -189,7 +197,7 @@ pub fn invalid_level() -> ErrorObject {
     ErrorObject::invalid_params(format!("a log level is one of {}", levels.join(", ")))
 }
 
-/// Delay before a client should repeat a request that was one too many.
+/// Delay after which a client may retry a request that exceeded a limit on concurrency.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Creates the error for too many concurrent requests. The code is specific to the framework and lies outside the
@@ -249,7 +257,7 @@ pub fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
 }
 
 /// Truncates text from a peer so that it is short enough to send back.
-fn clip(text: &str) -> &str {
+fn truncate_text(text: &str) -> &str {
     const MAX_BYTES: usize = 256;
     let end = (0..=MAX_BYTES.min(text.len()))
         .rev()
@@ -303,9 +311,9 @@ mod tests {
 
     #[test]
     fn what_is_sent_back_is_clipped_between_characters() {
-        assert_eq!(clip("é"), "é");
+        assert_eq!(truncate_text("é"), "é");
         let long = "é".repeat(500);
-        assert_eq!(clip(&long).len(), 256);
-        assert_eq!(clip(&format!("x{long}")).len(), 255);
+        assert_eq!(truncate_text(&long).len(), 256);
+        assert_eq!(truncate_text(&format!("x{long}")).len(), 255);
     }
 }

@@ -35,7 +35,7 @@ pub fn required_features(request: &InputRequest) -> &'static [ClientFeature] {
     }
 }
 
-/// Returns the client features that a question requires which is already in its form on the wire.
+/// Returns the client features required by a question that is already in its wire form.
 fn forwarded_features(method: &str, params: &Value) -> &'static [ClientFeature] {
     let has = |member: &str| params.get(member).is_some();
     match method {
@@ -161,25 +161,25 @@ pub fn params(request: &InputRequest, version: ProtocolVersion, id: &str) -> Val
         InputRequest::Form { message, form } => {
             let mut params = json!({ "message": message });
             if version >= ProtocolVersion::V2025_11_25 {
-                set(&mut params, "mode", "form");
+                set_member(&mut params, "mode", "form");
             }
-            set(&mut params, "requestedSchema", schema(form, version));
+            set_member(&mut params, "requestedSchema", form_schema(form, version));
             params
         }
         InputRequest::Url { message, url } => {
             let mut params = json!({"mode": "url", "message": message, "url": url});
             if version.era() == Era::Legacy {
-                set(&mut params, "elicitationId", id);
+                set_member(&mut params, "elicitationId", id);
             }
             params
         }
-        InputRequest::Sample(sample) => sampling(sample, version),
+        InputRequest::Sample(sample) => sampling_params(sample, version),
         InputRequest::Roots => json!({}),
         InputRequest::Forwarded { params, .. } => params.clone(),
     }
 }
 
-fn sampling(sample: &SamplingRequest, version: ProtocolVersion) -> Value {
+fn sampling_params(sample: &SamplingRequest, version: ProtocolVersion) -> Value {
     let mut sample = sample.clone();
     if version < ProtocolVersion::V2025_11_25 {
         // These versions allow only one block per message.
@@ -222,11 +222,11 @@ fn sampling_to_json(sample: &SamplingRequest) -> Option<Value> {
 }
 
 /// Returns the schema for a form.
-fn schema(form: &Form, version: ProtocolVersion) -> Value {
+fn form_schema(form: &Form, version: ProtocolVersion) -> Value {
     let properties: Map<String, Value> = form
         .fields
         .iter()
-        .map(|(name, field)| (name.clone(), property(field, version)))
+        .map(|(name, field)| (name.clone(), field_schema(field, version)))
         .collect();
     let required: Vec<&str> = form
         .fields
@@ -236,27 +236,27 @@ fn schema(form: &Form, version: ProtocolVersion) -> Value {
         .collect();
     let mut schema = json!({"type": "object", "properties": properties});
     if !required.is_empty() {
-        set(&mut schema, "required", required);
+        set_member(&mut schema, "required", required);
     }
     schema
 }
 
-fn property(field: &Field, version: ProtocolVersion) -> Value {
+fn field_schema(field: &Field, version: ProtocolVersion) -> Value {
     let is_old = version < ProtocolVersion::V2025_11_25;
     let mut description = field.description.clone();
     let mut property = match &field.input {
         FieldInput::Boolean => json!({"type": "boolean"}),
         FieldInput::Text { min, max, format } => {
             let mut text = json!({"type": "string"});
-            optional(&mut text, "minLength", *min);
-            optional(&mut text, "maxLength", *max);
-            optional(&mut text, "format", format.map(FieldFormat::as_str));
+            set_optional_member(&mut text, "minLength", *min);
+            set_optional_member(&mut text, "maxLength", *max);
+            set_optional_member(&mut text, "format", format.map(FieldFormat::as_str));
             text
         }
         FieldInput::Number { integer, min, max } => {
             let mut number = json!({"type": if *integer { "integer" } else { "number" }});
-            optional(&mut number, "minimum", min.map(shortest_number));
-            optional(&mut number, "maximum", max.map(shortest_number));
+            set_optional_member(&mut number, "minimum", min.map(shortest_number));
+            set_optional_member(&mut number, "maximum", max.map(shortest_number));
             number
         }
         FieldInput::One { choices, names } => {
@@ -268,7 +268,7 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
                 let mut one = json!({"type": "string", "enum": values});
                 if is_titled {
                     let titles = choices.iter().map(Choice::title_or_value);
-                    set(&mut one, "enumNames", titles.collect::<Vec<_>>());
+                    set_member(&mut one, "enumNames", titles.collect::<Vec<_>>());
                 }
                 one
             }
@@ -290,16 +290,16 @@ fn property(field: &Field, version: ProtocolVersion) -> Value {
                 json!({"type": "string", "enum": values})
             };
             let mut many = json!({"type": "array", "items": items});
-            optional(&mut many, "minItems", *min);
-            optional(&mut many, "maxItems", *max);
+            set_optional_member(&mut many, "minItems", *min);
+            set_optional_member(&mut many, "maxItems", *max);
             many
         }
     };
-    optional(&mut property, "title", field.title.clone());
-    optional(&mut property, "description", description);
+    set_optional_member(&mut property, "title", field.title.clone());
+    set_optional_member(&mut property, "description", description);
     let is_boolean = matches!(field.input, FieldInput::Boolean);
     if !is_old || is_boolean {
-        optional(&mut property, "default", field.default.clone());
+        set_optional_member(&mut property, "default", field.default.clone());
     }
     property
 }
@@ -321,15 +321,15 @@ fn shortest_number(number: f64) -> Value {
     json!(number)
 }
 
-fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
+fn set_member(object: &mut Value, name: &str, value: impl Into<Value>) {
     if let Value::Object(members) = object {
         members.insert(name.to_owned(), value.into());
     }
 }
 
-fn optional(object: &mut Value, name: &str, value: Option<impl Into<Value>>) {
+fn set_optional_member(object: &mut Value, name: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
-        set(object, name, value);
+        set_member(object, name, value);
     }
 }
 

@@ -28,6 +28,6 @@ pub mod shape;
 pub mod types;
 mod version;
 
-pub use meta::{is_core_meta_key, is_reserved};
+pub use meta::{is_core_meta_key, is_reserved_meta_key};
 pub use method::{ClientNotification, Method, MethodCapability, is_core_name};
 pub use version::{Era, ProtocolVersion};

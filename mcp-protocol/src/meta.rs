@@ -7,7 +7,7 @@
 /// A prefix is reserved if its second label is `modelcontextprotocol` or `mcp`, as in `io.modelcontextprotocol/…` or
 /// `com.mcp.tools/…`. Revision 2025-06-18 also reserved prefixes that start with one of these labels.
 #[must_use]
-pub fn is_reserved(key: &str) -> bool {
+pub fn is_reserved_meta_key(key: &str) -> bool {
     let Some((prefix, _)) = key.rsplit_once('/') else {
         return false;
     };
@@ -51,7 +51,7 @@ mod tests {
             ("traceparent", false),
             ("", false),
         ] {
-            assert_eq!(is_reserved(key), reserved, "{key}");
+            assert_eq!(is_reserved_meta_key(key), reserved, "{key}");
         }
     }
 }

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use crate::ProtocolVersion;
 use crate::ProtocolVersion::{V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
-use crate::shape::schema::without_booleans;
+use crate::shape::schema::without_boolean_schemas;
 use crate::shape::structured::object_schema;
 use crate::types::{
     Annotations, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, Icon,
@@ -99,7 +99,7 @@ impl ShapeForVersion for Tool {
             .into_iter()
             .flatten()
         {
-            if let Some(objects) = without_booleans(schema) {
+            if let Some(objects) = without_boolean_schemas(schema) {
                 *schema = objects;
             }
         }
@@ -161,8 +161,8 @@ impl ShapeForVersion for ResourceContents {
     }
 }
 
-/// Removes `_meta`, except for what hosts read of MCP Apps: versions without `_meta` on definitions and contents tolerate
-/// it, and the extension exists in all of them.
+/// Removes `_meta`, except for the entries of MCP Apps: versions without `_meta` on definitions and contents tolerate
+/// them, and the extension exists in all versions.
 fn shape_meta(meta: &mut Option<Meta>, version: ProtocolVersion) {
     if version >= V2025_06_18 {
         return;
@@ -226,7 +226,7 @@ fn shape_block(block: &mut ContentBlock, version: ProtocolVersion, index: usize)
             *block = ContentBlock::Resource(resource);
         }
         ContentBlock::ResourceLink(link) if version < V2025_06_18 => {
-            let mut text = TextContent::new(describe(link));
+            let mut text = TextContent::new(describe_link(link));
             text.annotations = link.annotations.take();
             *block = ContentBlock::Text(text);
         }
@@ -250,7 +250,7 @@ fn shape_block(block: &mut ContentBlock, version: ProtocolVersion, index: usize)
 }
 
 /// Describes a link as text: a line such as `Title (text/plain): notes:///1`, followed by its description.
-fn describe(link: &ResourceLink) -> String {
+fn describe_link(link: &ResourceLink) -> String {
     let mut text = link.title.as_ref().unwrap_or(&link.name).clone();
     if let Some(mime_type) = &link.mime_type {
         text = format!("{text} ({mime_type})");

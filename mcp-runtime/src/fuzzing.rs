@@ -6,7 +6,7 @@ use std::any::Any;
 #[cfg(feature = "sealing")]
 use std::time::Duration;
 
-use mcp_schema::explain::describe;
+use mcp_schema::explain::describe_faults;
 
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::{Binding, Seal, SealingKey};
@@ -77,7 +77,7 @@ impl ArgumentDecoder {
         self.0
             .decode(arguments, slots, &no_context)
             .map_err(|refusal| match refusal {
-                CallRefusal::Arguments(faults) => describe(&faults),
+                CallRefusal::Arguments(faults) => describe_faults(&faults),
                 CallRefusal::Error(error) => panic!("{error:?}"),
             })
     }

@@ -55,7 +55,7 @@ impl Rate {
     }
 
     /// Creates a rate of `count` per second, with bursts of `burst`.
-    pub(crate) const fn a_second(count: u32, burst: u32) -> Self {
+    pub(crate) const fn per_second(count: u32, burst: u32) -> Self {
         Self::new(count, Duration::from_secs(1), burst)
     }
 
@@ -67,7 +67,7 @@ impl Rate {
 
     /// Takes a token from a bucket that will be full at `full`. Returns the time at which it will be full again, or how
     /// long to wait for a token.
-    fn take(self, full: Option<Instant>, now: Instant) -> Result<Instant, Duration> {
+    fn take_token(self, full: Option<Instant>, now: Instant) -> Result<Instant, Duration> {
         let full = full.map_or(now, |full| full.max(now));
         let ahead = full.saturating_duration_since(now);
         match ahead.checked_sub(self.slack) {
@@ -90,8 +90,8 @@ impl TokenBucket {
     }
 
     /// Takes a token. Returns `false` if none is available.
-    pub(crate) fn take(&mut self, now: Instant) -> bool {
-        let taken = self.rate.take(self.full, now);
+    pub(crate) fn take_token(&mut self, now: Instant) -> bool {
+        let taken = self.rate.take_token(self.full, now);
         self.full = taken.ok().or(self.full);
         taken.is_ok()
     }
@@ -126,37 +126,37 @@ impl RateLimiter {
 
     /// Checks whether a token is available without taking it. The error contains the time to wait.
     pub(crate) fn check(&self, caller: u64, now: Instant) -> Result<(), Duration> {
-        let caller = self.key(caller);
-        let taken = self.taken();
+        let caller = self.bucket_key(caller);
+        let taken = self.lock_usage();
         let full = taken.full.get(&caller).copied();
-        self.rate.take(full, now).map(|_| ())
+        self.rate.take_token(full, now).map(|_| ())
     }
 
     /// Takes a token. The error contains the time to wait. Up to `max` callers get their own bucket; all others share
     /// one.
-    pub(crate) fn take(&self, caller: u64, max: usize, now: Instant) -> Result<(), Duration> {
-        let caller = self.key(caller);
-        let taken = &mut *self.taken();
+    pub(crate) fn take_token(&self, caller: u64, max: usize, now: Instant) -> Result<(), Duration> {
+        let caller = self.bucket_key(caller);
+        let taken = &mut *self.lock_usage();
         if let Some(full) = taken.full.get_mut(&caller) {
-            *full = self.rate.take(Some(*full), now)?;
+            *full = self.rate.take_token(Some(*full), now)?;
             return Ok(());
         }
         if taken.full.len() >= max {
-            taken.sweep(now);
+            taken.discard_full_buckets(now);
         }
         if taken.full.len() >= max {
-            taken.others = Some(self.rate.take(taken.others, now)?);
+            taken.others = Some(self.rate.take_token(taken.others, now)?);
         } else {
-            taken.full.insert(caller, self.rate.take(None, now)?);
+            taken.full.insert(caller, self.rate.take_token(None, now)?);
         }
         Ok(())
     }
 
-    fn key(&self, caller: u64) -> u64 {
+    fn bucket_key(&self, caller: u64) -> u64 {
         if self.rate.per_caller { caller } else { 0 }
     }
 
-    fn taken(&self) -> MutexGuard<'_, RateUsage> {
+    fn lock_usage(&self) -> MutexGuard<'_, RateUsage> {
         lock(&self.taken)
     }
 }
@@ -164,7 +164,7 @@ impl RateLimiter {
 impl RateUsage {
     /// Discards full buckets, but at most once per `SWEEP`, so that calls do not repeatedly iterate over all buckets
     /// when there are many anonymous callers.
-    fn sweep(&mut self, now: Instant) {
+    fn discard_full_buckets(&mut self, now: Instant) {
         let is_due = |swept| now.saturating_duration_since(swept) >= SWEEP;
         if self.swept.is_none_or(is_due) {
             self.swept = Some(now);
@@ -182,8 +182,9 @@ mod tests {
     #[test]
     fn a_burst_is_allowed_and_then_the_rate() {
         let start = Instant::now();
-        let mut bucket = TokenBucket::new(Rate::a_second(10, 3));
-        let taken = |bucket: &mut TokenBucket, after: u32| bucket.take(start + MILLISECOND * after);
+        let mut bucket = TokenBucket::new(Rate::per_second(10, 3));
+        let taken =
+            |bucket: &mut TokenBucket, after: u32| bucket.take_token(start + MILLISECOND * after);
         assert!((0..3).all(|_| taken(&mut bucket, 0)));
         assert!(!taken(&mut bucket, 0));
         assert!(!taken(&mut bucket, 99));
@@ -194,24 +195,24 @@ mod tests {
     #[test]
     fn a_pause_refills_no_more_than_the_burst() {
         let start = Instant::now();
-        let mut bucket = TokenBucket::new(Rate::a_second(10, 2));
-        assert!(bucket.take(start));
+        let mut bucket = TokenBucket::new(Rate::per_second(10, 2));
+        assert!(bucket.take_token(start));
         let later = start + Duration::from_mins(1);
-        assert!(bucket.take(later) && bucket.take(later) && !bucket.take(later));
+        assert!(bucket.take_token(later) && bucket.take_token(later) && !bucket.take_token(later));
     }
 
     #[test]
     fn one_may_be_taken_after_the_time_that_was_said_and_not_before() {
         let start = Instant::now();
         let limiter = RateLimiter::new(Rate::new(3, Duration::from_mins(1), 1));
-        assert_eq!(limiter.take(1, 10, start), Ok(()));
-        let wait = limiter.take(2, 10, start).unwrap_err();
+        assert_eq!(limiter.take_token(1, 10, start), Ok(()));
+        let wait = limiter.take_token(2, 10, start).unwrap_err();
         assert_eq!(wait, Duration::from_secs(20));
         assert_eq!(
             limiter.check(2, start + wait - MILLISECOND),
             Err(MILLISECOND)
         );
-        assert_eq!(limiter.take(2, 10, start + wait), Ok(()));
+        assert_eq!(limiter.take_token(2, 10, start + wait), Ok(()));
     }
 
     #[test]
@@ -219,16 +220,16 @@ mod tests {
         let start = Instant::now();
         let limiter = RateLimiter::new(Rate::new(1, Duration::from_mins(1), 1).per_caller());
         for caller in 0..10 {
-            assert!(limiter.take(caller, 10, start).is_ok(), "{caller}");
-            assert!(limiter.take(caller, 10, start).is_err(), "{caller}");
+            assert!(limiter.take_token(caller, 10, start).is_ok(), "{caller}");
+            assert!(limiter.take_token(caller, 10, start).is_err(), "{caller}");
         }
-        assert!(limiter.take(10, 10, start).is_ok());
-        assert!(limiter.take(11, 10, start).is_err());
-        assert_eq!(limiter.taken().full.len(), 10);
+        assert!(limiter.take_token(10, 10, start).is_ok());
+        assert!(limiter.take_token(11, 10, start).is_err());
+        assert_eq!(limiter.lock_usage().full.len(), 10);
         // Full buckets are discarded when space is needed.
         let later = start + Duration::from_mins(1);
-        assert!(limiter.take(12, 10, later).is_ok());
-        assert_eq!(limiter.taken().full.len(), 1);
+        assert!(limiter.take_token(12, 10, later).is_ok());
+        assert_eq!(limiter.lock_usage().full.len(), 1);
     }
 
     #[test]
@@ -236,7 +237,7 @@ mod tests {
         let start = Instant::now();
         let hour = Duration::from_hours(1);
         for rate in [
-            Rate::a_second(u32::MAX, u32::MAX),
+            Rate::per_second(u32::MAX, u32::MAX),
             Rate::new(1, hour, u32::MAX),
             Rate::new(u32::MAX, hour, 1),
             Rate::new(1, Duration::MAX, 2),
@@ -244,7 +245,7 @@ mod tests {
         ] {
             let limiter = RateLimiter::new(rate);
             for _ in 0..3 {
-                let _ = limiter.take(0, 1, start);
+                let _ = limiter.take_token(0, 1, start);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The string formats that schemas name, and how people write values in them.
+//! The string formats used in schemas, with a description of how people write their values.
 //!
 //! Model APIs list a few formats and may reject others. [`generate`](crate::generate) therefore keeps a listed format in
 //! the schema and writes any other into the description, and messages about invalid values use the same words.
@@ -38,8 +38,8 @@ pub const BASE64: &str = "base64";
 /// The format of `mcp_runtime::values::HumanDuration`, which JSON Schema has no name for.
 pub const HUMAN_DURATION: &str = "human-duration";
 
-/// The known formats. `OpenAI` lists those that are marked as listed ("Structured Outputs", supported schemas); the others
-/// are those of schemars, and the remaining ones of JSON Schema that argument types use.
+/// The known formats. Formats marked as listed appear in `OpenAI`'s "Structured Outputs" documentation, under supported
+/// schemas. The others come from schemars or are the remaining JSON Schema formats that argument types use.
 pub const FORMATS: &[StringFormat] = &[
     listed(
         "date-time",

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-/// Reads text as a value of the type that a schema asks for.
+/// Converts text to a value of the type that a schema requires.
 ///
-/// Where the schema allows a string, the text is the string. `true`, `yes`, `y`, `on`, `1` and their opposites are booleans
-/// in any case, lists can be separated by commas, and everything else is JSON. Text that does not have the form stays a
-/// string, so that the checker explains the mistake.
+/// Where the schema allows a string, the text is the string. `true`, `yes`, `y`, `on`, `1` and their opposites are
+/// booleans in any case, lists can be separated by commas, and everything else is JSON. Text that does not have the
+/// required form is returned as a string, so that the validator can explain the mistake.
 #[must_use]
 pub fn read_text(schema: &Value, text: &str) -> Value {
     let is = |kind: &str| schema["type"] == kind;
-    if takes_text(schema) {
+    if accepts_text(schema) {
         return Value::from(text);
     }
     if is("boolean") {
@@ -30,11 +30,11 @@ pub fn read_text(schema: &Value, text: &str) -> Value {
 }
 
 /// Returns `true` if the value may be a string, or if there is no schema for it.
-fn takes_text(schema: &Value) -> bool {
+fn accepts_text(schema: &Value) -> bool {
     let any = |branches: &Value| {
         branches
             .as_array()
-            .is_some_and(|all| all.iter().any(takes_text))
+            .is_some_and(|all| all.iter().any(accepts_text))
     };
     match &schema["type"] {
         Value::String(name) => name == "string",

@@ -52,7 +52,9 @@ fn main() -> Result<(), Error> {
     };
     let output = BufReader::with_capacity(1 << 20, output);
     let used = if options.connections == 0 {
-        over_stdio(&options, &server, input, output)?
+        let used = over_stdio(&options, &server, &input, output)?;
+        drop(input);
+        used
     } else {
         over_http(options, &server, input, output)?
     };
@@ -65,10 +67,8 @@ fn stop(server: &mut Child) -> Result<(), Error> {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(10) {
         if let Some(status) = server.try_wait()? {
-            return match status.success() {
-                true => Ok(()),
-                false => Err(Error::other("the server failed")),
-            };
+            let failed = || Error::other("the server failed");
+            return status.success().then_some(()).ok_or_else(failed);
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -145,7 +145,7 @@ fn used(
 fn over_stdio(
     options: &Options,
     server: &Child,
-    input: ChildStdin,
+    input: &ChildStdin,
     mut output: BufReader<ChildStdout>,
 ) -> Result<String, Error> {
     let Options {
@@ -157,7 +157,7 @@ fn over_stdio(
     } = options;
     let mut line = String::new();
     for message in era.greeting() {
-        writeln!(&input, "{message}")?;
+        writeln!(&*input, "{message}")?;
     }
     if !era.greeting().is_empty() {
         output.read_line(&mut line)?;
@@ -177,7 +177,7 @@ fn over_stdio(
         std::thread::scope(|scope| {
             // A single write, so that the server reads the requests in the same pieces in every run. A server that
             // handles one request at a time does not read while its answers are not read.
-            let written = scope.spawn(|| (&input).write_all(batch.as_bytes()));
+            let written = scope.spawn(|| (&*input).write_all(batch.as_bytes()));
             while !open.is_empty() {
                 line.clear();
                 output.read_line(&mut line)?;
@@ -185,7 +185,7 @@ fn over_stdio(
                     return Err(wrong(&line));
                 };
                 match question.next_page(*era, id, &line) {
-                    Some(next) => writeln!(&input, "{next}")?,
+                    Some(next) => writeln!(&*input, "{next}")?,
                     None => {
                         open.remove(&id);
                     }
@@ -320,8 +320,9 @@ impl Connection {
         }
         let kind = head.headers.get(CONTENT_TYPE);
         if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
-            let events = body.lines().filter_map(|line| line.strip_prefix("data:"));
-            return Ok(events.last().unwrap_or_default().trim().to_owned());
+            let mut events = body.lines().rev();
+            let last = events.find_map(|line| line.strip_prefix("data:"));
+            return Ok(last.unwrap_or_default().trim().to_owned());
         }
         Ok(body)
     }

@@ -3,29 +3,29 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::handler::location;
+use crate::expand::handler::location_expression;
 use crate::expand::options::set_listed_options;
-use crate::expand::tokens::{option, runtime};
+use crate::expand::tokens::{option_expression, runtime_path};
 use crate::expand::value::{Fields, flagged_variants};
 use crate::model::app::App;
 use crate::parse::app::{Csp, Permissions};
 use crate::parse::value::Expression;
 
 /// Returns the struct with its implementation and definition.
-pub(crate) fn app(app: &App) -> TokenStream {
+pub(crate) fn expand_app(app: &App) -> TokenStream {
     let App { item, options, .. } = app;
-    let runtime = runtime(options.listed.common.runtime.as_ref());
+    let runtime = runtime_path(options.listed.common.runtime.as_ref());
     let ident = &item.ident;
     let cfgs = item.attrs.iter();
     let cfgs = cfgs.filter(|attribute| attribute.path().is_ident("cfg"));
-    let uri = uri(app);
-    let page = page(app);
+    let uri = app_uri(app);
+    let page = page_expression(app);
     let name = &app.name.value;
     let description = app
         .description
         .as_ref()
         .map_or_else(|| quote!(""), |description| quote!(#description));
-    let location = location(ident);
+    let location = location_expression(ident);
     let mut fields = Fields::default();
     set_listed_options(&mut fields, &options.listed, None);
     fields.set("uri", Some(&uri));
@@ -34,7 +34,7 @@ pub(crate) fn app(app: &App) -> TokenStream {
     fields.set_some("cache", options.cache);
     fields.set_some("app", Some(quote!(<#ident as __mcp::App>::URI)));
     let meta = options.listed.meta.as_ref();
-    let meta = option(meta.map(|Expression(meta)| quote!(#meta)));
+    let meta = option_expression(meta.map(|Expression(meta)| quote!(#meta)));
     fields.set_some(
         "meta",
         Some(quote!(|| __mcp::page_meta(<#ident as __mcp::App>::PAGE, #meta))),
@@ -73,10 +73,10 @@ pub(crate) fn app(app: &App) -> TokenStream {
 
 /// Returns the struct with an implementation for an empty page, so that a mistake in the attribute is not reported again for
 /// each tool that names the struct.
-pub(crate) fn app_without_page(app: &App) -> TokenStream {
+pub(crate) fn expand_app_without_page(app: &App) -> TokenStream {
     let item = &app.item;
     let ident = &item.ident;
-    let runtime = runtime(app.options.listed.common.runtime.as_ref());
+    let runtime = runtime_path(app.options.listed.common.runtime.as_ref());
     let (before, ty, clause) = item.generics.split_for_impl();
     quote!(
         #item
@@ -87,8 +87,8 @@ pub(crate) fn app_without_page(app: &App) -> TokenStream {
     )
 }
 
-/// Returns the URI: the author's, or one from the names of the package and the file.
-fn uri(app: &App) -> TokenStream {
+/// Returns the URI chosen by the author, or one derived from the names of the package and the file.
+fn app_uri(app: &App) -> TokenStream {
     if let Some(uri) = &app.options.uri {
         return quote!(#uri);
     }
@@ -96,11 +96,12 @@ fn uri(app: &App) -> TokenStream {
     quote!(::core::concat!("ui://", ::core::env!("CARGO_PKG_NAME"), "/", #path))
 }
 
-/// Returns an expression of type `AppPage`. Because it includes the file, the program is compiled again when that changes.
-fn page(app: &App) -> TokenStream {
+/// Returns an expression of type `AppPage`. The expression includes the file, so the program is recompiled when the
+/// file changes.
+fn page_expression(app: &App) -> TokenStream {
     let options = &app.options;
     let mut fields = Fields::default();
-    let uri = uri(app);
+    let uri = app_uri(app);
     fields.set("uri", Some(uri));
     let path = app.path.as_ref();
     fields.set(
@@ -111,16 +112,16 @@ fn page(app: &App) -> TokenStream {
             ))
         }),
     );
-    fields.set_some("csp", options.csp.as_ref().map(csp));
+    fields.set_some("csp", options.csp.as_ref().map(csp_expression));
     let permissions = options.permissions.as_ref();
-    fields.set_some("permissions", permissions.map(permissions_of));
+    fields.set_some("permissions", permissions.map(permissions_expression));
     fields.set_some("domain", options.domain.as_ref());
     fields.set_some("prefers_border", options.prefers_border.as_ref());
     fields.set("deprecated_key", options.deprecated_key.as_ref());
     fields.into_expression(&quote!(__mcp::AppPage))
 }
 
-fn csp(csp: &Csp) -> TokenStream {
+fn csp_expression(csp: &Csp) -> TokenStream {
     let mut fields = Fields::default();
     for (name, origins) in csp.lists() {
         let origins = (!origins.is_empty()).then(|| quote!(&[#(#origins),*]));
@@ -129,7 +130,7 @@ fn csp(csp: &Csp) -> TokenStream {
     fields.into_expression(&quote!(__mcp::AppCsp))
 }
 
-fn permissions_of(permissions: &Permissions) -> TokenStream {
+fn permissions_expression(permissions: &Permissions) -> TokenStream {
     flagged_variants(
         &quote!(__mcp::AppPermission),
         &[

@@ -8,12 +8,18 @@ use crate::model::handler::Handler;
 use crate::parse::options::Options;
 
 /// Returns all compile-time checks for a handler.
-pub(crate) fn checks(handler: &Handler, parameters: &[ExpandedParameter<'_>]) -> TokenStream {
-    let mut checks: TokenStream = parameters.iter().map(ExpandedParameter::checks).collect();
+pub(crate) fn handler_checks(
+    handler: &Handler,
+    parameters: &[ExpandedParameter<'_>],
+) -> TokenStream {
+    let mut checks: TokenStream = parameters
+        .iter()
+        .map(ExpandedParameter::type_checks)
+        .collect();
     match (&handler.options, &handler.target) {
-        (Options::Resource(uri, _), _) => checks.extend(resource::checks(handler, uri)),
+        (Options::Resource(uri, _), _) => checks.extend(resource::variable_checks(handler, uri)),
         (_, Some(target)) => {
-            checks.extend(completer::checks(target, handler.self_type.as_ref()));
+            checks.extend(completer::target_check(target, handler.self_type.as_ref()));
         }
         _ => {}
     }

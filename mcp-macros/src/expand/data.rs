@@ -3,13 +3,14 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
-use crate::expand::tokens::runtime;
+use crate::expand::tokens::runtime_path;
 use crate::model::data::Data;
 use crate::parse::data::plain_field_types;
 
-/// Returns the type with the derive attributes added, and a check of its fields whose error tells what to do.
-pub(crate) fn data(data: &Data) -> TokenStream {
-    let runtime = runtime(data.runtime.as_ref());
+/// Returns the type with the derive attributes added, and a check of its fields, whose error message says how to fix
+/// them.
+pub(crate) fn expand_data(data: &Data) -> TokenStream {
+    let runtime = runtime_path(data.runtime.as_ref());
     let serialize = data.serialize.then(|| quote!(#runtime::serde::Serialize,));
     let deserialize = data
         .deserialize
@@ -18,7 +19,7 @@ pub(crate) fn data(data: &Data) -> TokenStream {
     let schemars = path_text(&quote!(#runtime::schemars));
     let closed = data.closed.then(|| quote!(, deny_unknown_fields));
     let ty = &data.ty;
-    // The check comes first, so that its error does.
+    // The check comes first so that its error is reported first.
     let fields = plain_field_types(ty);
     let fields = (!fields.is_empty()).then(|| {
         quote!(const _: () = {

@@ -7,18 +7,18 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::tokens::{macro_span_at, option, runtime};
+use crate::expand::tokens::{macro_span_at, option_expression, runtime_path};
 use crate::model::elicit::{Choice, Elicited, ElicitedContents, FormField};
 use crate::parse::elicit::ElicitedField;
 use crate::parse::range::{Number, NumberValue};
 use crate::parse::value::Keyed;
 
 /// Returns the trait implementations for a form or choice.
-pub(crate) fn elicit(elicited: &Elicited) -> TokenStream {
-    let runtime = runtime(elicited.runtime.as_ref());
+pub(crate) fn expand_elicit(elicited: &Elicited) -> TokenStream {
+    let runtime = runtime_path(elicited.runtime.as_ref());
     let body = match &elicited.contents {
-        ElicitedContents::Form(fields) => form(&elicited.ident, fields),
-        ElicitedContents::Choices(choices) => self::choices(&elicited.ident, choices),
+        ElicitedContents::Form(fields) => expand_form(&elicited.ident, fields),
+        ElicitedContents::Choices(choices) => self::expand_choices(&elicited.ident, choices),
     };
     quote!(
         const _: () = {
@@ -28,7 +28,7 @@ pub(crate) fn elicit(elicited: &Elicited) -> TokenStream {
     )
 }
 
-fn form(name: &syn::Ident, fields: &[FormField]) -> TokenStream {
+fn expand_form(name: &syn::Ident, fields: &[FormField]) -> TokenStream {
     let fields: Vec<Field<'_>> = fields.iter().enumerate().map(Field::new).collect();
     let descriptions = fields.iter().map(Field::meta_and_checks);
     let adds = fields.iter().map(|field| {
@@ -109,35 +109,35 @@ impl<'a> Field<'a> {
             field.with.push(quote!(.description(#text)));
         }
         if let Some(Keyed { key, value }) = &options.range {
-            let min = bound(value.start.as_ref(), &quote!(::core::f64::NEG_INFINITY));
-            let max = bound(value.end.as_ref(), &quote!(::core::f64::INFINITY));
+            let min = bound_expression(value.start.as_ref(), &quote!(::core::f64::NEG_INFINITY));
+            let max = bound_expression(value.end.as_ref(), &quote!(::core::f64::INFINITY));
             field.with.push(quote!(.range(#min, #max)));
-            field.check(*key, "check_range", None);
+            field.add_check(*key, "check_range", None);
         }
         if let Some(Keyed { key, value }) = &options.length {
-            let (min, max) = (option(value.min), option(value.max));
+            let (min, max) = (option_expression(value.min), option_expression(value.max));
             field.with.push(quote!(.length(#min, #max)));
-            field.check(*key, "check_length", None);
+            field.add_check(*key, "check_length", None);
         }
         if let (Some(name), Some(format)) = (&options.format, model.format) {
             let format = syn::Ident::new(format, Span::call_site());
             field
                 .with
                 .push(quote!(.format(__mcp::FieldFormat::#format)));
-            field.check(name.key, "check_format", None);
+            field.add_check(name.key, "check_format", None);
         }
         if let (Some(value), Some(literal)) = (&options.default, model.default) {
             let literal = syn::Ident::new(literal, Span::call_site());
             field.with.push(quote!(.default(#value)));
             let literal = quote!(__mcp::form::Literal::#literal);
-            field.check(value.span(), "check_default", Some(&literal));
+            field.add_check(value.span(), "check_default", Some(&literal));
         }
         field
     }
 
     /// Adds a check that applies a rule to the field's kind. If the check fails, the compiler reports the error at
     /// `span`.
-    fn check(&mut self, span: Span, rule: &str, literal: Option<&TokenStream>) {
+    fn add_check(&mut self, span: Span, rule: &str, literal: Option<&TokenStream>) {
         // Every token gets this span, because the compiler marks the whole expression.
         let span = macro_span_at(span);
         let (rule, literal) = (syn::Ident::new(rule, span), literal.into_iter());
@@ -158,7 +158,7 @@ impl<'a> Field<'a> {
     }
 }
 
-fn bound(number: Option<&Number>, none: &TokenStream) -> TokenStream {
+fn bound_expression(number: Option<&Number>, none: &TokenStream) -> TokenStream {
     match number.map(|number| number.value) {
         None => none.clone(),
         Some(NumberValue::Float(value)) => quote!(#value),
@@ -173,7 +173,7 @@ fn bound(number: Option<&Number>, none: &TokenStream) -> TokenStream {
     }
 }
 
-fn choices(name: &syn::Ident, choices: &[Choice]) -> TokenStream {
+fn expand_choices(name: &syn::Ident, choices: &[Choice]) -> TokenStream {
     let made = choices.iter().map(|choice| {
         let value = &choice.name.value;
         match &choice.title {

@@ -4,26 +4,26 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::tokens::runtime;
+use crate::expand::tokens::runtime_path;
 use crate::model::expose::Exposed;
 use crate::parse::options::CrateOption;
 
 /// Returns the type together with its registration.
-pub(crate) fn expose(exposed: &Exposed, options: &CrateOption) -> TokenStream {
-    let runtime = runtime(options.runtime.as_ref());
+pub(crate) fn expand_expose(exposed: &Exposed, options: &CrateOption) -> TokenStream {
+    let runtime = runtime_path(options.runtime.as_ref());
     let ty = &exposed.ty;
     let name = &ty.ident;
     let is_exposed = match &exposed.variants {
         None => quote!(|_| true),
         Some(variants) => {
             let arms = variants.iter().map(|variant| {
-                let (cfgs, variant) = (conditions(&variant.attrs), &variant.ident);
+                let (cfgs, variant) = (cfg_attributes(&variant.attrs), &variant.ident);
                 quote!(#(#cfgs)* #name::#variant { .. } => true,)
             });
             quote!(|__mcp_error| match __mcp_error { #(#arms)* _ => false })
         }
     };
-    let cfgs = conditions(&ty.attrs);
+    let cfgs = cfg_attributes(&ty.attrs);
     quote!(
         #ty
         #(#cfgs)*
@@ -37,7 +37,7 @@ pub(crate) fn expose(exposed: &Exposed, options: &CrateOption) -> TokenStream {
 }
 
 /// Returns the conditions under which an item is compiled.
-fn conditions(attributes: &[syn::Attribute]) -> Vec<&syn::Attribute> {
+fn cfg_attributes(attributes: &[syn::Attribute]) -> Vec<&syn::Attribute> {
     let attributes = attributes.iter();
     attributes
         .filter(|attribute| attribute.path().is_ident("cfg"))

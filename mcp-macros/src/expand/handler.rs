@@ -3,22 +3,22 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use crate::expand::checks::checks;
-use crate::expand::options::options;
+use crate::expand::checks::handler_checks;
+use crate::expand::options::options_expression;
 use crate::expand::parameter::ExpandedParameter;
-use crate::expand::reference::{function_path, parameters};
-use crate::expand::run::run;
-use crate::expand::tokens::{option, replace_self_and_lifetimes, runtime};
+use crate::expand::reference::{function_path, parameter_list};
+use crate::expand::run::run_expression;
+use crate::expand::tokens::{option_expression, replace_self_and_lifetimes, runtime_path};
 use crate::model::handler::Handler;
 use crate::parse::kind::Kind;
 
 /// Returns the anonymous constant that describes and registers a handler.
-pub(crate) fn definition(handler: &Handler) -> TokenStream {
+pub(crate) fn handler_definition(handler: &Handler) -> TokenStream {
     let cfgs = &handler.cfgs;
-    let runtime = runtime(handler.runtime.as_ref());
-    let expanded = ExpandedParameter::all(handler);
-    let parameters = parameters(handler);
-    let checks = checks(handler, &expanded);
+    let runtime = runtime_path(handler.runtime.as_ref());
+    let expanded = ExpandedParameter::from_handler(handler);
+    let parameters = parameter_list(handler);
+    let checks = handler_checks(handler, &expanded);
     let fields = definition_fields(handler, &expanded);
     quote!(
         #(#cfgs)*
@@ -51,14 +51,14 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
     );
     let function = function_path(handler);
     let receiver = handler.self_type.as_ref().filter(|_| handler.has_receiver);
-    let receiver = option(receiver.map(|ty| {
+    let receiver = option_expression(receiver.map(|ty| {
         let name = quote!(#ty).to_string().replace(' ', "");
         quote!(__mcp::Owner { id: ::core::any::TypeId::of::<#ty>(), name: #name })
     }));
-    let location = location(&handler.ident);
-    let output = output(handler);
-    let options = options(handler);
-    let output_schema = option(
+    let location = location_expression(&handler.ident);
+    let output = return_type(handler);
+    let options = options_expression(handler);
+    let output_schema = option_expression(
         (handler.kind == Kind::Tool)
             .then(|| quote!(<#output as __mcp::IntoToolResult>::output_schema)),
     );
@@ -67,7 +67,7 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
     } else {
         quote!(false)
     };
-    let run = run(handler, parameters, &output);
+    let run = run_expression(handler, parameters, &output);
     quote!(
         kind: __mcp::Kind::#kind,
         name: #name,
@@ -85,7 +85,7 @@ fn definition_fields(handler: &Handler, parameters: &[ExpandedParameter<'_>]) ->
 
 /// Returns the location of the function's name. The tokens carry the user's span, because `line!()` expands to the line
 /// of its invocation.
-pub(crate) fn location(ident: &Ident) -> TokenStream {
+pub(crate) fn location_expression(ident: &Ident) -> TokenStream {
     quote_spanned!(ident.span()=> __mcp::Location {
         file: ::core::file!(),
         line: ::core::line!(),
@@ -94,7 +94,7 @@ pub(crate) fn location(ident: &Ident) -> TokenStream {
 }
 
 /// Returns the handler's return type.
-fn output(handler: &Handler) -> TokenStream {
+fn return_type(handler: &Handler) -> TokenStream {
     handler.output.as_ref().map_or_else(
         || quote!(()),
         |ty| replace_self_and_lifetimes(ty, handler.self_type.as_ref(), "_"),

@@ -3,14 +3,14 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
-use crate::expand::tokens::runtime;
+use crate::expand::tokens::runtime_path;
 use crate::parse::function::Function;
 use crate::parse::options::CrateOption;
 
 /// Returns `main`. The user's function is nested in a function with the same name, so that compiler errors refer to it
 /// as `main`.
-pub(crate) fn main(function: Function, options: &CrateOption) -> TokenStream {
-    let runtime = runtime(options.runtime.as_ref());
+pub(crate) fn expand_main(function: Function, options: &CrateOption) -> TokenStream {
+    let runtime = runtime_path(options.runtime.as_ref());
     let Function {
         attributes,
         visibility,

@@ -26,37 +26,37 @@ mod value;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::handler::definition;
-use crate::expand::reference::reference;
+use crate::expand::handler::handler_definition;
+use crate::expand::reference::hidden_function;
 use crate::model::handler::Handler;
 use crate::model::server::Server;
 use crate::parse::function::Function;
 use crate::parse::impl_block::Item;
 
-pub(crate) use app::{app, app_without_page};
-pub(crate) use data::data;
-pub(crate) use elicit::elicit;
-pub(crate) use expose::expose;
-pub(crate) use main::{main, without_async};
+pub(crate) use app::{expand_app, expand_app_without_page};
+pub(crate) use data::expand_data;
+pub(crate) use elicit::expand_elicit;
+pub(crate) use expose::expand_expose;
+pub(crate) use main::{expand_main, without_async};
 #[cfg(feature = "skills")]
-pub(crate) use skills::{failed_skills, skills};
+pub(crate) use skills::{expand_failed_skills, expand_skills};
 
 /// Returns a function and its definition.
-pub(crate) fn function(function: &Function, handler: &Handler) -> TokenStream {
-    let reference = reference(handler);
-    let definition = definition(handler);
+pub(crate) fn expand_function(function: &Function, handler: &Handler) -> TokenStream {
+    let reference = hidden_function(handler);
+    let definition = handler_definition(handler);
     quote!(#function #reference #definition)
 }
 
 /// Returns an `impl` block and the definitions of its methods.
-pub(crate) fn server(server: Server) -> TokenStream {
+pub(crate) fn expand_server(server: Server) -> TokenStream {
     let Server {
         mut block,
         handlers,
     } = server;
-    let references = handlers.iter().filter_map(reference);
+    let references = handlers.iter().filter_map(hidden_function);
     block.items.extend(references.map(Item::Other));
-    let definitions = handlers.iter().map(definition);
+    let definitions = handlers.iter().map(handler_definition);
     quote!(#block #(#definitions)*)
 }
 

@@ -14,17 +14,20 @@ use crate::parse::options::Options;
 use crate::parse::value::{Expression, PathValue};
 
 /// Returns an expression of type `Options`.
-pub(crate) fn options(handler: &Handler) -> TokenStream {
+pub(crate) fn options_expression(handler: &Handler) -> TokenStream {
     let mut fields = Fields::default();
     let mut meta = None;
     if let Some(listed) = handler.options.listed() {
         set_listed_options(&mut fields, listed, handler.self_type.as_ref());
         meta = listed.meta.as_ref().map(|Expression(meta)| quote!(#meta));
     } else {
-        fields.set("guards", guards(&handler.options.common().guards));
+        fields.set(
+            "guards",
+            guard_options_expression(&handler.options.common().guards),
+        );
     }
     let meta = match &handler.options {
-        Options::Tool(tool) => tool::meta(tool, handler.self_type.as_ref(), meta),
+        Options::Tool(tool) => tool::tool_meta_expression(tool, handler.self_type.as_ref(), meta),
         _ => meta,
     };
     fields.set_some("meta", meta.map(|meta| quote!(|| #meta)));
@@ -38,7 +41,8 @@ pub(crate) fn options(handler: &Handler) -> TokenStream {
         Options::Prompt(_) | Options::Completer(_) => {}
     }
     let target = handler.target.as_ref();
-    let completes = target.map(|target| completer::completes(target, handler.self_type.as_ref()));
+    let completes =
+        target.map(|target| completer::target_expression(target, handler.self_type.as_ref()));
     fields.set_some("completes", completes);
     fields.into_expression(&quote!(__mcp::Options))
 }
@@ -63,11 +67,11 @@ pub(crate) fn set_listed_options(
     let tags = listed.tags.as_ref();
     fields.set("tags", tags.map(|Tags(tags)| quote!(&[#(#tags),*])));
     fields.set_some("icons", listed.icons.as_ref());
-    fields.set("guards", guards(&listed.common.guards));
+    fields.set("guards", guard_options_expression(&listed.common.guards));
 }
 
 /// Returns an expression of type `GuardOptions`, or `None` if no limit is set.
-fn guards(guards: &GuardOptions) -> Option<TokenStream> {
+fn guard_options_expression(guards: &GuardOptions) -> Option<TokenStream> {
     let mut fields = Fields::default();
     fields.set_some("timeout", guards.timeout.as_ref());
     fields.set_some("rate", guards.rate.as_ref());

@@ -29,7 +29,7 @@ pub(crate) struct ExpandedParameter<'a> {
 }
 
 impl<'a> ExpandedParameter<'a> {
-    pub(crate) fn all(handler: &'a Handler) -> Vec<Self> {
+    pub(crate) fn from_handler(handler: &'a Handler) -> Vec<Self> {
         let expand = |(index, parameter): (usize, &'a Parameter)| {
             let written =
                 replace_self_and_lifetimes(&parameter.ty, handler.self_type.as_ref(), "static");
@@ -55,13 +55,13 @@ impl<'a> ExpandedParameter<'a> {
     }
 
     /// Returns the name of the variable that holds the value.
-    pub(crate) fn variable(&self) -> Ident {
+    pub(crate) fn variable_name(&self) -> Ident {
         format_ident!("__mcp_{}", self.index)
     }
 
     /// Returns the expression that is passed to the function.
     pub(crate) fn argument_expression(&self) -> TokenStream {
-        let value = self.variable();
+        let value = self.variable_name();
         if self.parameter.lent {
             let written = &self.written;
             quote!(__mcp::referent::<#written>(&#value))
@@ -91,9 +91,9 @@ impl<'a> ExpandedParameter<'a> {
                 replace_self_and_lifetimes(description, self.handler.self_type.as_ref(), "static")
             },
         );
-        let constraints = constraints(&options.constraints, parameter.example.as_ref())
+        let constraints = constraints_expression(&options.constraints, parameter.example.as_ref())
             .map(|constraints| quote!(.constraints(&#constraints)));
-        let default = self.default();
+        let default = self.default_expression();
         let complete = complete.as_ref().map(|complete| match &complete.value {
             CandidateSource::Function(function) => {
                 let function =
@@ -113,7 +113,7 @@ impl<'a> ExpandedParameter<'a> {
             .parameter::<#owned>(#name, #doc) #constraints #default #complete #header #flatten #any_path)
     }
 
-    fn default(&self) -> Option<TokenStream> {
+    fn default_expression(&self) -> Option<TokenStream> {
         match &self.parameter.annotations.options.default.as_ref()?.value {
             DefaultValue::Json(_, json) => Some(quote!(.default_json(#json))),
             DefaultValue::OfType | DefaultValue::Rust(_) => {
@@ -153,7 +153,7 @@ impl<'a> ExpandedParameter<'a> {
     }
 
     /// Returns constants that fail to compile if an option is invalid for the parameter's type.
-    pub(crate) fn checks(&self) -> TokenStream {
+    pub(crate) fn type_checks(&self) -> TokenStream {
         let (owned, index) = (&self.owned, self.index);
         let mut checks = TokenStream::new();
         // Every token gets this span, because the compiler marks the whole expression.
@@ -223,10 +223,13 @@ impl<'a> ExpandedParameter<'a> {
 }
 
 /// Returns an expression of type `Constraints`, or `None` if no constraint is set.
-fn constraints(constraints: &Constraints, example: Option<&String>) -> Option<TokenStream> {
+fn constraints_expression(
+    constraints: &Constraints,
+    example: Option<&String>,
+) -> Option<TokenStream> {
     let mut fields = Fields::default();
     let range = constraints.range.as_ref().map(|range| &range.value);
-    let end = |number: &Option<Number>| number.as_ref().map(bound);
+    let end = |number: &Option<Number>| number.as_ref().map(bound_expression);
     fields.set_some("minimum", range.and_then(|range| end(&range.start)));
     fields.set_some("maximum", range.and_then(|range| end(&range.end)));
     let length = constraints.length.as_ref().map(|length| &length.value);
@@ -236,12 +239,12 @@ fn constraints(constraints: &Constraints, example: Option<&String>) -> Option<To
     fields.set_some("format", constraints.format.as_ref());
     fields.set_some("example", example);
     let items = constraints.items.as_ref();
-    let items = items.and_then(|items| self::constraints(&items.value, None));
+    let items = items.and_then(|items| self::constraints_expression(&items.value, None));
     fields.set_some("items", items.map(|items| quote!(&#items)));
     (!fields.is_empty()).then(|| fields.into_expression(&quote!(__mcp::Constraints)))
 }
 
-fn bound(number: &Number) -> TokenStream {
+fn bound_expression(number: &Number) -> TokenStream {
     match number.value {
         NumberValue::Integer(value) => quote!(__mcp::Bound::Integer(#value)),
         NumberValue::Float(value) => quote!(__mcp::Bound::Float(#value)),

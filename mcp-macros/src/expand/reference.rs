@@ -6,7 +6,7 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
 use crate::expand::parameter::ExpandedParameter;
-use crate::expand::tokens::{macro_span_at, runtime};
+use crate::expand::tokens::{macro_span_at, runtime_path};
 use crate::model::handler::Handler;
 use crate::parse::kind::Kind;
 
@@ -17,7 +17,7 @@ fn has_reference(handler: &Handler) -> bool {
 
 /// Returns the name of the hidden function that `#[completer(prompt = …)]` calls to get the parameters of a prompt or
 /// template.
-pub(crate) fn reference_name(function: &Ident) -> Ident {
+pub(crate) fn hidden_function_name(function: &Ident) -> Ident {
     format_ident!(
         "__mcp_parameters_of_{}",
         function.unraw(),
@@ -27,16 +27,16 @@ pub(crate) fn reference_name(function: &Ident) -> Ident {
 
 /// Returns the hidden function, which must be placed next to the handler, or `None` if a completer cannot refer to this
 /// kind of handler.
-pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
+pub(crate) fn hidden_function(handler: &Handler) -> Option<TokenStream> {
     if !has_reference(handler) {
         return None;
     }
     let cfgs = &handler.cfgs;
-    let runtime = runtime(handler.runtime.as_ref());
+    let runtime = runtime_path(handler.runtime.as_ref());
     let visibility = &handler.visibility;
-    let mut name = reference_name(&handler.ident);
+    let mut name = hidden_function_name(&handler.ident);
     name.set_span(macro_span_at(handler.ident.span()));
-    let statics = statics(handler);
+    let statics = parameter_statics(handler);
     Some(quote!(
         #(#cfgs)*
         #[doc(hidden)]
@@ -49,12 +49,12 @@ pub(crate) fn reference(handler: &Handler) -> Option<TokenStream> {
 }
 
 /// Returns the items that describe the parameters. They must be placed where `__mcp` is in scope.
-fn statics(handler: &Handler) -> TokenStream {
-    let parameters = ExpandedParameter::all(handler);
+fn parameter_statics(handler: &Handler) -> TokenStream {
+    let parameters = ExpandedParameter::from_handler(handler);
     let count = parameters.len();
     let metas = parameters.iter().map(ExpandedParameter::parameter_meta);
     let defaults = parameters.iter().map(ExpandedParameter::default_function);
-    let fallback = probe_fallback(handler);
+    let fallback = probe_trait_import(handler);
     quote!(
         #fallback
         #(#defaults)*
@@ -63,7 +63,7 @@ fn statics(handler: &Handler) -> TokenStream {
 }
 
 /// Returns the import that lets [`ExpandedParameter`] probe the parameter types.
-fn probe_fallback(handler: &Handler) -> Option<TokenStream> {
+fn probe_trait_import(handler: &Handler) -> Option<TokenStream> {
     (!handler.parameters.is_empty()).then(|| {
         quote!(
             use __mcp::ProbeFallback as _;
@@ -73,12 +73,12 @@ fn probe_fallback(handler: &Handler) -> Option<TokenStream> {
 
 /// Returns `__MCP_PARAMETERS` for the anonymous constant of a handler: the statics themselves, or a constant that
 /// refers to the statics in the hidden function.
-pub(crate) fn parameters(handler: &Handler) -> TokenStream {
+pub(crate) fn parameter_list(handler: &Handler) -> TokenStream {
     if !has_reference(handler) {
-        return statics(handler);
+        return parameter_statics(handler);
     }
-    let function = path_to(handler, &reference_name(&handler.ident));
-    let fallback = probe_fallback(handler);
+    let function = sibling_path(handler, &hidden_function_name(&handler.ident));
+    let fallback = probe_trait_import(handler);
     quote!(
         #fallback
         const __MCP_PARAMETERS: &[__mcp::ParameterMeta] = #function();
@@ -87,11 +87,11 @@ pub(crate) fn parameters(handler: &Handler) -> TokenStream {
 
 /// Returns the path to the handler's function, valid outside the `impl` block.
 pub(crate) fn function_path(handler: &Handler) -> TokenStream {
-    path_to(handler, &handler.ident)
+    sibling_path(handler, &handler.ident)
 }
 
 /// Returns the path to a function next to the handler, valid outside the `impl` block.
-fn path_to(handler: &Handler, name: &Ident) -> TokenStream {
+fn sibling_path(handler: &Handler, name: &Ident) -> TokenStream {
     handler
         .self_type
         .as_ref()

@@ -39,7 +39,7 @@ pub(crate) fn set_resource_options(
 }
 
 /// Returns compile-time checks that the parameters are the variables of the URI.
-pub(crate) fn checks(handler: &Handler, uri: &syn::LitStr) -> TokenStream {
+pub(crate) fn variable_checks(handler: &Handler, uri: &syn::LitStr) -> TokenStream {
     let mut checks = TokenStream::new();
     let is_template = handler.kind == Kind::ResourceTemplate;
     if is_template {

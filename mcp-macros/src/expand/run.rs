@@ -11,7 +11,7 @@ use crate::parse::options::Options;
 use crate::parse::tool::JsonTextValue;
 
 /// Returns the `Run` expression, which starts a call.
-pub(crate) fn run(
+pub(crate) fn run_expression(
     handler: &Handler,
     parameters: &[ExpandedParameter<'_>],
     output: &TokenStream,
@@ -26,13 +26,13 @@ pub(crate) fn run(
         Span::call_site(),
     );
     let reply = Ident::new(reply_function(handler), Span::call_site());
-    let decode = decode(parameters);
+    let decode = decode_statements(parameters);
     let receiver = handler
         .self_type
         .as_ref()
         .filter(|_| handler.has_receiver)
         .map(|ty| quote!(let __mcp_receiver = __mcp_call.receiver::<#ty>()?;));
-    let call = call(handler, parameters);
+    let call = call_expression(handler, parameters);
     let reply_with = |value: TokenStream| quote!(__mcp::#module::#reply::<#output>(#value));
     // Futures carry the span of the function's name, so that rustc reports a future that is not `Send` at that name.
     let span = handler.ident.span();
@@ -42,7 +42,7 @@ pub(crate) fn run(
             let reply = reply_with(call);
             ("Blocking", quote!(__mcp::blocking(move || #reply)))
         }
-        ExecutionMode::Async if borrows(handler) => {
+        ExecutionMode::Async if borrows_arguments(handler) => {
             let reply = reply_with(quote_spanned!(span=> #call.await));
             (
                 "Async",
@@ -77,7 +77,7 @@ fn reply_function(handler: &Handler) -> &'static str {
 }
 
 /// Returns the statements that decode each argument into a variable.
-fn decode(parameters: &[ExpandedParameter<'_>]) -> TokenStream {
+fn decode_statements(parameters: &[ExpandedParameter<'_>]) -> TokenStream {
     if parameters.is_empty() {
         return quote!(__mcp_call.decode(&mut [])?;);
     }
@@ -86,7 +86,7 @@ fn decode(parameters: &[ExpandedParameter<'_>]) -> TokenStream {
         .iter()
         .map(|_| quote!(::core::option::Option::None));
     let slots = (0..parameters.len()).map(syn::Index::from);
-    let values = parameters.iter().map(ExpandedParameter::variable);
+    let values = parameters.iter().map(ExpandedParameter::variable_name);
     quote!(
         let mut __mcp_slots: (#(::core::option::Option<#types>,)*) = (#(#nothing,)*);
         __mcp_call.decode(&mut [#(&mut __mcp_slots.#slots),*])?;
@@ -97,7 +97,7 @@ fn decode(parameters: &[ExpandedParameter<'_>]) -> TokenStream {
 }
 
 /// Returns the expression that calls the function.
-fn call(handler: &Handler, parameters: &[ExpandedParameter<'_>]) -> TokenStream {
+fn call_expression(handler: &Handler, parameters: &[ExpandedParameter<'_>]) -> TokenStream {
     let function = function_path(handler);
     let receiver = handler.has_receiver.then(|| quote!(&__mcp_receiver,));
     let arguments = parameters
@@ -107,6 +107,6 @@ fn call(handler: &Handler, parameters: &[ExpandedParameter<'_>]) -> TokenStream 
 }
 
 /// Returns `true` if the future borrows values and must therefore be wrapped in an `async move` block that owns them.
-fn borrows(handler: &Handler) -> bool {
+fn borrows_arguments(handler: &Handler) -> bool {
     handler.has_receiver || handler.parameters.iter().any(|parameter| parameter.lent)
 }

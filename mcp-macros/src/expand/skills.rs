@@ -1,4 +1,4 @@
-//! `skills!`: an expression with the skills of a folder.
+//! Expands `skills!` to an expression that contains the skills in a folder.
 
 use std::path::Path;
 
@@ -6,16 +6,19 @@ use mcp_skills::skill::{CheckedFile, CheckedSkill};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::tokens::runtime;
+use crate::expand::tokens::runtime_path;
 use crate::model::skills::IncludedSkills;
 
 /// Returns the expression.
 ///
-/// The compiler reads the files again, by `include_bytes!`, so that it knows which files the program depends on.
-pub(crate) fn skills(included: &IncludedSkills) -> TokenStream {
-    let runtime = runtime(included.runtime.as_ref());
+/// The files are included with `include_bytes!`, so that the compiler knows which files the program depends on.
+pub(crate) fn expand_skills(included: &IncludedSkills) -> TokenStream {
+    let runtime = runtime_path(included.runtime.as_ref());
     let folder = Path::new(&included.folder);
-    let skills = included.skills.iter().map(|skill| one(skill, folder));
+    let skills = included
+        .skills
+        .iter()
+        .map(|skill| skill_expression(skill, folder));
     quote!({
         use #runtime::__private as __mcp;
         const __MCP_SKILLS: &[__mcp::CompiledSkill] = &[#(#skills),*];
@@ -24,8 +27,8 @@ pub(crate) fn skills(included: &IncludedSkills) -> TokenStream {
 }
 
 /// Returns an expression of the same type, and the errors.
-pub(crate) fn failed_skills(included: &IncludedSkills, error: &syn::Error) -> TokenStream {
-    let runtime = runtime(included.runtime.as_ref());
+pub(crate) fn expand_failed_skills(included: &IncludedSkills, error: &syn::Error) -> TokenStream {
+    let runtime = runtime_path(included.runtime.as_ref());
     let error = error.to_compile_error();
     quote!({
         #error
@@ -33,10 +36,13 @@ pub(crate) fn failed_skills(included: &IncludedSkills, error: &syn::Error) -> To
     })
 }
 
-fn one(skill: &CheckedSkill, folder: &Path) -> TokenStream {
+fn skill_expression(skill: &CheckedSkill, folder: &Path) -> TokenStream {
     let (path, front_matter) = (&skill.path, skill.front_matter_json());
     let folder = folder.join(path);
-    let files = skill.files.iter().map(|file| one_file(file, &folder));
+    let files = skill
+        .files
+        .iter()
+        .map(|file| skill_file_expression(file, &folder));
     quote!(__mcp::CompiledSkill {
         path: #path,
         front_matter: #front_matter,
@@ -44,7 +50,7 @@ fn one(skill: &CheckedSkill, folder: &Path) -> TokenStream {
     })
 }
 
-fn one_file(file: &CheckedFile, skill: &Path) -> TokenStream {
+fn skill_file_expression(file: &CheckedFile, skill: &Path) -> TokenStream {
     let CheckedFile {
         path,
         contents,

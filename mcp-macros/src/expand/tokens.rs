@@ -73,7 +73,7 @@ pub(crate) fn compile_time_check(span: Span, verdict: &TokenStream) -> TokenStre
 }
 
 /// Returns `Some(tokens)` or `None` with fully qualified paths.
-pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
+pub(crate) fn option_expression(value: Option<impl ToTokens>) -> TokenStream {
     value.map_or_else(
         || quote!(::core::option::Option::None),
         |value| quote!(::core::option::Option::Some(#value)),
@@ -81,7 +81,7 @@ pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
 }
 
 /// Returns the path to the runtime crate.
-pub(crate) fn runtime(path: Option<&PathValue>) -> TokenStream {
+pub(crate) fn runtime_path(path: Option<&PathValue>) -> TokenStream {
     path.map_or_else(
         || quote!(::mcp_runtime),
         |PathValue(path)| path.to_token_stream(),

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::tokens::{macro_span_at, option, replace_self_and_lifetimes};
+use crate::expand::tokens::{macro_span_at, option_expression, replace_self_and_lifetimes};
 use crate::expand::value::{Fields, flagged_variants};
 use crate::parse::guard::PositiveCount;
 use crate::parse::task::TaskOptions;
@@ -34,7 +34,7 @@ pub(crate) fn set_tool_options(
         )
     });
     fields.set("requires", requires);
-    fields.set_some("task", tool.task.as_ref().map(task));
+    fields.set_some("task", tool.task.as_ref().map(task_options_expression));
     let schema = tool.schema.as_ref().map(|Expression(schema)| {
         quote_spanned!(macro_span_at(schema.span())=> || __mcp::IntoSchema::into_schema(#schema))
     });
@@ -43,11 +43,12 @@ pub(crate) fn set_tool_options(
     fields.set_some("ttl", tool.ttl.as_ref());
     fields.set_some("cache", tool.cache);
     let app = tool.app.as_ref();
-    fields.set_some("app", app.map(|app| constant_of(app, "URI", self_type)));
+    fields.set_some("app", app.map(|app| app_constant(app, "URI", self_type)));
 }
 
-/// Returns the expression for a tool's `_meta`: the author's, with what hosts read about the tool's page.
-pub(crate) fn meta(
+/// Returns the expression for a tool's `_meta`: the author's entries, plus the entries that describe the tool's page to
+/// hosts.
+pub(crate) fn tool_meta_expression(
     tool: &ToolOptions,
     self_type: Option<&syn::Type>,
     meta: Option<TokenStream>,
@@ -56,7 +57,7 @@ pub(crate) fn meta(
         return meta;
     }
     let app = tool.app.as_ref();
-    let page = option(app.map(|app| constant_of(app, "PAGE", self_type)));
+    let page = option_expression(app.map(|app| app_constant(app, "PAGE", self_type)));
     let visibility = tool.visibility.as_ref().map_or_else(
         || quote!(&[]),
         |visibility| {
@@ -66,12 +67,12 @@ pub(crate) fn meta(
             )
         },
     );
-    let meta = option(meta);
+    let meta = option_expression(meta);
     Some(quote!(__mcp::tool_meta(#page, #visibility, #meta)))
 }
 
-/// Returns the path to a constant that `App` gives the type. The compiler underlines the type if it is not an app.
-fn constant_of(
+/// Returns the path to an associated constant of the `App` trait. The compiler underlines the type if it is not an app.
+fn app_constant(
     PathValue(path): &PathValue,
     constant: &str,
     self_type: Option<&syn::Type>,
@@ -82,7 +83,7 @@ fn constant_of(
 }
 
 /// Returns an expression of type `TaskOptions`.
-fn task(task: &TaskOptions) -> TokenStream {
+fn task_options_expression(task: &TaskOptions) -> TokenStream {
     let is_set = |flag: darling::util::Flag| flag.is_present().then_some(quote!(true));
     let mut fields = Fields::default();
     fields.set("is_required", is_set(task.required));

@@ -1,4 +1,4 @@
-//! Models a page: the struct that names it, and the file that it is in.
+//! Models a page: the struct that names it and the file that contains it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::model::{scopes, text};
 use crate::parse::app::{AnnotatedApp, AppOptions};
 use crate::parse::doc_comment::Description;
 
-/// Maximum size of a page, in bytes. Written as JSON it then stays below the default size of a result.
+/// Maximum size of a page, in bytes. Encoded as JSON, such a page stays below the default maximum size of a result.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// A page, ready to be expanded.
@@ -32,8 +32,8 @@ impl App {
             path,
             options,
         } = annotated;
-        scopes::check(&options.listed, errors);
-        text::check_app(&options, errors);
+        scopes::check_scopes(&options.listed, errors);
+        text::check_app_texts(&options, errors);
         if let Some(path) = &path
             && let Err(problem) = check_page(&package_root(), &path.value())
         {
@@ -48,7 +48,7 @@ impl App {
         }
     }
 
-    /// Returns the end of the URI of a page whose author does not choose one: the path, encoded.
+    /// Returns the percent-encoded path, which ends the URI of a page whose author does not choose one.
     pub(crate) fn encoded_path(&self) -> String {
         let path = self.path.as_ref().map(syn::LitStr::value);
         let mut encoded = String::new();
@@ -66,7 +66,7 @@ impl App {
     }
 }
 
-/// Returns the folder of the package that is being compiled.
+/// Returns the directory of the package that is being compiled.
 fn package_root() -> PathBuf {
     std::env::var_os("CARGO_MANIFEST_DIR")
         .map(PathBuf::from)
@@ -84,10 +84,10 @@ fn check_page(root: &Path, path: &str) -> Result<(), String> {
     }
     let file = root.join(path);
     let Ok(metadata) = fs::metadata(&file) else {
-        return Err(match similar(root, path) {
-            Some(similar) => format!("there is no page `{path}`; did you mean `{similar}`?"),
+        return Err(match similar_page_path(root, path) {
+            Some(similar) => format!("page `{path}` not found; did you mean `{similar}`?"),
             None => format!(
-                "there is no page `{path}`; its path is relative to the folder of the package's `Cargo.toml`"
+                "page `{path}` not found; its path is relative to the folder of the package's `Cargo.toml`"
             ),
         });
     };
@@ -108,8 +108,8 @@ fn check_page(root: &Path, path: &str) -> Result<(), String> {
     }
 }
 
-/// Returns the path of the file with the most similar name in the folder of a missing one.
-fn similar(root: &Path, path: &str) -> Option<String> {
+/// Returns the path of the file whose name is most similar to the missing file's name, searching the same directory.
+fn similar_page_path(root: &Path, path: &str) -> Option<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let entries = fs::read_dir(root.join(folder)).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -2,7 +2,7 @@
 
 use crate::errors::Errors;
 use crate::parse::argument::Constraints;
-use crate::parse::literal::literal;
+use crate::parse::literal::find_literal;
 use crate::parse::range::parse_number;
 use crate::parse::value::Keyed;
 
@@ -52,11 +52,11 @@ pub(crate) fn check_default(
                     check_default(item, &items.value, errors);
                 }
             }
-            wrong_size(array.elems.len(), constraints)
+            length_error(array.elems.len(), constraints)
         }
-        other => match literal(other) {
-            Some(syn::Lit::Str(text)) => wrong_size(text.value().chars().count(), constraints),
-            _ => wrong_number(other, constraints),
+        other => match find_literal(other) {
+            Some(syn::Lit::Str(text)) => length_error(text.value().chars().count(), constraints),
+            _ => range_error(other, constraints),
         },
     };
     if let Some(broken) = broken {
@@ -65,7 +65,7 @@ pub(crate) fn check_default(
 }
 
 /// Returns an error if `length` does not allow the given number of characters or items, or `None` if it does.
-fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
+fn length_error(size: usize, constraints: &Constraints) -> Option<String> {
     let length = &constraints.length.as_ref()?.value;
     let size = u64::try_from(size).unwrap_or(u64::MAX);
     match (length.min, length.max) {
@@ -81,7 +81,7 @@ fn wrong_size(size: usize, constraints: &Constraints) -> Option<String> {
 
 /// Returns the error for a number that `range` does not allow, or `None` if `range` allows it or the expression is not
 /// a number literal.
-fn wrong_number(expression: &syn::Expr, constraints: &Constraints) -> Option<String> {
+fn range_error(expression: &syn::Expr, constraints: &Constraints) -> Option<String> {
     let range = &constraints.range.as_ref()?.value;
     let number = parse_number(expression).ok()?.value;
     let start = range.start.as_ref().map(|start| start.value);

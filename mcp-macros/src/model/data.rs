@@ -25,7 +25,7 @@ impl Data {
                 "this attribute has no meaning above `#[data]`; move it below",
             ));
         }
-        check(&options, errors);
+        check_data_options(&options, errors);
         take_markers(&mut ty, errors);
         let (input, output) = (options.input.is_present(), options.output.is_present());
         Self {
@@ -79,7 +79,7 @@ const MARKERS: [(&str, &str); 2] = [
     ),
 ];
 
-fn check(options: &DataOptions, errors: &mut Errors) {
+fn check_data_options(options: &DataOptions, errors: &mut Errors) {
     if !options.output.is_present() {
         return;
     }

@@ -4,10 +4,10 @@ use syn::spanned::Spanned;
 
 use crate::errors::Errors;
 use crate::model::name::Name;
-use crate::parse::choice::choice;
+use crate::parse::choice::parse_word;
 use crate::parse::doc_comment::Description;
 use crate::parse::elicit::{ElicitedBody, ElicitedField, ElicitedType, ElicitedVariant};
-use crate::parse::literal::signed;
+use crate::parse::literal::find_signed_literal;
 use crate::parse::value::{Expression, PathValue};
 
 /// A type that derives `Elicit`, ready to be expanded.
@@ -49,9 +49,11 @@ impl Elicited {
             ));
         }
         let contents = match item.body {
-            ElicitedBody::Fields(fields) => ElicitedContents::Form(form(fields, errors)),
+            ElicitedBody::Fields(fields) => {
+                ElicitedContents::Form(model_form_fields(fields, errors))
+            }
             ElicitedBody::Choices(variants) => {
-                ElicitedContents::Choices(choices(&item.ident, variants, errors))
+                ElicitedContents::Choices(model_choices(&item.ident, variants, errors))
             }
             ElicitedBody::Unnamed(fields) => {
                 errors.push(syn::Error::new_spanned(
@@ -76,7 +78,7 @@ impl Elicited {
     }
 }
 
-fn form(fields: Vec<ElicitedField>, errors: &mut Errors) -> Vec<FormField> {
+fn model_form_fields(fields: Vec<ElicitedField>, errors: &mut Errors) -> Vec<FormField> {
     let mut form: Vec<FormField> = Vec::new();
     for field in fields {
         let field = FormField::new(field, errors);
@@ -105,7 +107,10 @@ impl FormField {
                 )
             })
         });
-        let format = options.format.as_ref().map(|name| format(&name.value));
+        let format = options
+            .format
+            .as_ref()
+            .map(|name| field_format(&name.value));
         Self {
             name: Name::new(options.name.as_ref(), &parsed.ident),
             default: default.and_then(|default| errors.ok_or_push(default)),
@@ -116,19 +121,19 @@ impl FormField {
 }
 
 /// Returns the `FieldFormat` variant for a format name.
-fn format(name: &syn::LitStr) -> syn::Result<&'static str> {
+fn field_format(name: &syn::LitStr) -> syn::Result<&'static str> {
     let words = [
         ("email", "Email"),
         ("uri", "Uri"),
         ("date", "Date"),
         ("date-time", "DateTime"),
     ];
-    Ok(choice("format", &syn::Lit::Str(name.clone()), &words)?)
+    Ok(parse_word("format", &syn::Lit::Str(name.clone()), &words)?)
 }
 
 /// Returns the `Literal` variant for a literal or a negative number, or `None` for any other expression.
 fn literal_kind(value: &syn::Expr) -> Option<&'static str> {
-    match signed(value)? {
+    match find_signed_literal(value)? {
         (_, syn::Lit::Int(_) | syn::Lit::Float(_)) => Some("Number"),
         (_, syn::Lit::Str(_)) => Some("Text"),
         (_, syn::Lit::Bool(_)) => Some("Boolean"),
@@ -136,7 +141,11 @@ fn literal_kind(value: &syn::Expr) -> Option<&'static str> {
     }
 }
 
-fn choices(name: &syn::Ident, variants: Vec<ElicitedVariant>, errors: &mut Errors) -> Vec<Choice> {
+fn model_choices(
+    name: &syn::Ident,
+    variants: Vec<ElicitedVariant>,
+    errors: &mut Errors,
+) -> Vec<Choice> {
     if variants.is_empty() {
         errors.push(syn::Error::new_spanned(
             name,

@@ -39,7 +39,7 @@ impl Exposed {
     }
 }
 
-/// Rejects `#[expose]` on fields, because the message is that of the whole value.
+/// Rejects `#[expose]` on fields, because the message describes the whole value.
 fn check_fields(data: &mut syn::Data, errors: &mut Errors) {
     let fields: Vec<&mut syn::Field> = match data {
         syn::Data::Struct(data) => data.fields.iter_mut().collect(),

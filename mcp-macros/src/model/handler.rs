@@ -59,17 +59,19 @@ impl Handler {
         let signature = &function.signature;
         let listed = options.listed();
         if let Some(listed) = listed {
-            scopes::check(listed, errors);
+            scopes::check_scopes(listed, errors);
         }
         let mut target = None;
         match &options {
-            Options::Tool(tool) => tool::check(tool, errors),
-            Options::Resource(_, resource) => resource::check(kind, resource, errors),
+            Options::Tool(tool) => tool::check_tool_options(tool, errors),
+            Options::Resource(_, resource) => {
+                resource::check_resource_options(kind, resource, errors);
+            }
             Options::Completer(completer) => target = CompleterTarget::new(completer, errors),
             Options::Prompt(_) => {}
         }
         signature::check_signature(kind, signature, self_type, errors);
-        let parameters = Parameter::all(kind, signature, parameters, errors);
+        let parameters = Parameter::from_signature(kind, signature, parameters, errors);
         signature::check_parameters(kind, signature, &parameters, errors);
         let execution_mode = execution_mode(signature, &options, errors);
         let handler = Self {
@@ -96,10 +98,10 @@ impl Handler {
             has_receiver: signature.receiver().is_some(),
             target,
             parameters,
-            output: signature::output(kind, signature, errors),
+            output: signature::check_return_type(kind, signature, errors),
             options,
         };
-        text::check(&handler, errors);
+        text::check_handler_texts(&handler, errors);
         handler
     }
 }

@@ -3,7 +3,7 @@
 use crate::errors::Errors;
 
 /// Checks that the function is `async` and takes no parameters.
-pub(crate) fn check(signature: &syn::Signature, errors: &mut Errors) {
+pub(crate) fn check_main_signature(signature: &syn::Signature, errors: &mut Errors) {
     if signature.asyncness.is_none() {
         errors.push(syn::Error::new_spanned(
             signature.fn_token,

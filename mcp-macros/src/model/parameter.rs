@@ -24,7 +24,7 @@ pub(crate) struct Parameter {
 
 impl Parameter {
     /// Returns the valid parameters of a signature.
-    pub(crate) fn all(
+    pub(crate) fn from_signature(
         kind: Kind,
         signature: &syn::Signature,
         annotations: Vec<ParameterAnnotations>,
@@ -47,7 +47,7 @@ impl Parameter {
         errors: &mut Errors,
     ) -> Option<Self> {
         let ident = errors.ok_or_push(plain_name(kind, &parameter.pat));
-        let ty = errors.ok_or_push(lent_or_owned(kind, &parameter.ty));
+        let ty = errors.ok_or_push(split_reference(kind, &parameter.ty));
         if let Some(attribute) = parameter.attrs.first() {
             errors.push(syn::Error::new_spanned(
                 attribute,
@@ -166,11 +166,11 @@ fn plain_name(kind: Kind, pattern: &syn::Pat) -> syn::Result<syn::Ident> {
 }
 
 /// Returns `(true, T)` for a type `&T`, and `(false, ty)` for any other type.
-fn lent_or_owned(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
+fn split_reference(kind: Kind, ty: &syn::Type) -> syn::Result<(bool, syn::Type)> {
     let (lent, ty) = match ty {
         // A `$ty:ty` fragment of `macro_rules!` expands to an invisible group.
-        syn::Type::Group(group) => return lent_or_owned(kind, &group.elem),
-        syn::Type::Paren(parentheses) => return lent_or_owned(kind, &parentheses.elem),
+        syn::Type::Group(group) => return split_reference(kind, &group.elem),
+        syn::Type::Paren(parentheses) => return split_reference(kind, &parentheses.elem),
         syn::Type::Reference(reference) => {
             if let Some(mutability) = &reference.mutability {
                 return Err(syn::Error::new(

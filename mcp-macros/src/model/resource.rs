@@ -5,7 +5,7 @@ use crate::parse::kind::Kind;
 use crate::parse::resource::ResourceOptions;
 
 /// Checks that `size` is not set on a template, and that `list` is set only on a template.
-pub(crate) fn check(kind: Kind, options: &ResourceOptions, errors: &mut Errors) {
+pub(crate) fn check_resource_options(kind: Kind, options: &ResourceOptions, errors: &mut Errors) {
     match (kind, &options.size, &options.list) {
         (Kind::ResourceTemplate, Some(size), _) => errors.push(syn::Error::new(
             size.key,

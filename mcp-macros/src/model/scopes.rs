@@ -5,7 +5,7 @@ use crate::parse::access::Scopes;
 use crate::parse::listed::ListedOptions;
 
 /// Rejects duplicates, because the author probably meant the second scope to be a different one.
-pub(crate) fn check(options: &ListedOptions, errors: &mut Errors) {
+pub(crate) fn check_scopes(options: &ListedOptions, errors: &mut Errors) {
     let Some(Scopes(scopes)) = &options.scopes else {
         return;
     };

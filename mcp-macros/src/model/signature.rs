@@ -142,8 +142,8 @@ pub(crate) fn check_parameters(
     }
 }
 
-/// Returns the return type. Checks that it is not `impl …`, because the definition must be able to name it.
-pub(crate) fn output(
+/// Returns the return type. Checks that the type is not `impl …`, because the definition must be able to name it.
+pub(crate) fn check_return_type(
     kind: Kind,
     signature: &syn::Signature,
     errors: &mut Errors,

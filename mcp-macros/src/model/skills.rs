@@ -9,7 +9,7 @@ use crate::errors::Errors;
 use crate::parse::skills::SkillFolder;
 use crate::parse::value::PathValue;
 
-/// Skills that follow all rules.
+/// The checked skills in a folder.
 pub(crate) struct IncludedSkills {
     /// The absolute path of the folder.
     pub(crate) folder: String,
@@ -19,7 +19,7 @@ pub(crate) struct IncludedSkills {
 }
 
 impl IncludedSkills {
-    /// Reads a folder inside a package. Every mistake in it is reported at the path in the macro.
+    /// Reads and checks a folder inside a package. Every mistake in it is reported at the path in the macro.
     pub(crate) fn new(folder: SkillFolder, package: Option<PathBuf>, errors: &mut Errors) -> Self {
         let SkillFolder { path, runtime } = folder;
         let mut push = |problem: String| errors.push(syn::Error::new(path.span(), problem));

@@ -1,6 +1,7 @@
 //! Rules for the text in attributes: names, URIs, scopes, icons, media types, headers, rates and times.
 //!
-//! The rules themselves are in `mcp_schema`, because the server applies them to definitions that it gets while it runs.
+//! The rules themselves are in `mcp_schema`, because the server also applies them to definitions that are inserted at
+//! run time.
 
 use mcp_schema::rules::{self, RuleVerdict};
 
@@ -13,7 +14,7 @@ use crate::parse::listed::{CommonOptions, ListedOptions};
 use crate::parse::options::Options;
 
 /// Adds an error for each text that violates its rule.
-pub(crate) fn check(handler: &Handler, errors: &mut Errors) {
+pub(crate) fn check_handler_texts(handler: &Handler, errors: &mut Errors) {
     if handler.kind == Kind::Tool {
         let name = &handler.name;
         let verdict = rules::tool_name(&name.value);
@@ -22,7 +23,7 @@ pub(crate) fn check(handler: &Handler, errors: &mut Errors) {
         }
     }
     if let Some(listed) = handler.options.listed() {
-        check_listed(listed, errors);
+        check_listed_texts(listed, errors);
     } else {
         check_rate(handler.options.common(), errors);
     }
@@ -50,8 +51,8 @@ pub(crate) fn check(handler: &Handler, errors: &mut Errors) {
 }
 
 /// Adds an error for each text in the options of a page that violates its rule.
-pub(crate) fn check_app(options: &AppOptions, errors: &mut Errors) {
-    check_listed(&options.listed, errors);
+pub(crate) fn check_app_texts(options: &AppOptions, errors: &mut Errors) {
+    check_listed_texts(&options.listed, errors);
     if let Some(uri) = &options.uri {
         check_text(rules::app_uri, uri, errors);
     }
@@ -63,7 +64,7 @@ pub(crate) fn check_app(options: &AppOptions, errors: &mut Errors) {
 }
 
 /// Checks the options that every listed definition has.
-fn check_listed(listed: &ListedOptions, errors: &mut Errors) {
+fn check_listed_texts(listed: &ListedOptions, errors: &mut Errors) {
     for scope in listed.scopes.iter().flat_map(|Scopes(scopes)| scopes) {
         check_text(rules::scope, scope, errors);
     }

@@ -11,7 +11,7 @@ use crate::parse::doc_comment::Description;
 use crate::parse::function::Function;
 use crate::parse::kind::Kind;
 use crate::parse::options::{Options, parse_item};
-use crate::parse::reword::reworded;
+use crate::parse::reword::reworded_error;
 use crate::parse::value::Keyed;
 
 /// The attributes of a function and its parameters.
@@ -96,7 +96,7 @@ impl Annotations {
 
 impl ParameterAnnotations {
     fn parse(attributes: &[syn::Attribute], errors: &mut Errors) -> Self {
-        let options = ArgumentOptions::from_attributes(attributes).map_err(reworded);
+        let options = ArgumentOptions::from_attributes(attributes).map_err(reworded_error);
         let options = errors.ok_or_push(options).unwrap_or_default();
         let complete = errors.ok_or_push(parse_complete(attributes)).flatten();
         let marker = attributes

@@ -1,4 +1,4 @@
-//! Options in `#[app("page.html", …)]`, and the options of a tool about its page.
+//! Parses the options in `#[app("page.html", …)]` and a tool's options for its page.
 
 use darling::ast::NestedMeta;
 use darling::util::Flag;
@@ -10,7 +10,7 @@ use crate::errors::Errors;
 use crate::parse::access::parse_strings;
 use crate::parse::listed::ListedOptions;
 use crate::parse::options::parse_item;
-use crate::parse::reword::reworded;
+use crate::parse::reword::reworded_error;
 use crate::parse::value::{CacheScopeValue, DurationValue, Keyed, flag, text};
 
 const EXPECTED: &str = "`#[app]` belongs on a struct without fields: `struct Chart;`";
@@ -33,7 +33,7 @@ pub(crate) struct AppOptions {
     pub(crate) uri: Option<syn::LitStr>,
     /// The origins that the page may use.
     pub(crate) csp: Option<Csp>,
-    /// The browser features that the page asks for.
+    /// The browser features that the page requests.
     pub(crate) permissions: Option<Permissions>,
     /// The origin on which the host serves the page.
     #[darling(with = text)]
@@ -56,7 +56,7 @@ pub(crate) struct AppOptions {
 #[derive(Default, FromMeta)]
 #[allow(
     clippy::struct_field_names,
-    reason = "the fields are the specification's"
+    reason = "the specification names the fields"
 )]
 pub(crate) struct Csp {
     /// Origins that scripts may connect to.
@@ -142,7 +142,7 @@ fn parse_options(tokens: TokenStream) -> syn::Result<(syn::LitStr, AppOptions)> 
     let options = NestedMeta::parse_meta_list(tokens)?;
     match options.split_first() {
         Some((NestedMeta::Lit(syn::Lit::Str(path)), options)) => {
-            let options = AppOptions::from_list(options).map_err(reworded)?;
+            let options = AppOptions::from_list(options).map_err(reworded_error)?;
             Ok((path.clone(), options))
         }
         Some((other, _)) => Err(syn::Error::new(other.span(), NEEDS_PATH)),

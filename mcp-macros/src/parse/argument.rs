@@ -5,7 +5,7 @@ use darling::{FromAttributes, FromMeta, Result};
 
 use crate::parse::literal::to_json;
 use crate::parse::range::{Length, Range};
-use crate::parse::value::{Expression, Keyed, keyed_text, needs_value, text};
+use crate::parse::value::{Expression, Keyed, keyed_text, needs_value_error, text};
 
 /// Options in `#[arg(…)]`.
 #[derive(Default, FromAttributes)]
@@ -71,7 +71,7 @@ impl FromMeta for DefaultValue {
                     None => Self::Rust(value),
                 })
             }
-            syn::Meta::List(_) => Err(needs_value(item)),
+            syn::Meta::List(_) => Err(needs_value_error(item)),
         }
     }
 }

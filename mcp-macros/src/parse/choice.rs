@@ -1,11 +1,15 @@
-//! Options whose value is one of a few words.
+//! Parses options whose value is one of a few words.
 
 use darling::{Error, Result};
 use mcp_schema::suggest::closest;
 
-/// Returns the value that the word stands for. For anything else, the error lists the words, and suggests the one that was
-/// probably meant.
-pub(crate) fn choice<T: Copy>(option: &str, value: &syn::Lit, words: &[(&str, T)]) -> Result<T> {
+/// Returns the value that the word represents. For any other value, the error lists the words and suggests the one that
+/// the author probably meant.
+pub(crate) fn parse_word<T: Copy>(
+    option: &str,
+    value: &syn::Lit,
+    words: &[(&str, T)],
+) -> Result<T> {
     let written = match value {
         syn::Lit::Str(text) => text.value(),
         _ => String::new(),
@@ -13,7 +17,7 @@ pub(crate) fn choice<T: Copy>(option: &str, value: &syn::Lit, words: &[(&str, T)
     if let Some((_, found)) = words.iter().find(|(word, _)| *word == written) {
         return Ok(*found);
     }
-    let list = listed(words);
+    let list = list_words(words);
     let message = match closest(&written, words.iter().map(|(word, _)| *word)) {
         Some(meant) => format!("`{option}` must be {list}; did you mean `\"{meant}\"`?"),
         None => format!("`{option}` must be {list}"),
@@ -22,7 +26,7 @@ pub(crate) fn choice<T: Copy>(option: &str, value: &syn::Lit, words: &[(&str, T)
 }
 
 /// Returns the words as `"a"`, `"b"` or `"c"`.
-fn listed<T>(words: &[(&str, T)]) -> String {
+fn list_words<T>(words: &[(&str, T)]) -> String {
     let quoted: Vec<String> = words
         .iter()
         .map(|(word, _)| format!("`\"{word}\"`"))

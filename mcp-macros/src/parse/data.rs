@@ -40,13 +40,13 @@ pub(crate) fn decides_about_unknown_fields(ty: &syn::DeriveInput) -> bool {
     inside || decides(&ty.attrs)
 }
 
-/// Returns the different types of the fields that have to implement the derived traits themselves. Fields are left out if an
-/// attribute may replace the type, and so are all fields of a generic type, because bounds are up to the derives.
+/// Returns the distinct field types that must implement the derived traits themselves. Fields whose type an attribute
+/// may replace are omitted, and so are all fields of a generic type, because the derives determine the bounds.
 pub(crate) fn plain_field_types(ty: &syn::DeriveInput) -> Vec<&syn::Type> {
     const CRATES: [&str; 2] = ["serde", "schemars"];
-    /// Options of a field that do not replace its type.
+    /// Field options that do not replace the field's type.
     const KEEP: [&str; 6] = ["rename", "alias", "default", "regex", "range", "length"];
-    /// Options of a field that may.
+    /// Field options that may replace the field's type.
     const REPLACE: [&str; 9] = [
         "with",
         "schema_with",
@@ -91,7 +91,7 @@ fn is_doc(attribute: &syn::Attribute) -> bool {
     attribute.path().is_ident("doc")
 }
 
-/// Returns `true` if one of the attributes is of one of these crates, as in `serde(…)`, and contains one of the words.
+/// Returns `true` if any attribute that belongs to one of these crates, such as `serde(…)`, contains one of the words.
 /// Also looks inside `cfg_attr(…)`.
 fn mentions<'a>(
     attributes: impl IntoIterator<Item = &'a syn::Attribute>,

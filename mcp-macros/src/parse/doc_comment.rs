@@ -1,6 +1,6 @@
 //! Reads descriptions from doc comments or from the options that replace them.
 
-use crate::parse::literal::literal;
+use crate::parse::literal::find_literal;
 use crate::parse::value::Expression;
 
 /// A description.
@@ -38,7 +38,7 @@ impl Description {
 }
 
 fn as_text(expression: &syn::Expr) -> Option<String> {
-    match literal(expression)? {
+    match find_literal(expression)? {
         syn::Lit::Str(text) => Some(text.value()),
         _ => None,
     }

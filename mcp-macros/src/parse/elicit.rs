@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use crate::errors::Errors;
 use crate::parse::doc_comment::Description;
 use crate::parse::range::{Length, Range};
-use crate::parse::reword::reworded;
+use crate::parse::reword::reworded_error;
 use crate::parse::value::{Expression, Keyed, PathValue, keyed_text, text};
 
 /// Options on the type.
@@ -146,6 +146,6 @@ fn parse_attributes<T: Default + FromAttributes>(
     attributes: &[syn::Attribute],
     errors: &mut Errors,
 ) -> T {
-    let options = T::from_attributes(attributes).map_err(reworded);
+    let options = T::from_attributes(attributes).map_err(reworded_error);
     errors.ok_or_push(options).unwrap_or_default()
 }

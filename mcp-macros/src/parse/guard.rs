@@ -2,8 +2,8 @@
 
 use darling::{Error, FromMeta, Result};
 
-use crate::parse::literal::literal;
-use crate::parse::value::{DurationValue, Expression, name, parse_quantity, text};
+use crate::parse::literal::find_literal;
+use crate::parse::value::{DurationValue, Expression, option_name, parse_quantity, text};
 
 /// Limits on a handler.
 #[derive(Default, FromMeta)]
@@ -26,7 +26,7 @@ pub(crate) struct PositiveCount(pub(crate) syn::Expr);
 impl FromMeta for PositiveCount {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(value) = Expression::from_meta(item)?;
-        let is_wrong = match literal(&value) {
+        let is_wrong = match find_literal(&value) {
             Some(syn::Lit::Int(number)) => {
                 number.base10_parse().is_ok_and(|number: u64| number == 0)
             }
@@ -34,7 +34,7 @@ impl FromMeta for PositiveCount {
             None => matches!(value, syn::Expr::Unary(_)),
         };
         if is_wrong {
-            let option = name(item);
+            let option = option_name(item);
             let message = format!("`{option}` must be a whole number above zero: `{option} = 4`");
             return Err(Error::custom(message).with_span(&value));
         }
@@ -52,7 +52,7 @@ pub(crate) enum ByteSize {
 impl FromMeta for ByteSize {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(value) = Expression::from_meta(item)?;
-        match literal(&value) {
+        match find_literal(&value) {
             Some(syn::Lit::Str(text)) => match parse_size(&text.value()) {
                 Some(bytes) => Ok(Self::Bytes(bytes)),
                 None => Err(Error::custom(format!(

@@ -11,7 +11,7 @@ use crate::parse::completer::CompleterOptions;
 use crate::parse::kind::Kind;
 use crate::parse::listed::{CommonOptions, ListedOptions};
 use crate::parse::resource::ResourceOptions;
-use crate::parse::reword::reworded;
+use crate::parse::reword::reworded_error;
 use crate::parse::tool::ToolOptions;
 use crate::parse::value::PathValue;
 
@@ -93,7 +93,7 @@ pub(crate) fn parse_item<Item: Parse>(item: TokenStream, expected: &str) -> syn:
 /// Parses a list of options. If there is an error, no options are set.
 fn parse_options<T: Default + FromMeta>(tokens: TokenStream, errors: &mut Errors) -> T {
     let options = NestedMeta::parse_meta_list(tokens)
-        .and_then(|options| T::from_list(&options).map_err(reworded));
+        .and_then(|options| T::from_list(&options).map_err(reworded_error));
     errors.ok_or_push(options).unwrap_or_default()
 }
 
@@ -108,7 +108,7 @@ fn parse_resource(
     let options = NestedMeta::parse_meta_list(tokens)?;
     match options.split_first() {
         Some((NestedMeta::Lit(syn::Lit::Str(uri)), options)) => {
-            let options = FromMeta::from_list(options).map_err(reworded)?;
+            let options = FromMeta::from_list(options).map_err(reworded_error)?;
             Ok((uri.clone(), options))
         }
         Some((other, _)) => Err(syn::Error::new(other.span(), missing)),

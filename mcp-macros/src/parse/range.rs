@@ -5,7 +5,7 @@ use std::fmt;
 use darling::{Error, FromMeta, Result};
 use proc_macro2::Span;
 
-use crate::parse::literal::{literal, signed};
+use crate::parse::literal::{find_literal, find_signed_literal};
 
 /// A number literal with its span.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl FromMeta for Length {
             });
         }
         let range = parse_range(item, FORM)?;
-        let end = |expression: &syn::Expr| match literal(expression) {
+        let end = |expression: &syn::Expr| match find_literal(expression) {
             Some(syn::Lit::Int(value)) => Ok(value.base10_parse::<u64>()?),
             _ => Err(Error::custom(FORM).with_span(expression)),
         };
@@ -133,7 +133,7 @@ pub(crate) fn parse_number(expression: &syn::Expr) -> Result<Number> {
         span: literal.span(),
         value,
     };
-    match signed(expression) {
+    match find_signed_literal(expression) {
         Some((negative, literal @ syn::Lit::Int(value))) => {
             let value: i128 = value.base10_parse()?;
             let value = if negative { -value } else { value };

@@ -4,7 +4,7 @@ use darling::util::Flag;
 use darling::{Error, FromMeta, Result};
 
 use crate::parse::listed::ListedOptions;
-use crate::parse::literal::literal;
+use crate::parse::literal::find_literal;
 use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, PathValue, text};
 
 /// Options that follow the URI in `#[resource(…)]` and `#[resource_template(…)]`.
@@ -47,7 +47,7 @@ pub(crate) struct Priority(pub(crate) f64);
 impl FromMeta for Priority {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(expression) = Expression::from_meta(item)?;
-        let value = match literal(&expression) {
+        let value = match find_literal(&expression) {
             Some(syn::Lit::Float(value)) => value.base10_parse().ok(),
             Some(syn::Lit::Int(value)) => value.base10_parse().ok(),
             _ => None,

@@ -5,11 +5,11 @@
 use mcp_schema::suggest::closest;
 
 /// Converts darling's errors to syn's and rewords their messages, keeping their spans.
-pub(crate) fn reworded(error: darling::Error) -> syn::Error {
+pub(crate) fn reworded_error(error: darling::Error) -> syn::Error {
     let mut errors = error.flatten().into_iter().map(|error| {
         let known = known_options(&error);
         let error = syn::Error::from(error);
-        syn::Error::new(error.span(), reword(&error.to_string(), &known))
+        syn::Error::new(error.span(), reword_message(&error.to_string(), &known))
     });
     let Some(mut first) = errors.next() else {
         return syn::Error::new(proc_macro2::Span::call_site(), "invalid options");
@@ -18,7 +18,8 @@ pub(crate) fn reworded(error: darling::Error) -> syn::Error {
     first
 }
 
-/// Returns the options that exist where an unknown one was found. Darling has them only in the `Debug` form of its error.
+/// Returns the options that are valid at the position of an unknown one. Darling exposes them only in the `Debug`
+/// output of its error.
 fn known_options(error: &darling::Error) -> Vec<String> {
     let debug = format!("{error:?}");
     let names = debug.split_once("alts: {").map_or("", |(_, rest)| rest);
@@ -32,7 +33,7 @@ fn known_options(error: &darling::Error) -> Vec<String> {
 }
 
 /// Rewords a message. `known` is the list of options that exist.
-fn reword(text: &str, known: &[String]) -> String {
+fn reword_message(text: &str, known: &[String]) -> String {
     if let Some(rest) = text.strip_prefix("Unknown field: ") {
         let (name, _) = rest.split_once(". ").unwrap_or((rest, ""));
         return match hint_for(name.trim_matches('`'), known) {
@@ -100,7 +101,7 @@ mod tests {
     use darling::FromMeta;
     use darling::ast::NestedMeta;
 
-    use super::{reword, reworded};
+    use super::{reword_message, reworded_error};
     use crate::parse::argument::Constraints;
     use crate::parse::listed::ListedOptions;
     use crate::parse::options::CrateOption;
@@ -111,7 +112,7 @@ mod tests {
         let Err(error) = O::from_list(&options) else {
             panic!("accepted");
         };
-        let messages: Vec<String> = reworded(error)
+        let messages: Vec<String> = reworded_error(error)
             .into_iter()
             .map(|it| it.to_string())
             .collect();
@@ -145,7 +146,7 @@ mod tests {
             refused::<CrateOption>("max = 5"),
             "unknown option `max`; the only option is `crate`"
         );
-        // Options that are flattened into others are known as well.
+        // Flattened options are also known.
         for (written, meant) in [
             ("titel", "title"),
             ("desc", "description"),
@@ -165,7 +166,7 @@ mod tests {
             ("Duplicate field `x`", "option `x` is given twice"),
             ("anything else", "anything else"),
         ] {
-            assert_eq!(reword(text, &[]), expected);
+            assert_eq!(reword_message(text, &[]), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The input of `skills!`: a folder, and options.
+//! Parses the input of `skills!`: a folder and options.
 
 use proc_macro2::{Span, TokenStream};
 use syn::parse::{Parse, ParseStream};

@@ -1,4 +1,4 @@
-//! The option `task` of `#[tool(…)]`.
+//! Parses the option `task` in `#[tool(…)]`.
 
 use darling::util::Flag;
 use darling::{Error, FromMeta, Result};
@@ -12,11 +12,11 @@ use crate::parse::value::DurationValue;
 pub(crate) struct TaskOptions {
     /// Every call must be a task.
     pub(crate) required: Flag,
-    /// The call becomes a task when its body says so.
+    /// The function body decides whether the call becomes a task.
     pub(crate) manual: Flag,
     /// The time for which a task is kept.
     pub(crate) ttl: Option<DurationValue>,
-    /// The time between two polls of a client.
+    /// The interval at which clients should poll.
     pub(crate) poll: Option<DurationValue>,
     /// The number of times that a task is started.
     pub(crate) attempts: Option<PositiveCount>,

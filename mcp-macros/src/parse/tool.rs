@@ -4,7 +4,7 @@ use darling::FromMeta;
 use darling::util::Flag;
 
 use crate::parse::app::{Visibility, parse_visibility};
-use crate::parse::choice::choice;
+use crate::parse::choice::parse_word;
 use crate::parse::listed::ListedOptions;
 use crate::parse::task::TaskOptions;
 use crate::parse::value::{CacheScopeValue, DurationValue, Expression, Keyed, PathValue, flag};
@@ -33,7 +33,7 @@ pub(crate) struct ToolOptions {
     pub(crate) schema: Option<Expression>,
     /// Calls can be tasks.
     pub(crate) task: Option<TaskOptions>,
-    /// The text of a structured result.
+    /// The text that accompanies a structured result.
     pub(crate) text: Option<JsonTextValue>,
     /// If `true`, arguments of the wrong type are not coerced.
     pub(crate) strict: Option<bool>,
@@ -55,7 +55,7 @@ pub(crate) struct ToolOptions {
 pub(crate) enum JsonTextValue {
     /// The JSON itself.
     Compact,
-    /// No text, except for clients that read nothing else.
+    /// No text, except for clients that can read only text.
     None,
     /// A Markdown table.
     Table,
@@ -68,7 +68,7 @@ impl FromMeta for JsonTextValue {
             ("none", Self::None),
             ("table", Self::Table),
         ];
-        choice("text", value, &words)
+        parse_word("text", value, &words)
     }
 }
 

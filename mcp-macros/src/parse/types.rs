@@ -5,10 +5,10 @@ use quote::ToTokens;
 
 /// Finds a reference nested inside a type. Returns its span and the owned type to use instead.
 pub(crate) fn find_nested_reference(ty: &syn::Type) -> Option<(Span, String)> {
-    nested_reference(ty.to_token_stream())
+    find_reference_in_tokens(ty.to_token_stream())
 }
 
-fn nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
+fn find_reference_in_tokens(tokens: TokenStream) -> Option<(Span, String)> {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(tree) = tokens.next() {
         match tree {
@@ -40,7 +40,7 @@ fn nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
             // References in the parameters of a function pointer are allowed.
             TokenTree::Ident(word) if word == "fn" => return None,
             TokenTree::Group(group) => {
-                if let Some(found) = nested_reference(group.stream()) {
+                if let Some(found) = find_reference_in_tokens(group.stream()) {
                     return Some(found);
                 }
             }
@@ -52,13 +52,13 @@ fn nested_reference(tokens: TokenStream) -> Option<(Span, String)> {
 
 /// Returns the span of the first `impl` keyword in a type.
 pub(crate) fn find_impl(ty: &syn::Type) -> Option<Span> {
-    impl_in(ty.to_token_stream())
+    find_impl_in_tokens(ty.to_token_stream())
 }
 
-fn impl_in(tokens: TokenStream) -> Option<Span> {
+fn find_impl_in_tokens(tokens: TokenStream) -> Option<Span> {
     tokens.into_iter().find_map(|tree| match tree {
         TokenTree::Ident(ident) if ident == "impl" => Some(ident.span()),
-        TokenTree::Group(group) => impl_in(group.stream()),
+        TokenTree::Group(group) => find_impl_in_tokens(group.stream()),
         _ => None,
     })
 }

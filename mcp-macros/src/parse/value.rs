@@ -6,8 +6,8 @@ use proc_macro2::Span;
 use quote::ToTokens;
 use syn::spanned::Spanned;
 
-use crate::parse::choice::choice;
-use crate::parse::literal::literal;
+use crate::parse::choice::parse_word;
+use crate::parse::literal::find_literal;
 
 /// A value with the span of its key. The span is used to report errors about the option.
 #[derive(Clone, Debug)]
@@ -28,14 +28,14 @@ impl<T: FromMeta> FromMeta for Keyed<T> {
 /// Parses a string literal.
 pub(crate) fn text(item: &syn::Meta) -> Result<Option<syn::LitStr>> {
     let literal = match item {
-        syn::Meta::NameValue(pair) => literal(&pair.value),
-        _ => return Err(needs_text(item).with_span(item.path())),
+        syn::Meta::NameValue(pair) => find_literal(&pair.value),
+        _ => return Err(needs_text_error(item).with_span(item.path())),
     };
     match literal {
         Some(syn::Lit::Str(text)) => Ok(Some(text.clone())),
         _ => Err(match item {
-            syn::Meta::NameValue(pair) => needs_text(item).with_span(&pair.value),
-            _ => needs_text(item).with_span(item),
+            syn::Meta::NameValue(pair) => needs_text_error(item).with_span(&pair.value),
+            _ => needs_text_error(item).with_span(item),
         }),
     }
 }
@@ -52,7 +52,7 @@ pub(crate) fn keyed_text(item: &syn::Meta) -> Result<Option<Keyed<syn::LitStr>>>
 pub(crate) fn flag(item: &syn::Meta) -> Result<Option<Keyed<bool>>> {
     let value = match item {
         syn::Meta::Path(_) => Some(true),
-        syn::Meta::NameValue(pair) => match literal(&pair.value) {
+        syn::Meta::NameValue(pair) => match find_literal(&pair.value) {
             Some(syn::Lit::Bool(value)) => Some(value.value),
             _ => None,
         },
@@ -62,7 +62,7 @@ pub(crate) fn flag(item: &syn::Meta) -> Result<Option<Keyed<bool>>> {
     if let Some(value) = value {
         return Ok(Some(Keyed { key, value }));
     }
-    let name = name(item);
+    let name = option_name(item);
     let error = Error::custom(format!(
         "`{name}` is a flag; write `{name}` or `{name} = false`"
     ));
@@ -72,13 +72,13 @@ pub(crate) fn flag(item: &syn::Meta) -> Result<Option<Keyed<bool>>> {
     })
 }
 
-fn needs_text(item: &syn::Meta) -> Error {
-    let name = name(item);
+fn needs_text_error(item: &syn::Meta) -> Error {
+    let name = option_name(item);
     Error::custom(format!("`{name}` takes a string: `{name} = \"…\"`"))
 }
 
 /// Returns the name of an option.
-pub(crate) fn name(item: &syn::Meta) -> String {
+pub(crate) fn option_name(item: &syn::Meta) -> String {
     item.path()
         .get_ident()
         .map(ToString::to_string)
@@ -93,7 +93,7 @@ impl FromMeta for Expression {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         match item {
             syn::Meta::NameValue(pair) => Ok(Self(pair.value.clone())),
-            _ => Err(needs_value(item)),
+            _ => Err(needs_value_error(item)),
         }
     }
 }
@@ -122,8 +122,8 @@ pub(crate) enum DurationValue {
 impl FromMeta for DurationValue {
     fn from_meta(item: &syn::Meta) -> Result<Self> {
         let Expression(value) = Expression::from_meta(item)?;
-        match literal(&value) {
-            Some(syn::Lit::Str(text)) => match parse_time(&text.value()) {
+        match find_literal(&value) {
+            Some(syn::Lit::Str(text)) => match parse_milliseconds(&text.value()) {
                 Some(milliseconds) => Ok(Self::Milliseconds(milliseconds)),
                 None => Err(Error::custom(format!(
                     "`{}` is not a duration; write a whole number and a unit: `250ms`, `5s`, `2m` or `1h`",
@@ -140,7 +140,7 @@ impl FromMeta for DurationValue {
     }
 }
 
-fn parse_time(text: &str) -> Option<u64> {
+fn parse_milliseconds(text: &str) -> Option<u64> {
     parse_quantity(
         text,
         &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)],
@@ -166,7 +166,7 @@ pub(crate) enum CacheScopeValue {
 impl FromMeta for CacheScopeValue {
     fn from_value(value: &syn::Lit) -> Result<Self> {
         let words = [("public", Self::Public), ("private", Self::Private)];
-        choice("cache", value, &words)
+        parse_word("cache", value, &words)
     }
 }
 
@@ -208,7 +208,7 @@ pub(crate) enum Theme {
 impl FromMeta for Theme {
     fn from_value(value: &syn::Lit) -> Result<Self> {
         let words = [("light", Self::Light), ("dark", Self::Dark)];
-        choice("theme", value, &words)
+        parse_word("theme", value, &words)
     }
 }
 
@@ -238,7 +238,7 @@ impl FromMeta for Icons {
 }
 
 fn parse_icon(expression: &syn::Expr) -> Result<Icon> {
-    if let Some(syn::Lit::Str(src)) = literal(expression) {
+    if let Some(syn::Lit::Str(src)) = find_literal(expression) {
         return Ok(Icon {
             src: src.clone(),
             options: IconOptions::default(),
@@ -265,14 +265,14 @@ fn is_word(expression: &syn::Expr, word: &str) -> bool {
 }
 
 /// Returns the error for a key without a value.
-pub(crate) fn needs_value(item: &syn::Meta) -> Error {
-    let name = name(item);
+pub(crate) fn needs_value_error(item: &syn::Meta) -> Error {
+    let name = option_name(item);
     Error::custom(format!("`{name}` needs a value: `{name} = …`")).with_span(item.path())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse_time;
+    use super::parse_milliseconds;
 
     #[test]
     fn a_span_of_time_is_a_whole_number_and_a_unit() {
@@ -289,7 +289,7 @@ mod tests {
             ("18446744073709551615h", None),
         ];
         for (text, expected) in cases {
-            assert_eq!(parse_time(text), expected, "{text}");
+            assert_eq!(parse_milliseconds(text), expected, "{text}");
         }
     }
 }

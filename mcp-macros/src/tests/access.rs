@@ -126,7 +126,7 @@ fn scopes_are_strings_in_parentheses_each_once() {
         (r#"visible_if = "staff""#, "expected a path, without quotes"),
         ("visible_if = |_| true", "expected a path, without quotes"),
     ] {
-        let emitted = stages::function(Kind::Tool, tokens(options), tokens("fn add() {}"));
+        let emitted = stages::expand_handler(Kind::Tool, tokens(options), tokens("fn add() {}"));
         let emitted = emitted.to_string();
         assert_eq!(emitted.matches("compile_error").count(), 1, "{emitted}");
         assert!(emitted.contains(message), "{options}: {emitted}");

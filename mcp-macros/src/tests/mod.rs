@@ -19,7 +19,7 @@ use crate::stages;
 #[track_caller]
 fn check(kind: Kind, options: &str, item: &str, expected: &Expect) {
     check_tokens(
-        &stages::function(kind, tokens(options), tokens(item)),
+        &stages::expand_handler(kind, tokens(options), tokens(item)),
         expected,
     );
 }
@@ -27,7 +27,10 @@ fn check(kind: Kind, options: &str, item: &str, expected: &Expect) {
 /// Expands `#[server]`.
 #[track_caller]
 fn check_server(item: &str, expected: &Expect) {
-    check_tokens(&stages::server(TokenStream::new(), tokens(item)), expected);
+    check_tokens(
+        &stages::expand_server(TokenStream::new(), tokens(item)),
+        expected,
+    );
 }
 
 #[track_caller]

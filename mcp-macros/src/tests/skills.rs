@@ -10,7 +10,7 @@ use crate::stages;
 /// Expands `skills!`, and shortens the path of the package.
 fn expanded(input: &str) -> String {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let emitted = stages::skills(tokens(input), Some(package.clone())).to_string();
+    let emitted = stages::expand_skills(tokens(input), Some(package.clone())).to_string();
     let emitted = emitted.replace(&*package.display().to_string(), "examples");
     let file = format!("fn expanded() {{ {emitted} }}");
     let file = syn::parse_str(&file).expect("an expression");

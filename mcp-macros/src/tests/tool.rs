@@ -234,7 +234,7 @@ fn the_future_owns_lent_values() {
 
 #[test]
 fn a_half_typed_body_still_expands() {
-    let emitted = crate::stages::function(
+    let emitted = crate::stages::expand_handler(
         Kind::Tool,
         crate::tests::tokens(""),
         crate::tests::tokens("fn add(a: i64) -> i64 { a. }"),

@@ -18,55 +18,55 @@ pub fn one_line(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// Appends text that is already JSON. All JSON text from user code passes through this function or [`json`].
-pub(super) fn raw(out: &mut Vec<u8>, json: &str) {
+/// Appends text that is already JSON. All JSON text from user code passes through this function or [`write_json`].
+pub(super) fn write_raw(out: &mut Vec<u8>, json: &str) {
     out.extend_from_slice(one_line(json).as_bytes());
 }
 
 /// Appends a comma unless a bracket has just been opened.
-pub(super) fn comma(out: &mut Vec<u8>) {
+pub(super) fn write_comma(out: &mut Vec<u8>) {
     if !matches!(out.last(), Some(b'{' | b'[')) {
         out.push(b',');
     }
 }
 
 /// Appends the name of the next member. The name must not need escaping.
-pub(super) fn name(out: &mut Vec<u8>, name: &str) {
-    comma(out);
+pub(super) fn write_name(out: &mut Vec<u8>, name: &str) {
+    write_comma(out);
     out.push(b'"');
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\":");
 }
 
-pub(super) fn string(out: &mut Vec<u8>, key: &str, value: &str) {
-    name(out, key);
+pub(super) fn write_string_member(out: &mut Vec<u8>, key: &str, value: &str) {
+    write_name(out, key);
     write_string(out, value);
 }
 
-pub(super) fn optional(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
+pub(super) fn write_optional_string(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
     if let Some(value) = value {
-        string(out, key, value);
+        write_string_member(out, key, value);
     }
 }
 
-pub(super) fn integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
+pub(super) fn write_integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Appends a finite number in its shortest form.
-pub(super) fn number(out: &mut Vec<u8>, value: f64) {
+pub(super) fn write_number(out: &mut Vec<u8>, value: f64) {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() < EXACT {
         #[allow(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
-        integer(out, value as i64);
+        write_integer(out, value as i64);
     } else {
-        json(out, &value);
+        write_json(out, &value);
     }
 }
 
 /// Appends any value on a single line. Values created by the framework can always be serialized; if serialization ever
 /// fails, `null` is written so that the message remains valid.
-pub(super) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+pub(super) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {
         out.truncate(start);
@@ -83,16 +83,16 @@ pub(super) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     }
 }
 
-pub(super) fn list_of<T>(
+pub(super) fn write_list<T>(
     out: &mut Vec<u8>,
     key: &str,
     items: &[T],
     mut each: impl FnMut(&mut Vec<u8>, &T),
 ) {
-    name(out, key);
+    write_name(out, key);
     out.push(b'[');
     for item in items {
-        comma(out);
+        write_comma(out);
         each(out, item);
     }
     out.push(b']');

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::members::{comma, json as write_json, list_of, name, number, optional, raw, string};
+use super::members::{
+    write_comma, write_json, write_list, write_name, write_number, write_optional_string,
+    write_raw, write_string_member,
+};
 use crate::ProtocolVersion;
 use crate::jsonrpc::{RequestId, write_string};
 use crate::types::LoggingLevel;
@@ -22,28 +25,28 @@ pub fn progress(
     if !progress.is_finite() {
         return;
     }
-    notification(out, "notifications/progress", |out| {
-        name(out, "progressToken");
+    write_notification(out, "notifications/progress", |out| {
+        write_name(out, "progressToken");
         out.extend_from_slice(token.as_bytes());
-        name(out, "progress");
-        number(out, progress);
+        write_name(out, "progress");
+        write_number(out, progress);
         if let Some(total) = total.filter(|total| total.is_finite()) {
-            name(out, "total");
-            number(out, total);
+            write_name(out, "total");
+            write_number(out, total);
         }
         if version > ProtocolVersion::V2024_11_05 {
-            optional(out, "message", message);
+            write_optional_string(out, "message", message);
         }
     });
 }
 
 /// Writes a log message. `data` is JSON.
 pub fn log(out: &mut Vec<u8>, level: LoggingLevel, logger: Option<&str>, data: &str) {
-    notification(out, "notifications/message", |out| {
-        string(out, "level", level.as_str());
-        optional(out, "logger", logger);
-        name(out, "data");
-        raw(out, data);
+    write_notification(out, "notifications/message", |out| {
+        write_string_member(out, "level", level.as_str());
+        write_optional_string(out, "logger", logger);
+        write_name(out, "data");
+        write_raw(out, data);
     });
 }
 
@@ -66,19 +69,19 @@ pub fn list_changed(out: &mut Vec<u8>, list: ListKind, subscription: Option<&Req
         ListKind::Prompts => "notifications/prompts/list_changed",
         ListKind::Resources => "notifications/resources/list_changed",
     };
-    notification(out, method, |out| {
+    write_notification(out, method, |out| {
         if let Some(id) = subscription {
-            subscription_meta(out, id);
+            write_subscription_meta(out, id);
         }
     });
 }
 
 /// Writes a notification that a resource has changed. `subscription` has the same meaning as in [`list_changed`].
 pub fn resource_updated(out: &mut Vec<u8>, uri: &str, subscription: Option<&RequestId>) {
-    notification(out, "notifications/resources/updated", |out| {
-        string(out, "uri", uri);
+    write_notification(out, "notifications/resources/updated", |out| {
+        write_string_member(out, "uri", uri);
         if let Some(id) = subscription {
-            subscription_meta(out, id);
+            write_subscription_meta(out, id);
         }
     });
 }
@@ -125,8 +128,8 @@ impl ListenFilter {
 
 /// Writes the honoured part of a listen filter, which is the first message in a subscription.
 pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &RequestId) {
-    notification(out, "notifications/subscriptions/acknowledged", |out| {
-        name(out, "notifications");
+    write_notification(out, "notifications/subscriptions/acknowledged", |out| {
+        write_name(out, "notifications");
         out.push(b'{');
         for (honoured, key) in [
             (filter.tools, "toolsListChanged"),
@@ -134,17 +137,17 @@ pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &Req
             (filter.resources, "resourcesListChanged"),
         ] {
             if honoured {
-                name(out, key);
+                write_name(out, key);
                 out.extend_from_slice(b"true");
             }
         }
         if !filter.uris.is_empty() {
-            list_of(out, "resourceSubscriptions", &filter.uris, |out, uri| {
+            write_list(out, "resourceSubscriptions", &filter.uris, |out, uri| {
                 write_string(out, uri);
             });
         }
         for filter in &filter.extensions {
-            comma(out);
+            write_comma(out);
             write_string(out, &filter.member);
             out.push(b':');
             write_json(
@@ -156,7 +159,7 @@ pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &Req
             );
         }
         out.push(b'}');
-        subscription_meta(out, subscription);
+        write_subscription_meta(out, subscription);
     });
 }
 
@@ -170,10 +173,10 @@ pub fn extension_notification(
     params: &Map<String, Value>,
     subscription: Option<&RequestId>,
 ) {
-    notification(out, method, |out| {
+    write_notification(out, method, |out| {
         let meta = params.get("_meta").and_then(Value::as_object);
         for (key, value) in params.iter().filter(|(key, _)| *key != "_meta") {
-            comma(out);
+            write_comma(out);
             write_string(out, key);
             out.push(b':');
             write_json(out, value);
@@ -182,13 +185,13 @@ pub fn extension_notification(
         if subscription.is_none() && own.peek().is_none() {
             return;
         }
-        comma(out);
+        write_comma(out);
         out.extend_from_slice(b"\"_meta\":{");
         if let Some(id) = subscription {
-            subscription_id(out, id);
+            write_subscription_id(out, id);
         }
         for (key, value) in own.filter(|(key, _)| *key != SUBSCRIPTION_ID) {
-            comma(out);
+            write_comma(out);
             write_string(out, key);
             out.push(b':');
             write_json(out, value);
@@ -200,10 +203,10 @@ pub fn extension_notification(
 /// Writes a notification that the server has ended the listen request with this id (stdio only) or has cancelled one of
 /// its own requests.
 pub fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
-    notification(out, "notifications/cancelled", |out| {
-        name(out, "requestId");
+    write_notification(out, "notifications/cancelled", |out| {
+        write_name(out, "requestId");
         out.extend_from_slice(id.as_bytes());
-        string(out, "reason", reason);
+        write_string_member(out, "reason", reason);
     });
 }
 
@@ -211,15 +214,15 @@ pub fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
 pub fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());
-    string(out, "method", method);
+    write_string_member(out, "method", method);
     if params.as_object().is_none_or(|params| !params.is_empty()) {
-        name(out, "params");
+        write_name(out, "params");
         write_json(out, params);
     }
     out.push(b'}');
 }
 
-fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Vec<u8>)) {
+fn write_notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":\"");
     out.extend_from_slice(method.as_bytes());
     out.push(b'"');
@@ -238,14 +241,14 @@ fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Vec<u8
 /// The key in `_meta` of the listen request to which a notification belongs.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-pub(super) fn subscription_id(out: &mut Vec<u8>, id: &RequestId) {
-    name(out, SUBSCRIPTION_ID);
+pub(super) fn write_subscription_id(out: &mut Vec<u8>, id: &RequestId) {
+    write_name(out, SUBSCRIPTION_ID);
     out.extend_from_slice(id.as_bytes());
 }
 
-fn subscription_meta(out: &mut Vec<u8>, id: &RequestId) {
-    comma(out);
+fn write_subscription_meta(out: &mut Vec<u8>, id: &RequestId) {
+    write_comma(out);
     out.extend_from_slice(b"\"_meta\":{");
-    subscription_id(out, id);
+    write_subscription_id(out, id);
     out.push(b'}');
 }

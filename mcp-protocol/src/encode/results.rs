@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use super::members::{comma, integer, json, list_of, name, optional, raw, string};
-use super::notifications::subscription_id;
+use super::members::{
+    write_comma, write_integer, write_json, write_list, write_name, write_optional_string,
+    write_raw, write_string_member,
+};
+use super::notifications::write_subscription_id;
 use super::{CacheHint, ResponseContext};
 use crate::jsonrpc::write_string;
 use crate::shape::ShapeForVersion as _;
@@ -12,11 +15,11 @@ use crate::types::{
     CacheScope, CallToolResult, Completion, ContentBlock, GetPromptResult, Meta,
     ReadResourceResult, Role, ServerCapabilities,
 };
-use crate::{Era, ProtocolVersion, is_reserved};
+use crate::{Era, ProtocolVersion, is_reserved_meta_key};
 
 /// Writes an empty result, which is `{}` in legacy protocol versions.
 pub fn empty(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
-    result(out, reply, None, |_| {});
+    write_result(out, reply, None, |_| {});
 }
 /// Writes the result of `initialize`. The protocol version in `reply` is the negotiated one.
 pub fn initialize(
@@ -30,13 +33,13 @@ pub fn initialize(
         (capabilities.clone(), reply.identity.implementation.clone());
     capabilities.shape(version);
     implementation.shape(version);
-    result(out, reply, None, |out| {
-        string(out, "protocolVersion", version.as_str());
-        name(out, "capabilities");
-        json(out, &capabilities);
-        name(out, "serverInfo");
-        json(out, &implementation);
-        optional(out, "instructions", instructions);
+    write_result(out, reply, None, |out| {
+        write_string_member(out, "protocolVersion", version.as_str());
+        write_name(out, "capabilities");
+        write_json(out, &capabilities);
+        write_name(out, "serverInfo");
+        write_json(out, &implementation);
+        write_optional_string(out, "instructions", instructions);
     });
 }
 /// Writes the result of `server/discover`.
@@ -49,13 +52,13 @@ pub fn discover(
 ) {
     let mut capabilities = capabilities.clone();
     capabilities.shape(reply.version);
-    result(out, reply, None, |out| {
-        name(out, "supportedVersions");
-        json(out, &ProtocolVersion::supported());
-        name(out, "capabilities");
-        json(out, &capabilities);
-        optional(out, "instructions", instructions);
-        cache_hint(out, reply.version, cache);
+    write_result(out, reply, None, |out| {
+        write_name(out, "supportedVersions");
+        write_json(out, &ProtocolVersion::supported());
+        write_name(out, "capabilities");
+        write_json(out, &capabilities);
+        write_optional_string(out, "instructions", instructions);
+        write_cache_hint(out, reply.version, cache);
     });
 }
 /// Writes a page of a list. `members` is the rendered text of the page's members, such as
@@ -68,10 +71,10 @@ pub fn list(out: &mut Vec<u8>, reply: ResponseContext<'_>, members: &str, cache:
 /// Writes a page of a list without its members, for callers that want to avoid copying them.
 pub fn list_with_gap(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: CacheHint) -> TextGap {
     let mut at = 0;
-    result(out, reply, None, |out| {
-        comma(out);
+    write_result(out, reply, None, |out| {
+        write_comma(out);
         at = out.len();
-        cache_hint(out, reply.version, cache);
+        write_cache_hint(out, reply.version, cache);
     });
     TextGap(at)
 }
@@ -116,22 +119,22 @@ pub fn tool_result(
     root: OutputRoot,
 ) {
     tool.shape(reply.version);
-    result(out, reply, tool.meta.as_ref(), |out| {
-        list_of(out, "content", &tool.content, block);
+    write_result(out, reply, tool.meta.as_ref(), |out| {
+        write_list(out, "content", &tool.content, write_content_block);
         if let Some(json) = &tool.structured_content {
-            name(out, "structuredContent");
+            write_name(out, "structuredContent");
             let is_wrapped = root.wraps(json, reply.version);
             if is_wrapped {
                 out.push(b'{');
-                name(out, structured::MEMBER);
+                write_name(out, structured::MEMBER);
             }
-            raw(out, json.get());
+            write_raw(out, json.get());
             if is_wrapped {
                 out.push(b'}');
             }
         }
         if tool.is_error {
-            name(out, "isError");
+            write_name(out, "isError");
             out.extend_from_slice(b"true");
         }
     });
@@ -144,14 +147,14 @@ pub fn handler_error(out: &mut Vec<u8>, reply: ResponseContext<'_>, text: String
 /// Writes the result of `prompts/get`, adapted to the protocol version.
 pub fn prompt_result(out: &mut Vec<u8>, reply: ResponseContext<'_>, mut prompt: GetPromptResult) {
     prompt.shape(reply.version);
-    result(out, reply, prompt.meta.as_ref(), |out| {
-        optional(out, "description", prompt.description.as_deref());
-        list_of(out, "messages", &prompt.messages, |out, message| {
+    write_result(out, reply, prompt.meta.as_ref(), |out| {
+        write_optional_string(out, "description", prompt.description.as_deref());
+        write_list(out, "messages", &prompt.messages, |out, message| {
             out.extend_from_slice(match message.role {
                 Role::User => b"{\"role\":\"user\",\"content\":",
                 Role::Assistant => b"{\"role\":\"assistant\",\"content\":".as_slice(),
             });
-            block(out, &message.content);
+            write_content_block(out, &message.content);
             out.push(b'}');
         });
     });
@@ -164,20 +167,20 @@ pub fn resource_result(
     cache: CacheHint,
 ) {
     resource.shape(reply.version);
-    result(out, reply, resource.meta.as_ref(), |out| {
-        list_of(out, "contents", &resource.contents, |out, contents| {
+    write_result(out, reply, resource.meta.as_ref(), |out| {
+        write_list(out, "contents", &resource.contents, |out, contents| {
             out.push(b'{');
-            string(out, "uri", &contents.uri);
-            optional(out, "mimeType", contents.mime_type.as_deref());
-            optional(out, "text", contents.text.as_deref());
-            optional(out, "blob", contents.blob.as_deref());
+            write_string_member(out, "uri", &contents.uri);
+            write_optional_string(out, "mimeType", contents.mime_type.as_deref());
+            write_optional_string(out, "text", contents.text.as_deref());
+            write_optional_string(out, "blob", contents.blob.as_deref());
             if let Some(meta) = &contents.meta {
-                name(out, "_meta");
-                json(out, meta);
+                write_name(out, "_meta");
+                write_json(out, meta);
             }
             out.push(b'}');
         });
-        cache_hint(out, reply.version, cache);
+        write_cache_hint(out, reply.version, cache);
     });
 }
 
@@ -189,17 +192,17 @@ pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Co
         .values
         .get(..MAX_VALUES)
         .unwrap_or(&completion.values);
-    result(out, reply, None, |out| {
-        name(out, "completion");
+    write_result(out, reply, None, |out| {
+        write_name(out, "completion");
         out.push(b'{');
-        list_of(out, "values", values, |out, value| write_string(out, value));
+        write_list(out, "values", values, |out, value| write_string(out, value));
         if let Some(total) = completion.total {
-            name(out, "total");
-            integer(out, total);
+            write_name(out, "total");
+            write_integer(out, total);
         }
         if let Some(has_more) = completion.has_more {
-            name(out, "hasMore");
-            json(out, &has_more);
+            write_name(out, "hasMore");
+            write_json(out, &has_more);
         }
         out.push(b'}');
     });
@@ -217,15 +220,15 @@ pub fn extension_result(
 ) {
     // Room for the frame as well, so that a large result is copied once.
     out.reserve(members.len().saturating_add(FRAME));
-    extension_frame(out, reply, (result_type, meta, cache), |out| {
+    write_extension_result(out, reply, (result_type, meta, cache), |out| {
         let inner = members
             .trim()
             .strip_prefix('{')
             .and_then(|rest| rest.strip_suffix('}'));
         let inner = inner.map(str::trim).filter(|inner| !inner.is_empty());
         if let Some(inner) = inner {
-            comma(out);
-            raw(out, inner);
+            write_comma(out);
+            write_raw(out, inner);
         }
     });
 }
@@ -240,8 +243,8 @@ pub fn extension_result_with_gap(
     cache: Option<CacheHint>,
 ) -> TextGap {
     let mut at = 0;
-    extension_frame(out, reply, (result_type, meta, cache), |out| {
-        comma(out);
+    write_extension_result(out, reply, (result_type, meta, cache), |out| {
+        write_comma(out);
         // Separates the members that follow the gap.
         out.push(b'"');
         at = out.len();
@@ -250,7 +253,7 @@ pub fn extension_result_with_gap(
 }
 
 /// Writes the result of an extension, with the members that `body` writes.
-fn extension_frame(
+fn write_extension_result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
     (result_type, meta, cache): (&str, Option<&Meta>, Option<CacheHint>),
@@ -258,17 +261,17 @@ fn extension_frame(
 ) {
     let mut quoted = Vec::new();
     write_string(&mut quoted, result_type);
-    frame(out, reply, (&quoted, meta, false), |out| {
+    write_framed_result(out, reply, (&quoted, meta, false), |out| {
         body(out);
         if let Some(cache) = cache {
-            cache_hint(out, reply.version, cache);
+            write_cache_hint(out, reply.version, cache);
         }
     });
 }
 
 /// Writes the response with which the server ends a listen request, including `resultType` and the subscription id.
 pub fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
-    frame(out, reply, (b"\"complete\"", None, true), |_| {});
+    write_framed_result(out, reply, (b"\"complete\"", None, true), |_| {});
 }
 
 /// Writes a call's state and the questions that the client must answer before the call can continue. Each question is
@@ -279,38 +282,38 @@ pub fn input_required<'a>(
     questions: impl Iterator<Item = (&'a str, &'a str, &'a Value)>,
     state: &str,
 ) {
-    frame(out, reply, (b"\"input_required\"", None, false), |out| {
-        name(out, "inputRequests");
+    write_framed_result(out, reply, (b"\"input_required\"", None, false), |out| {
+        write_name(out, "inputRequests");
         out.push(b'{');
         for (key, method, params) in questions {
-            comma(out);
+            write_comma(out);
             write_string(out, key);
             out.extend_from_slice(b":{\"method\":");
             write_string(out, method);
-            name(out, "params");
-            json(out, params);
+            write_name(out, "params");
+            write_json(out, params);
             out.push(b'}');
         }
         out.push(b'}');
-        string(out, "requestState", state);
+        write_string_member(out, "requestState", state);
     });
 }
 
 /// Writes a complete result: `{"jsonrpc":"2.0","id":…,"result":{…}}`.
 ///
-/// `body` writes the members and calls [`comma`] before each one to insert the separators.
-fn result(
+/// `body` writes the members and calls [`write_comma`] before each one to insert the separators.
+fn write_result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
     meta: Option<&Meta>,
     body: impl FnOnce(&mut Vec<u8>),
 ) {
-    frame(out, reply, (b"\"complete\"", meta, false), body);
+    write_framed_result(out, reply, (b"\"complete\"", meta, false), body);
 }
 
-/// Writes a result of any type, given as JSON, like [`result`]. The `_meta` of the result of a listen request names the subscription.
+/// Writes a result of any type, given as JSON, like [`write_result`]. The `_meta` of the result of a listen request names the subscription.
 #[inline]
-fn frame(
+fn write_framed_result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
     (result_type, meta, is_subscription): (&[u8], Option<&Meta>, bool),
@@ -324,13 +327,13 @@ fn frame(
         out.extend_from_slice(result_type);
     }
     body(out);
-    result_meta(out, reply, meta, is_subscription);
+    write_result_meta(out, reply, meta, is_subscription);
     out.extend_from_slice(b"}}");
 }
 
 /// Writes a result's `_meta`: first the members defined by the protocol, then the user's members, except any with
 /// reserved keys that belong to no extension of the server.
-fn result_meta(
+fn write_result_meta(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
     user: Option<&Meta>,
@@ -339,30 +342,30 @@ fn result_meta(
     let mut user = user
         .into_iter()
         .flatten()
-        .filter(|(key, _)| !is_reserved(key) || reply.identity.permits_meta_key(key))
+        .filter(|(key, _)| !is_reserved_meta_key(key) || reply.identity.permits_meta_key(key))
         .peekable();
     let modern = reply.version.era() == Era::Modern;
     if !modern && user.peek().is_none() {
         return;
     }
-    comma(out);
+    write_comma(out);
     out.extend_from_slice(b"\"_meta\":{");
     if modern {
         out.extend_from_slice(reply.identity.modern.as_bytes());
         if subscription {
-            subscription_id(out, reply.id);
+            write_subscription_id(out, reply.id);
         }
     }
     for (key, value) in user {
-        comma(out);
+        write_comma(out);
         write_string(out, key);
         out.push(b':');
-        json(out, value);
+        write_json(out, value);
     }
     out.push(b'}');
 }
 
-fn cache_hint(out: &mut Vec<u8>, version: ProtocolVersion, cache: CacheHint) {
+fn write_cache_hint(out: &mut Vec<u8>, version: ProtocolVersion, cache: CacheHint) {
     /// The largest integer that all JSON readers represent exactly.
     const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
     if version.era() == Era::Legacy {
@@ -371,27 +374,27 @@ fn cache_hint(out: &mut Vec<u8>, version: ProtocolVersion, cache: CacheHint) {
     let ttl = u64::try_from(cache.ttl.as_millis())
         .unwrap_or(MAX_SAFE_INTEGER)
         .min(MAX_SAFE_INTEGER);
-    name(out, "ttlMs");
-    integer(out, ttl);
-    name(out, "cacheScope");
+    write_name(out, "ttlMs");
+    write_integer(out, ttl);
+    write_name(out, "cacheScope");
     out.extend_from_slice(match cache.scope {
         CacheScope::Public => b"\"public\"",
         CacheScope::Private => b"\"private\"",
     });
 }
 
-fn text_block(out: &mut Vec<u8>, text: &str) {
+fn write_text_block(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(b"{\"type\":\"text\",\"text\":");
     write_string(out, text);
     out.push(b'}');
 }
 
-fn block(out: &mut Vec<u8>, block: &ContentBlock) {
+fn write_content_block(out: &mut Vec<u8>, block: &ContentBlock) {
     match block {
         // Nearly all content has this form, so such blocks bypass the serializer.
         ContentBlock::Text(text) if text.annotations.is_none() && text.meta.is_none() => {
-            text_block(out, &text.text);
+            write_text_block(out, &text.text);
         }
-        block => json(out, block),
+        block => write_json(out, block),
     }
 }

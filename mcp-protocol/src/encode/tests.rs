@@ -6,7 +6,7 @@ use std::fs;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::members::number;
+use super::members::write_number;
 use super::*;
 use crate::ProtocolVersion::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::jsonrpc::{Incoming, Member, ParseLimits, parse};
@@ -658,7 +658,7 @@ fn numbers_are_as_short_as_they_can_be() {
         (1e300, "1e+300"),
     ] {
         let mut out = Vec::new();
-        number(&mut out, value);
+        write_number(&mut out, value);
         assert_eq!(String::from_utf8(out).unwrap(), text);
     }
 }

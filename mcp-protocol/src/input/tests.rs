@@ -19,12 +19,12 @@ fn form() -> Form {
 // Covers: ELIC-03, ELIC-12
 #[test]
 fn a_form_has_the_shape_of_its_version() {
-    let new = schema(&form(), V::V2026_07_28);
-    assert_eq!(new, schema(&form(), V::V2025_11_25));
+    let new = form_schema(&form(), V::V2026_07_28);
+    assert_eq!(new, form_schema(&form(), V::V2025_11_25));
     expect_test::expect![[r#"{"type":"object","properties":{"email":{"type":"string","minLength":3,"format":"email"},"days":{"type":"integer","minimum":1,"maximum":14,"default":3},"sure":{"type":"boolean","default":true},"units":{"type":"string","oneOf":[{"const":"c","title":"Celsius"},{"const":"f","title":"Fahrenheit"}]},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]},"minItems":1,"maxItems":2}},"required":["email"]}"#]]
     .assert_eq(&new.to_string());
     expect_test::expect![[r#"{"type":"object","properties":{"email":{"type":"string","minLength":3,"format":"email"},"days":{"type":"integer","minimum":1,"maximum":14},"sure":{"type":"boolean","default":true},"units":{"type":"string","enum":["c","f"],"enumNames":["Celsius","Fahrenheit"]},"tags":{"type":"string","description":"any of a, b, separated by commas"}},"required":["email"]}"#]]
-    .assert_eq(&schema(&form(), V::V2025_06_18).to_string());
+    .assert_eq(&form_schema(&form(), V::V2025_06_18).to_string());
 }
 
 // Covers: ELIC-06
@@ -92,12 +92,12 @@ fn older_clients_get_one_block_a_message_and_no_sound() {
         SamplingMessage::new(Role::User, "look")
             .and(crate::types::AudioContent::new(b"x", "audio/wav")),
     ];
-    let old = sampling(&sample, V::V2024_11_05);
+    let old = sampling_params(&sample, V::V2024_11_05);
     assert_eq!(
         old["messages"][1]["content"]["text"],
         "[audio, audio/wav, which cannot be sent]"
     );
-    let new = sampling(&sample, V::V2025_11_25);
+    let new = sampling_params(&sample, V::V2025_11_25);
     assert_eq!(new["messages"][0]["content"][1]["type"], "audio");
 }
 
@@ -110,7 +110,7 @@ fn metadata_of_sampling_content_is_for_versions_that_have_it() {
     )]));
     let request = SamplingRequest::user(SamplingContent::Text(text));
     for (version, has_meta) in [(V::V2025_03_26, false), (V::V2025_06_18, true)] {
-        let params = sampling(&request, version).to_string();
+        let params = sampling_params(&request, version).to_string();
         assert_eq!(params.contains("com.example/a"), has_meta, "{params}");
     }
 }

@@ -1,4 +1,4 @@
-//! Checks that this reader and `serde_json` agree on arbitrary text.
+//! Checks, for arbitrary text, that this reader agrees with `serde_json`.
 
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ pub fn assert_strings_agree(inside: &[u8]) {
         write_string(&mut written, &text);
         assert_eq!(written, serde_json::to_vec(&text).unwrap(), "{shown}");
     }
-    // Also inside a message, whose UTF-8 is checked.
+    // The string is also read inside a message, because messages are checked for valid UTF-8.
     let message = [br#"{"jsonrpc":"2.0","id":1,"method":"#, &*json, b"}"].concat();
     assert_readers_agree(&message);
 }

@@ -120,12 +120,15 @@ fn parse_with<'a>(
             None
         }
         Some(b'[') => read_batch(text, &mut scan, limits),
-        _ => scan.value(0).and_then(|_| scan.end()).map(|()| {
-            Err((
-                None,
-                ErrorObject::invalid_request("a message must be an object"),
-            ))
-        }),
+        _ => scan
+            .read_value(0)
+            .and_then(|_| scan.expect_end())
+            .map(|()| {
+                Err((
+                    None,
+                    ErrorObject::invalid_request("a message must be an object"),
+                ))
+            }),
     };
     read.unwrap_or_else(|| Err(parse_error(text, scan.failure(), limits)))
 }
@@ -146,7 +149,7 @@ fn from_utf8(text: &[u8]) -> Result<&str, Utf8Error> {
 /// an object.
 pub fn each_member<'a>(object: &'a str, mut each: impl FnMut(&[u8], &'a str)) {
     let mut scan = Scan::new(object);
-    scan.object(0, |scan, key| {
+    scan.read_object(0, |scan, key| {
         each(key, scan.next_value()?);
         Some(())
     });
@@ -195,15 +198,15 @@ fn read_batch<'a>(
 ) -> Option<ParseOutcome<'a>> {
     let mut elements = Vec::new();
     let mut count = 0_usize;
-    scan.array(0, |scan| {
-        let element = scan.value(1)?;
+    scan.read_array(0, |scan| {
+        let element = scan.read_value(1)?;
         count = count.saturating_add(1);
         if count <= limits.max_batch {
-            elements.push(element.of(text));
+            elements.push(element.slice(text));
         }
         Some(())
     })?;
-    scan.end()?;
+    scan.expect_end()?;
     Some(if count == 0 {
         Err((None, ErrorObject::invalid_request("the batch is empty")))
     } else if count > limits.max_batch {
@@ -246,7 +249,7 @@ impl<'a> Envelope<'a> {
     }
 
     fn read(&mut self, scan: &mut Scan<'a>, mut known: Option<&mut KnownMeta>) -> Option<()> {
-        scan.object(0, |scan, key| {
+        scan.read_object(0, |scan, key| {
             let slot = match key {
                 b"jsonrpc" => &mut self.version,
                 b"id" => {
@@ -262,20 +265,20 @@ impl<'a> Envelope<'a> {
                     let known = known.as_deref_mut();
                     return self.params.read(scan, known, &mut self.repeated);
                 }
-                _ => return scan.value(1).map(drop),
+                _ => return scan.read_value(1).map(drop),
             };
             self.repeated |= slot.is_some();
-            *slot = Some(scan.value(1)?);
+            *slot = Some(scan.read_value(1)?);
             Some(())
         })?;
-        scan.end()?;
+        scan.expect_end()?;
         self.params.is_plain = scan.escaped_string_count() == 0;
         Some(())
     }
 
     /// Returns the message if its members form a valid combination.
     fn message(&self, limits: &ParseLimits) -> ParseOutcome<'a> {
-        let json = |span: Option<Span>| Some(span?.of(self.text));
+        let json = |span: Option<Span>| Some(span?.slice(self.text));
         let (result, error) = (json(self.result), json(self.error));
         let has_method = self.method.is_some();
         let is_response = !has_method && (result.is_some() || error.is_some());

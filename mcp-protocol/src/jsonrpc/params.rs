@@ -119,18 +119,18 @@ impl<'a> Params<'a> {
     ) -> Option<()> {
         let start = scan.next_value_start();
         if scan.peek() != Some(b'{') {
-            let raw = scan.value(1)?;
-            self.raw = Some(raw).filter(|raw| raw.of(self.text) != "null");
+            let raw = scan.read_value(1)?;
+            self.raw = Some(raw).filter(|raw| raw.slice(self.text) != "null");
             return Some(());
         }
-        scan.object(1, |scan, key| {
+        scan.read_object(1, |scan, key| {
             let Some(member) = Member::named(key) else {
-                return scan.value(2).map(drop);
+                return scan.read_value(2).map(drop);
             };
             let value = if member == Member::Meta && scan.peek() == Some(b'{') {
                 self.read_meta(scan, known.as_deref_mut(), repeated)?
             } else {
-                scan.value(2)?
+                scan.read_value(2)?
             };
             if let Some(slot) = self.members.get_mut(member as usize) {
                 *repeated |= slot.is_some();
@@ -158,9 +158,9 @@ impl<'a> Params<'a> {
         }
         let (nodes, escaped) = (scan.nodes(), scan.escaped_string_count());
         let meta = &mut self.meta;
-        scan.object(2, |scan, key| {
+        scan.read_object(2, |scan, key| {
             let member = MetaMember::named(key);
-            let value = scan.value(3)?;
+            let value = scan.read_value(3)?;
             if let Some(slot) = member.and_then(|member| meta.get_mut(member as usize)) {
                 *repeated |= slot.is_some();
                 *slot = Some(value);
@@ -168,7 +168,7 @@ impl<'a> Params<'a> {
             Some(())
         })?;
         let meta_span = scan.span(start)?;
-        let text = meta_span.of(self.text);
+        let text = meta_span.slice(self.text);
         if let Some(known) = known
             && text.len() <= KnownMeta::MAX_BYTES
             && scan.escaped_string_count() == escaped
@@ -186,7 +186,7 @@ impl<'a> Params<'a> {
     #[inline]
     #[must_use]
     pub fn raw(&self) -> Option<&'a str> {
-        Some(self.raw?.of(self.text))
+        Some(self.raw?.slice(self.text))
     }
 
     /// Returns `true` if `params` is absent or an object.
@@ -201,7 +201,7 @@ impl<'a> Params<'a> {
     #[inline]
     #[must_use]
     pub fn get(&self, member: Member) -> Option<&'a str> {
-        let json = (*self.members.get(member as usize)?)?.of(self.text);
+        let json = (*self.members.get(member as usize)?)?.slice(self.text);
         (json != "null").then_some(json)
     }
 
@@ -209,7 +209,7 @@ impl<'a> Params<'a> {
     #[inline]
     #[must_use]
     pub fn meta(&self, member: MetaMember) -> Option<&'a str> {
-        Some((*self.meta.get(member as usize)?)?.of(self.text))
+        Some((*self.meta.get(member as usize)?)?.slice(self.text))
     }
 
     /// Returns the unescaped text of a member that must be a string, or an error if the member is present but not a

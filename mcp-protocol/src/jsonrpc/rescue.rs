@@ -1,7 +1,7 @@
 //! Recovers the id from a message that could not be read, for use in the error response.
 
 use crate::jsonrpc::scan::Scan;
-use crate::jsonrpc::text::plain;
+use crate::jsonrpc::text::plain_length;
 
 /// Returns the value of `id`, as JSON text, from a request that is too deeply nested or too long to be read in full.
 ///
@@ -20,7 +20,7 @@ pub(super) fn rescue_id(text: &str) -> Option<&str> {
                 let (start, mut escaped) = (at, false);
                 at += 1;
                 loop {
-                    at += plain(bytes.get(at..)?);
+                    at += plain_length(bytes.get(at..)?);
                     match bytes.get(at)? {
                         b'"' => break,
                         b'\\' => {

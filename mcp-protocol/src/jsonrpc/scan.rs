@@ -1,7 +1,7 @@
-//! Reads JSON in place, in a single pass without recursion or allocation, and checks it meanwhile.
+//! Reads and validates JSON in place, in a single pass without recursion or allocation.
 //!
 //! Accepts exactly the JSON of RFC 8259, except that an escaped surrogate must be part of a pair.
-//! [`message`](super::message) reads whole messages with it, and the runtime the arguments of calls;
+//! [`message`](super::message) uses it to read whole messages, and the runtime to read the arguments of calls;
 //! [`text`](super::text) decodes strings.
 
 mod tokens;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use crate::jsonrpc::ParseLimits;
-use crate::jsonrpc::text::{plain, unquote};
+use crate::jsonrpc::text::{plain_length, unquote};
 
 /// Maximum depth. Open brackets are tracked in a single number, with one bit for each.
 pub(super) const MAX_DEPTH: usize = u128::BITS as usize;
@@ -36,7 +36,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    pub(super) fn of(self, text: &str) -> &str {
+    pub(super) fn slice(self, text: &str) -> &str {
         let range = self.start as usize..self.end.get() as usize;
         text.get(range).unwrap_or_default()
     }
@@ -134,10 +134,10 @@ impl<'a> Scan<'a> {
     }
 
     /// Checks that only white space remains.
-    pub(super) fn end(&mut self) -> Option<()> {
+    pub(super) fn expect_end(&mut self) -> Option<()> {
         match self.peek() {
             None => Some(()),
-            Some(_) => self.syntax(),
+            Some(_) => self.fail_syntax(),
         }
     }
 
@@ -175,28 +175,28 @@ impl<'a> Scan<'a> {
 
     /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key, as bytes; `each` must
     /// then read the corresponding value.
-    pub(super) fn object(
+    pub(super) fn read_object(
         &mut self,
         depth: usize,
         mut each: impl FnMut(&mut Self, &[u8]) -> Option<()>,
     ) -> Option<()> {
-        let key = |scan: &mut Self| match scan.plain_key() {
+        let key = |scan: &mut Self| match scan.read_plain_key() {
             Some(name) => Some(Cow::Borrowed(name)),
-            None => Some(Cow::Owned(scan.other_key()?.into_owned().into_bytes())),
+            None => Some(Cow::Owned(scan.read_other_key()?.into_owned().into_bytes())),
         };
-        self.object_by(depth, key, |scan, key| each(scan, &key))
+        self.read_object_by(depth, key, |scan, key| each(scan, &key))
     }
 
     /// Reads an object whose keys `key` reads.
     #[inline]
-    fn object_by<K>(
+    fn read_object_by<K>(
         &mut self,
         depth: usize,
         key: impl Fn(&mut Self) -> Option<K>,
         mut each: impl FnMut(&mut Self, K) -> Option<()>,
     ) -> Option<()> {
         self.count_node()?;
-        self.open(depth, b'{')?;
+        self.open_bracket(depth, b'{')?;
         if self.take_byte(b'}') {
             return Some(());
         }
@@ -206,20 +206,20 @@ impl<'a> Scan<'a> {
             each(self, key)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
-                _ => return self.expect(b'}'),
+                _ => return self.expect_byte(b'}'),
             }
         }
     }
 
     /// Reads an array that is inside `depth` open brackets. Calls `each` before every item; `each` must then read the
     /// item.
-    pub(super) fn array(
+    pub(super) fn read_array(
         &mut self,
         depth: usize,
         mut each: impl FnMut(&mut Self) -> Option<()>,
     ) -> Option<()> {
         self.count_node()?;
-        self.open(depth, b'[')?;
+        self.open_bracket(depth, b'[')?;
         if self.take_byte(b']') {
             return Some(());
         }
@@ -227,21 +227,21 @@ impl<'a> Scan<'a> {
             each(self)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
-                _ => return self.expect(b']'),
+                _ => return self.expect_byte(b']'),
             }
         }
     }
 
     /// Reads any value that is inside `depth` open brackets. Returns its position without surrounding white space.
     #[inline]
-    pub(super) fn value(&mut self, depth: usize) -> Option<Span> {
+    pub(super) fn read_value(&mut self, depth: usize) -> Option<Span> {
         // Most values are strings, which do not need a stack of brackets.
         if self.peek() == Some(b'"') {
             self.count_node()?;
-            return self.string();
+            return self.read_string();
         }
         let start = self.at;
-        self.skip(depth)?;
+        self.skip_value(depth)?;
         self.span(start)
     }
 
@@ -267,7 +267,7 @@ impl<'a> Scan<'a> {
 
     // Kept separate from `value`, because `value` mostly reads strings, for which it needs few registers.
     #[inline(never)]
-    fn skip(&mut self, outside: usize) -> Option<()> {
+    fn skip_value(&mut self, outside: usize) -> Option<()> {
         // One bit per open bracket, with the innermost bracket in the lowest bit. The bit is set if the bracket opened
         // an object.
         let mut brackets: u128 = 0;
@@ -277,7 +277,7 @@ impl<'a> Scan<'a> {
             let complete = match self.peek() {
                 Some(bracket @ (b'{' | b'[')) => {
                     let object = bracket == b'{';
-                    self.open(outside.saturating_add(open), bracket)?;
+                    self.open_bracket(outside.saturating_add(open), bracket)?;
                     if self.take_byte(if object { b'}' } else { b']' }) {
                         true
                     } else {
@@ -289,12 +289,12 @@ impl<'a> Scan<'a> {
                         false
                     }
                 }
-                Some(b'"') => self.string().map(|_| true)?,
-                Some(b'-' | b'0'..=b'9') => self.number().map(|()| true)?,
-                Some(b't') => self.literal("true").map(|()| true)?,
-                Some(b'f') => self.literal("false").map(|()| true)?,
-                Some(b'n') => self.literal("null").map(|()| true)?,
-                _ => return self.syntax(),
+                Some(b'"') => self.read_string().map(|_| true)?,
+                Some(b'-' | b'0'..=b'9') => self.read_number().map(|()| true)?,
+                Some(b't') => self.read_literal("true").map(|()| true)?,
+                Some(b'f') => self.read_literal("false").map(|()| true)?,
+                Some(b'n') => self.read_literal("null").map(|()| true)?,
+                _ => return self.fail_syntax(),
             };
             if !complete {
                 continue;
@@ -310,15 +310,15 @@ impl<'a> Scan<'a> {
                     }
                     break;
                 }
-                self.expect(if object { b'}' } else { b']' })?;
+                self.expect_byte(if object { b'}' } else { b']' })?;
                 brackets >>= 1;
                 open -= 1;
             }
         }
     }
 
-    fn open(&mut self, outside: usize, bracket: u8) -> Option<()> {
-        self.expect(bracket)?;
+    fn open_bracket(&mut self, outside: usize, bracket: u8) -> Option<()> {
+        self.expect_byte(bracket)?;
         if outside >= self.depth {
             self.fail = ScanFailure::Deep;
             return None;
@@ -338,9 +338,9 @@ impl<'a> Scan<'a> {
 
     /// Reads a key in the usual form, without escapes or white space, and the colon after it.
     #[inline]
-    fn plain_key(&mut self) -> Option<&'a [u8]> {
+    fn read_plain_key(&mut self) -> Option<&'a [u8]> {
         let (first, inside) = self.text.as_bytes().get(self.at..)?.split_first()?;
-        let (name, rest) = inside.split_at_checked(plain(inside))?;
+        let (name, rest) = inside.split_at_checked(plain_length(inside))?;
         if *first != b'"' || !rest.starts_with(b"\":") {
             return None;
         }
@@ -350,19 +350,19 @@ impl<'a> Scan<'a> {
 
     /// Reads a key in any other form and the colon after it. Returns the unescaped key.
     #[cold]
-    fn other_key(&mut self) -> Option<Cow<'a, str>> {
+    fn read_other_key(&mut self) -> Option<Cow<'a, str>> {
         self.peek();
-        let key = self.string()?;
-        self.expect(b':')?;
-        Some(unquote(key.of(self.text)).unwrap_or_default())
+        let key = self.read_string()?;
+        self.expect_byte(b':')?;
+        Some(unquote(key.slice(self.text)).unwrap_or_default())
     }
 
     #[inline]
     fn skip_key(&mut self) -> Option<()> {
         self.count_node()?;
-        match self.plain_key() {
+        match self.read_plain_key() {
             Some(_) => Some(()),
-            None => self.other_key().map(drop),
+            None => self.read_other_key().map(drop),
         }
     }
 
@@ -374,16 +374,16 @@ impl<'a> Scan<'a> {
     }
 
     #[inline]
-    fn expect(&mut self, byte: u8) -> Option<()> {
+    fn expect_byte(&mut self, byte: u8) -> Option<()> {
         if self.take_byte(byte) {
             Some(())
         } else {
-            self.syntax()
+            self.fail_syntax()
         }
     }
 
     #[cold]
-    fn syntax<T>(&mut self) -> Option<T> {
+    fn fail_syntax<T>(&mut self) -> Option<T> {
         self.fail = ScanFailure::Syntax(self.at);
         None
     }

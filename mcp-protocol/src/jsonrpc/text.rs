@@ -11,27 +11,27 @@ use crate::jsonrpc::NotAString;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// Number of bytes that are examined at once.
+/// Number of bytes examined in one step.
 const BLOCK: usize = 16;
 /// Number of blocks without a special byte after which text is searched in larger steps.
 const CLEAN: usize = 8;
 
 /// Returns the number of bytes before the first quote, backslash or control character.
 #[inline]
-pub(super) fn plain(bytes: &[u8]) -> usize {
+pub(super) fn plain_length(bytes: &[u8]) -> usize {
     // Most strings end within the first word, so only this part is inlined. It uses none of the caller's registers.
     match bytes.split_first_chunk() {
         Some((chunk, after)) => match first_special(*chunk) {
             Some(at) => at,
-            None => after_plain(after).saturating_add(chunk.len()),
+            None => long_plain_length(after).saturating_add(chunk.len()),
         },
-        None => after_plain(bytes),
+        None => long_plain_length(bytes),
     }
 }
 
 /// Like `plain`, but for the text between escapes, which is mostly longer than a name and shorter than a line.
 #[inline]
-pub(super) fn plain_run(bytes: &[u8]) -> usize {
+pub(super) fn plain_run_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     for block in 0..4 {
         let Some((bytes, after)) = rest.split_first_chunk() else {
@@ -42,12 +42,12 @@ pub(super) fn plain_run(bytes: &[u8]) -> usize {
         }
         rest = after;
     }
-    bytes.len() - rest.len() + after_plain(rest)
+    bytes.len() - rest.len() + long_plain_length(rest)
 }
 
 /// Like `plain`, but efficient even for long runs of plain bytes.
 #[inline(never)]
-fn after_plain(bytes: &[u8]) -> usize {
+fn long_plain_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     let mut clean = 0;
     while let Some((block, after)) = rest.split_first_chunk::<BLOCK>() {
@@ -108,7 +108,7 @@ fn first_special(chunk: [u8; 8]) -> Option<usize> {
 }
 
 /// Returns the number written as four hexadecimal digits at `at`.
-pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
+pub(super) fn parse_hex4(bytes: &[u8], at: usize) -> Option<u32> {
     let digits = bytes.get(at..at.checked_add(4)?)?;
     digits.iter().try_fold(0, |number, digit| {
         let value = char::from(*digit).to_digit(16)?;
@@ -123,7 +123,7 @@ pub(super) fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
 /// Returns an error if the JSON value is not a string.
 pub fn unquote(json: &str) -> Result<Cow<'_, str>, NotAString> {
     let inner = without_quotes(json)?;
-    if plain(inner.as_bytes()) == inner.len() {
+    if plain_length(inner.as_bytes()) == inner.len() {
         return Ok(Cow::Borrowed(inner));
     }
     unescape(inner).map(Cow::Owned).ok_or(NotAString)
@@ -148,13 +148,13 @@ fn unescape(json: &str) -> Option<String> {
     (end == json.len()).then_some(text)
 }
 
-/// Least space for a string with escapes, whose length is not known yet.
+/// Minimum capacity for a string with escapes, because its decoded length is not known in advance.
 const DECODED: usize = 64;
 
 /// Decodes a JSON string whose opening quote has been read. Returns the string and the length of its JSON up to the
 /// closing quote, or the position at which the string stops being valid.
 pub(super) fn decode_leading(json: &str) -> Result<(Cow<'_, str>, usize), usize> {
-    let length = plain(json.as_bytes());
+    let length = plain_length(json.as_bytes());
     let (head, rest) = json.split_at_checked(length).ok_or(length)?;
     if rest.starts_with('"') {
         return Ok((Cow::Borrowed(head), length));
@@ -175,7 +175,7 @@ fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
     let mut rest = json;
     loop {
         let at = json.len() - rest.len();
-        let length = plain_run(rest.as_bytes());
+        let length = plain_run_length(rest.as_bytes());
         let (head, after) = rest.split_at_checked(length).ok_or(at)?;
         text.push_str(head);
         let at = at + length;
@@ -208,14 +208,14 @@ fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
 /// Reads an escape such as `\u00e9`, or a pair of them. Returns the character and the number of bytes read.
 #[cold]
 fn unicode_escape(escape: &[u8]) -> Option<(char, usize)> {
-    let unit = hex4(escape, 2)?;
+    let unit = parse_hex4(escape, 2)?;
     if !(0xD800..0xDC00).contains(&unit) {
         return Some((char::from_u32(unit)?, 6));
     }
     if escape.get(6..8) != Some(b"\\u") {
         return None;
     }
-    let low = hex4(escape, 8)?;
+    let low = parse_hex4(escape, 8)?;
     let low = low.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
     let character = char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + low)?;
     Some((character, 12))
@@ -264,7 +264,7 @@ fn write_plain<'a>(out: &mut Vec<u8>, mut rest: &'a [u8]) -> &'a [u8] {
         }
         rest = after;
     }
-    let (head, after) = rest.split_at(plain(rest));
+    let (head, after) = rest.split_at(plain_length(rest));
     out.extend_from_slice(head);
     after
 }

@@ -38,7 +38,7 @@ impl ModernMeta<'_> {
     /// Returns the capabilities that the client declares.
     #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {
-        introduction::capabilities(self.raw_capabilities).unwrap_or_default()
+        introduction::parse_capabilities(self.raw_capabilities).unwrap_or_default()
     }
 }
 
@@ -51,7 +51,7 @@ pub fn client_info(meta: &str) -> Option<Implementation> {
             json = Some(value);
         }
     });
-    introduction::implementation(json?)
+    introduction::parse_client_info(json?)
 }
 
 /// Client information, as text that is known to be valid. Most clients send the same information in every request, so
@@ -63,7 +63,7 @@ impl KnownClientInfo {
     /// Maximum length in bytes. Longer information is parsed every time.
     const MAX_BYTES: usize = 1 << 10;
 
-    fn admits(&mut self, json: &str) -> bool {
+    fn recognizes(&mut self, json: &str) -> bool {
         if *self.0 == *json {
             return true;
         }
@@ -84,32 +84,38 @@ pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Cl
         return Claim::None;
     }
     let Ok(Some(requested)) = params.meta_string(MetaMember::ProtocolVersion) else {
-        return Claim::Malformed(malformed(MetaMember::ProtocolVersion, "must be a string"));
+        return Claim::Malformed(malformed_claim_error(
+            MetaMember::ProtocolVersion,
+            "must be a string",
+        ));
     };
     let capabilities = match params.meta(MetaMember::ClientCapabilities) {
         Some(json) if json.starts_with('{') => json,
         Some(_) => {
-            let error = malformed(MetaMember::ClientCapabilities, "must be an object");
+            let error = malformed_claim_error(MetaMember::ClientCapabilities, "must be an object");
             return Claim::Malformed(error);
         }
         None => {
-            return Claim::Malformed(malformed(MetaMember::ClientCapabilities, "is missing"));
+            return Claim::Malformed(malformed_claim_error(
+                MetaMember::ClientCapabilities,
+                "is missing",
+            ));
         }
     };
     let admits = |json: &str| match known {
-        Some(known) => known.admits(json),
+        Some(known) => known.recognizes(json),
         None => has_name_and_version(json),
     };
     if !params.meta(MetaMember::ClientInfo).is_none_or(admits) {
         let problem = "must be an object with `name` and `version`";
-        return Claim::Malformed(malformed(MetaMember::ClientInfo, problem));
+        return Claim::Malformed(malformed_claim_error(MetaMember::ClientInfo, problem));
     }
     let log_level = match params.meta_string(MetaMember::LogLevel) {
         Ok(None) => None,
         Ok(Some(name)) if let Some(level) = LoggingLevel::from_wire(&name) => Some(level),
         _ => {
             let problem = format!("is invalid: {}", errors::invalid_level().message);
-            return Claim::Malformed(malformed(MetaMember::LogLevel, &problem));
+            return Claim::Malformed(malformed_claim_error(MetaMember::LogLevel, &problem));
         }
     };
     match ProtocolVersion::from_wire(&requested).filter(|version| version.era() == Era::Modern) {
@@ -122,7 +128,7 @@ pub fn claim<'a>(params: &Params<'a>, known: Option<&mut KnownClientInfo>) -> Cl
     }
 }
 
-fn malformed(member: MetaMember, problem: &str) -> ErrorObject {
+fn malformed_claim_error(member: MetaMember, problem: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("`{}` {problem}", member.as_str()))
 }
 
@@ -249,7 +255,7 @@ mod tests {
             (r#"{"name":"a","version":2}"#, false),
             (r#"{"name":"a","version":"1"}"#, true),
         ] {
-            assert_eq!(known.admits(json), expected, "{json}");
+            assert_eq!(known.recognizes(json), expected, "{json}");
         }
     }
 }

@@ -43,13 +43,13 @@ impl InitializeParams {
             version: negotiate(&requested),
             capabilities: params
                 .get(Member::Capabilities)
-                .and_then(introduction::capabilities)
+                .and_then(introduction::parse_capabilities)
                 .ok_or_else(|| {
                     errors::invalid_member("capabilities", "an object of capabilities")
                 })?,
             client_info: params
                 .get(Member::ClientInfo)
-                .and_then(introduction::implementation)
+                .and_then(introduction::parse_client_info)
                 .ok_or_else(|| {
                     errors::invalid_member("clientInfo", "an object with `name` and `version`")
                 })?,

@@ -26,65 +26,66 @@ pub(super) fn has_name_and_version(json: &str) -> bool {
 }
 
 /// Returns the client's identity, or `None` if the name or the version is missing.
-pub(super) fn implementation(json: &str) -> Option<Implementation> {
+pub(super) fn parse_client_info(json: &str) -> Option<Implementation> {
     if !has_name_and_version(json) {
         return None;
     }
-    if let Some(read) = read(json) {
+    if let Some(read) = parse_json(json) {
         return Some(read);
     }
-    let (name, version): (String, String) = (member(json, "name")?, member(json, "version")?);
+    let (name, version): (String, String) =
+        (parse_member(json, "name")?, parse_member(json, "version")?);
     let mut client = Implementation::new(name, version);
-    client.title = member(json, "title");
-    client.description = member(json, "description");
-    client.website_url = member(json, "websiteUrl");
-    let icons: Option<Vec<Box<RawValue>>> = member(json, "icons");
+    client.title = parse_member(json, "title");
+    client.description = parse_member(json, "description");
+    client.website_url = parse_member(json, "websiteUrl");
+    let icons: Option<Vec<Box<RawValue>>> = parse_member(json, "icons");
     let icons = icons.into_iter().flatten();
-    client.icons = icons.filter_map(|json| icon(json.get())).collect();
+    client.icons = icons.filter_map(|json| parse_icon(json.get())).collect();
     Some(client)
 }
 
-fn icon(json: &str) -> Option<Icon> {
+fn parse_icon(json: &str) -> Option<Icon> {
     if !is_object(json) {
         return None;
     }
-    read(json).or_else(|| {
-        let src: String = member(json, "src")?;
+    parse_json(json).or_else(|| {
+        let src: String = parse_member(json, "src")?;
         let mut icon = Icon::new(src);
-        icon.mime_type = member(json, "mimeType");
-        icon.sizes = member(json, "sizes").unwrap_or_default();
-        icon.theme = member(json, "theme");
+        icon.mime_type = parse_member(json, "mimeType");
+        icon.sizes = parse_member(json, "sizes").unwrap_or_default();
+        icon.theme = parse_member(json, "theme");
         Some(icon)
     })
 }
 
 /// Returns the client's capabilities, or `None` if the value is not an object.
-pub(super) fn capabilities(json: &str) -> Option<ClientCapabilities> {
+pub(super) fn parse_capabilities(json: &str) -> Option<ClientCapabilities> {
     if !is_object(json) {
         return None;
     }
-    read(json).or_else(|| {
+    parse_json(json).or_else(|| {
         let capability = |name| raw_member(json, name).filter(|json| is_object(json));
         Some(ClientCapabilities {
             roots: capability("roots").map(|json| RootsCapability {
-                list_changed: member(json, "listChanged").unwrap_or_default(),
+                list_changed: parse_member(json, "listChanged").unwrap_or_default(),
             }),
             sampling: capability("sampling").map(|json| SamplingCapability {
-                tools: member(json, "tools"),
-                context: member(json, "context"),
+                tools: parse_member(json, "tools"),
+                context: parse_member(json, "context"),
             }),
-            elicitation: capability("elicitation").and_then(elicitation),
-            experimental: member(json, "experimental").unwrap_or_default(),
-            extensions: member(json, "extensions").unwrap_or_default(),
+            elicitation: capability("elicitation").and_then(parse_elicitation),
+            experimental: parse_member(json, "experimental").unwrap_or_default(),
+            extensions: parse_member(json, "extensions").unwrap_or_default(),
         })
     })
 }
 
-fn elicitation(json: &str) -> Option<ElicitationCapability> {
+fn parse_elicitation(json: &str) -> Option<ElicitationCapability> {
     let (form, url) = (raw_member(json, "form"), raw_member(json, "url"));
     let read = ElicitationCapability {
-        form: form.and_then(read),
-        url: url.and_then(read),
+        form: form.and_then(parse_json),
+        url: url.and_then(parse_json),
     };
     // An empty object means that forms are supported; an object with only invalid modes does not.
     let is_empty = form.is_none() && url.is_none();
@@ -95,7 +96,7 @@ fn is_object(json: &str) -> bool {
     json.starts_with('{')
 }
 
-fn read<T: DeserializeOwned>(json: &str) -> Option<T> {
+fn parse_json<T: DeserializeOwned>(json: &str) -> Option<T> {
     serde_json::from_str(json).ok()
 }
 
@@ -111,6 +112,6 @@ fn raw_member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Returns a member if it is present and can be parsed.
-fn member<T: DeserializeOwned>(object: &str, name: &str) -> Option<T> {
-    read(raw_member(object, name)?)
+fn parse_member<T: DeserializeOwned>(object: &str, name: &str) -> Option<T> {
+    parse_json(raw_member(object, name)?)
 }

@@ -15,7 +15,7 @@ pub fn missing_capabilities(
 ) -> Option<Value> {
     let mut required = Map::new();
     for feature in needed {
-        if has(capabilities, *feature, version) {
+        if has_feature(capabilities, *feature, version) {
             continue;
         }
         let (name, detail) = match feature {
@@ -45,7 +45,7 @@ pub fn missing_capabilities(
     (!required.is_empty()).then_some(Value::Object(required))
 }
 
-fn has(
+fn has_feature(
     capabilities: &ClientCapabilities,
     feature: ClientFeature,
     version: ProtocolVersion,

@@ -4,7 +4,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 /// Returns the schema with boolean property schemas rewritten as objects, or `None` if it contains none.
-pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
+pub(super) fn without_boolean_schemas(schema: &RawValue) -> Option<Box<RawValue>> {
     let text = schema.get();
     // Most schemas need not be parsed at all.
     if !text.contains("true") && !text.contains("false") {
@@ -12,7 +12,7 @@ pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
     }
     let mut value: Value = serde_json::from_str(text).ok()?;
     let mut changed = false;
-    each(&mut value, &mut |members| {
+    each_subschema(&mut value, &mut |members| {
         let properties = members.get_mut("properties").and_then(Value::as_object_mut);
         for property in properties.into_iter().flatten().map(|(_, schema)| schema) {
             if let Value::Bool(all) = *property {
@@ -25,7 +25,7 @@ pub(super) fn without_booleans(schema: &RawValue) -> Option<Box<RawValue>> {
 }
 
 /// Calls `visit` for the given schema and for every schema nested in it, skipping boolean schemas.
-pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
+pub(super) fn each_subschema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
     let Value::Object(members) = schema else {
         return;
     };
@@ -35,10 +35,12 @@ pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Va
             (
                 "properties" | "$defs" | "definitions" | "patternProperties" | "dependentSchemas",
                 Value::Object(schemas),
-            ) => schemas.values_mut().for_each(|schema| each(schema, visit)),
+            ) => schemas
+                .values_mut()
+                .for_each(|schema| each_subschema(schema, visit)),
             ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
                 for schema in schemas {
-                    each(schema, visit);
+                    each_subschema(schema, visit);
                 }
             }
             (
@@ -54,7 +56,7 @@ pub(super) fn each(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Va
                 | "then"
                 | "else",
                 schema @ Value::Object(_),
-            ) => each(schema, visit),
+            ) => each_subschema(schema, visit),
             // Other keywords, such as `default`, `const`, `enum` and `examples`, contain no schemas, although their
             // values may look like schemas.
             _ => {}
@@ -92,8 +94,8 @@ mod tests {
             ),
         ] {
             let raw = serde_json::value::to_raw_value(&schema).unwrap();
-            let rewritten =
-                without_booleans(&raw).map(|raw| serde_json::from_str::<Value>(raw.get()).unwrap());
+            let rewritten = without_boolean_schemas(&raw)
+                .map(|raw| serde_json::from_str::<Value>(raw.get()).unwrap());
             assert_eq!(rewritten, expected);
         }
     }

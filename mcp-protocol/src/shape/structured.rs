@@ -9,7 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::ProtocolVersion;
-use crate::shape::schema::each;
+use crate::shape::schema::each_subschema;
 
 /// The member that holds a wrapped value.
 pub const MEMBER: &str = "result";
@@ -26,9 +26,9 @@ pub enum OutputRoot {
 impl OutputRoot {
     /// Returns the kind of value that this schema, if any, describes.
     #[must_use]
-    pub fn of(schema: Option<&RawValue>) -> Self {
+    pub fn from_schema(schema: Option<&RawValue>) -> Self {
         match schema.map(|schema| serde_json::from_str::<Value>(schema.get())) {
-            Some(Ok(schema)) if !gives_objects(&schema) => Self::Any,
+            Some(Ok(schema)) if !describes_only_objects(&schema) => Self::Any,
             _ => Self::Objects,
         }
     }
@@ -49,21 +49,21 @@ pub(super) fn object_schema(schema: Box<RawValue>) -> Box<RawValue> {
     if value.get("type") == Some(&json!("object")) {
         return schema;
     }
-    if gives_objects(&value) {
+    if describes_only_objects(&value) {
         value["type"] = json!("object");
     } else {
-        value = wrapped(value);
+        value = wrap_schema(value);
     }
     to_raw_value(&value).unwrap_or(schema)
 }
 
-fn wrapped(mut schema: Value) -> Value {
+fn wrap_schema(mut schema: Value) -> Value {
     let dialect = schema
         .as_object_mut()
         .and_then(|members| members.shift_remove("$schema"));
     // If the schema has an `$id`, its references are relative to the `$id` and remain correct.
     if schema.get("$id").is_none() {
-        each(&mut schema, &mut |members| {
+        each_subschema(&mut schema, &mut |members| {
             if let Some(Value::String(reference)) = members.get_mut("$ref")
                 && let Some(pointer) = reference.strip_prefix('#')
                 && (pointer.is_empty() || pointer.starts_with('/'))
@@ -88,12 +88,12 @@ fn wrapped(mut schema: Value) -> Value {
 const MAX_STEPS: u32 = 1000;
 
 /// Returns `true` if every value that matches the schema is known to be an object.
-fn gives_objects(schema: &Value) -> bool {
-    is_object(schema, schema, &mut { MAX_STEPS })
+fn describes_only_objects(schema: &Value) -> bool {
+    describes_objects(schema, schema, &mut { MAX_STEPS })
 }
 
-/// Like [`gives_objects`], but for a subschema of `root`.
-fn is_object(schema: &Value, root: &Value, steps: &mut u32) -> bool {
+/// Like [`describes_only_objects`], but for a subschema of `root`.
+fn describes_objects(schema: &Value, root: &Value, steps: &mut u32) -> bool {
     let Some(left) = steps.checked_sub(1) else {
         return false;
     };
@@ -106,7 +106,10 @@ fn is_object(schema: &Value, root: &Value, steps: &mut u32) -> bool {
         branches.filter(|branches| !branches.is_empty())
     };
     for every in ["oneOf", "anyOf"].into_iter().filter_map(branches) {
-        if every.iter().all(|branch| is_object(branch, root, steps)) {
+        if every
+            .iter()
+            .all(|branch| describes_objects(branch, root, steps))
+        {
             return true;
         }
     }
@@ -116,7 +119,7 @@ fn is_object(schema: &Value, root: &Value, steps: &mut u32) -> bool {
     target
         .into_iter()
         .chain(one)
-        .any(|part| is_object(part, root, steps))
+        .any(|part| describes_objects(part, root, steps))
 }
 
 #[cfg(test)]

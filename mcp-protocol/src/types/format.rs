@@ -58,18 +58,18 @@ fn is_date(text: &str) -> bool {
     let [year, month, day] = parts.as_slice() else {
         return false;
     };
-    let Some(year) = digits(year, 4) else {
+    let Some(year) = parse_digits(year, 4) else {
         return false;
     };
     let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    let days = match digits(month, 2) {
+    let days = match parse_digits(month, 2) {
         Some(2) if leap => 29,
         Some(2) => 28,
         Some(4 | 6 | 9 | 11) => 30,
         Some(1..=12) => 31,
         _ => return false,
     };
-    digits(day, 2).is_some_and(|day| (1..=days).contains(&day))
+    parse_digits(day, 2).is_some_and(|day| (1..=days).contains(&day))
 }
 
 fn is_time(text: &str) -> bool {
@@ -81,8 +81,10 @@ fn is_time(text: &str) -> bool {
     let clock = |text: &str, seconds: bool| {
         let parts: Vec<&str> = text.split(':').collect();
         match parts.as_slice() {
-            [h, m] if !seconds => in_range(h, 23) && in_range(m, 59),
-            [h, m, s] if seconds => in_range(h, 23) && in_range(m, 59) && in_range(s, 60),
+            [h, m] if !seconds => is_number_up_to(h, 23) && is_number_up_to(m, 59),
+            [h, m, s] if seconds => {
+                is_number_up_to(h, 23) && is_number_up_to(m, 59) && is_number_up_to(s, 60)
+            }
             _ => false,
         }
     };
@@ -95,11 +97,11 @@ fn is_time(text: &str) -> bool {
     clock(whole, true) && is_fraction && zone_fits
 }
 
-fn in_range(text: &str, max: u32) -> bool {
-    digits(text, 2).is_some_and(|number| number <= max)
+fn is_number_up_to(text: &str, max: u32) -> bool {
+    parse_digits(text, 2).is_some_and(|number| number <= max)
 }
 
-fn digits(text: &str, count: usize) -> Option<u32> {
+fn parse_digits(text: &str, count: usize) -> Option<u32> {
     let fits = text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
     fits.then(|| text.parse().ok()).flatten()
 }

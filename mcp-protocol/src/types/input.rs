@@ -33,7 +33,7 @@ pub enum InputRequest {
     Sample(Box<SamplingRequest>),
     /// `roots/list`
     Roots,
-    /// A question that was asked elsewhere, in the form of the client's protocol version.
+    /// A question forwarded from elsewhere, in the form that the client's protocol version requires.
     #[doc(hidden)]
     Forwarded {
         /// The method.

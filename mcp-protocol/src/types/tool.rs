@@ -66,13 +66,13 @@ impl Tool {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolExecution {
-    /// Tells whether calls can be tasks.
+    /// The tool's support for tasks.
     #[serde(default)]
     pub task_support: TaskSupport,
 }
 
 impl ToolExecution {
-    /// Creates properties with this support for tasks.
+    /// Creates properties with the given support for tasks.
     #[must_use]
     pub const fn new(task_support: TaskSupport) -> Self {
         Self { task_support }

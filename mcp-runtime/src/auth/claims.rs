@@ -30,7 +30,7 @@ impl AcceptedAudiences {
         self.0.push(canonical.unwrap_or(audience));
     }
 
-    pub(super) fn or_resource<'a>(&'a self, resource: &'a str) -> Vec<&'a str> {
+    pub(super) fn audiences_or_resource<'a>(&'a self, resource: &'a str) -> Vec<&'a str> {
         if self.0.is_empty() {
             return vec![resource];
         }
@@ -45,14 +45,14 @@ pub(super) fn unix_now() -> f64 {
 }
 
 /// Converts seconds since 1970 to a time. Returns `None` if it is out of range.
-fn time_of(seconds: f64) -> Option<SystemTime> {
+fn system_time_from_unix(seconds: f64) -> Option<SystemTime> {
     let since = Duration::try_from_secs_f64(seconds).ok()?;
     SystemTime::UNIX_EPOCH.checked_add(since)
 }
 
 impl ClaimRequirements<'_> {
     /// Returns the principal that these claims identify, or the reason the claims are not valid.
-    pub(super) fn check(
+    pub(super) fn check_claims(
         &self,
         claims: Map<String, Value>,
         now: f64,
@@ -71,7 +71,7 @@ impl ClaimRequirements<'_> {
         let skew = self.skew.as_secs_f64();
         let expiry = match claims.get("exp").map(Value::as_f64) {
             None if !self.expires => None,
-            Some(Some(expiry)) if now < expiry + skew => time_of(expiry + skew),
+            Some(Some(expiry)) if now < expiry + skew => system_time_from_unix(expiry + skew),
             Some(Some(_)) => return Err("the token has expired"),
             None | Some(None) => return Err("the token has no valid `exp`"),
         };
@@ -152,7 +152,7 @@ mod tests {
             expires: true,
             skew: Duration::from_mins(1),
         };
-        expected.check(claims.as_object().unwrap().clone(), NOW)
+        expected.check_claims(claims.as_object().unwrap().clone(), NOW)
     }
 
     fn with(changes: &Value) -> Value {
@@ -231,7 +231,11 @@ mod tests {
             (json!({"exp": NOW + 0.5}), NOW + 60.5),
         ] {
             let principal = check(&with(&changes)).unwrap();
-            assert_eq!(principal.expires_at(), time_of(seconds), "{changes}");
+            assert_eq!(
+                principal.expires_at(),
+                system_time_from_unix(seconds),
+                "{changes}"
+            );
         }
         let far = check(&with(&json!({"exp": 1e300}))).unwrap();
         assert_eq!(far.expires_at(), None);
@@ -241,13 +245,13 @@ mod tests {
     fn audiences_take_the_place_of_the_resource() {
         let mut audiences = AcceptedAudiences::default();
         assert_eq!(
-            audiences.or_resource("https://mcp.example.com/"),
+            audiences.audiences_or_resource("https://mcp.example.com/"),
             ["https://mcp.example.com/"]
         );
         audiences.add("https://api.example.com".into());
         audiences.add("notes".into());
         assert_eq!(
-            audiences.or_resource("https://mcp.example.com/"),
+            audiences.audiences_or_resource("https://mcp.example.com/"),
             ["https://api.example.com", "notes"]
         );
     }

@@ -14,12 +14,15 @@ use crate::context::Principal;
 #[must_use]
 pub fn let_in(set: &Value, token: &str, now: f64) -> Option<Principal> {
     let keys = key_set::parse_key_set(set).ok()?;
-    let claims = SignedToken::read(token).ok()?.verify(&*keys).ok()?;
+    let claims = SignedToken::read(token)
+        .ok()?
+        .verify_signature(&*keys)
+        .ok()?;
     let expected = ClaimRequirements {
         issuer: Some("https://login.example.com"),
         audiences: Some(&["https://mcp.example.com/mcp"]),
         expires: true,
         skew: Duration::from_mins(1),
     };
-    expected.check(claims, now).ok()
+    expected.check_claims(claims, now).ok()
 }

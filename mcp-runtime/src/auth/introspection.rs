@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::claims::{AcceptedAudiences, ClaimRequirements, unix_now};
 use super::fetch::Fetcher;
-use super::static_tokens::hashed;
+use super::static_tokens::hash_token;
 use super::{AuthError, AuthFuture, Authenticator, Credentials, Url};
 use crate::context::Principal;
 use crate::lock::lock;
@@ -107,13 +107,16 @@ impl Introspection {
         self
     }
 
-    fn cache(&self) -> MutexGuard<'_, HashMap<[u8; 32], (Principal, Instant)>> {
+    fn lock_cache(&self) -> MutexGuard<'_, HashMap<[u8; 32], (Principal, Instant)>> {
         lock(&self.kept)
     }
 
-    async fn check(&self, credentials: &Credentials<'_>) -> Result<Principal, AuthError> {
-        let key = hashed(credentials.token);
-        if let Some((principal, until)) = self.cache().get(&key)
+    async fn authenticate_token(
+        &self,
+        credentials: &Credentials<'_>,
+    ) -> Result<Principal, AuthError> {
+        let key = hash_token(credentials.token);
+        if let Some((principal, until)) = self.lock_cache().get(&key)
             && Instant::now() < *until
         {
             return Ok(principal.clone());
@@ -144,7 +147,7 @@ impl Introspection {
                 left.unwrap_or(self.keep).min(self.keep)
             }
         };
-        let audiences = self.audiences.or_resource(credentials.resource);
+        let audiences = self.audiences.audiences_or_resource(credentials.resource);
         let expected = ClaimRequirements {
             issuer: answer.contains_key("iss").then_some(&*self.issuer),
             audiences: (!self.trusts_audience).then_some(&*audiences),
@@ -152,22 +155,22 @@ impl Introspection {
             skew: Duration::ZERO,
         };
         let principal = expected
-            .check(answer, unix_now())
+            .check_claims(answer, unix_now())
             .map_err(AuthError::invalid)?;
         let mut principal = principal.with_issuer(&*self.issuer);
         if principal.expires_at().is_none() {
             principal = principal.with_expires_at(SystemTime::now() + UNSAID);
         }
-        self.remember(key, &principal, left);
+        self.cache_principal(key, &principal, left);
         Ok(principal)
     }
 
-    fn remember(&self, key: [u8; 32], principal: &Principal, time: Duration) {
+    fn cache_principal(&self, key: [u8; 32], principal: &Principal, time: Duration) {
         if time.is_zero() {
             return;
         }
         let now = Instant::now();
-        let mut kept = self.cache();
+        let mut kept = self.lock_cache();
         if kept.len() >= MOST {
             kept.retain(|_, (_, until)| now < *until);
         }
@@ -195,7 +198,7 @@ impl Introspection {
 
 impl Authenticator for Introspection {
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a> {
-        Box::pin(self.check(credentials))
+        Box::pin(self.authenticate_token(credentials))
     }
 
     fn issuer(&self) -> Option<&str> {

@@ -24,25 +24,25 @@ enum SignatureScheme {
 }
 
 static ALGORITHMS: [Algorithm; 10] = [
-    Algorithm::rsa("RS256", &signature::RSA_PKCS1_2048_8192_SHA256),
-    Algorithm::rsa("RS384", &signature::RSA_PKCS1_2048_8192_SHA384),
-    Algorithm::rsa("RS512", &signature::RSA_PKCS1_2048_8192_SHA512),
-    Algorithm::rsa("PS256", &signature::RSA_PSS_2048_8192_SHA256),
-    Algorithm::rsa("PS384", &signature::RSA_PSS_2048_8192_SHA384),
-    Algorithm::rsa("PS512", &signature::RSA_PSS_2048_8192_SHA512),
-    Algorithm::curve("ES256", "P-256", &signature::ECDSA_P256_SHA256_FIXED),
-    Algorithm::curve("ES384", "P-384", &signature::ECDSA_P384_SHA384_FIXED),
-    Algorithm::curve("EdDSA", "Ed25519", &signature::ED25519),
-    Algorithm::curve("Ed25519", "Ed25519", &signature::ED25519),
+    Algorithm::new_rsa("RS256", &signature::RSA_PKCS1_2048_8192_SHA256),
+    Algorithm::new_rsa("RS384", &signature::RSA_PKCS1_2048_8192_SHA384),
+    Algorithm::new_rsa("RS512", &signature::RSA_PKCS1_2048_8192_SHA512),
+    Algorithm::new_rsa("PS256", &signature::RSA_PSS_2048_8192_SHA256),
+    Algorithm::new_rsa("PS384", &signature::RSA_PSS_2048_8192_SHA384),
+    Algorithm::new_rsa("PS512", &signature::RSA_PSS_2048_8192_SHA512),
+    Algorithm::new_curve("ES256", "P-256", &signature::ECDSA_P256_SHA256_FIXED),
+    Algorithm::new_curve("ES384", "P-384", &signature::ECDSA_P384_SHA384_FIXED),
+    Algorithm::new_curve("EdDSA", "Ed25519", &signature::ED25519),
+    Algorithm::new_curve("Ed25519", "Ed25519", &signature::ED25519),
 ];
 
 impl Algorithm {
-    const fn rsa(name: &'static str, parameters: &'static RsaParameters) -> Self {
+    const fn new_rsa(name: &'static str, parameters: &'static RsaParameters) -> Self {
         let scheme = SignatureScheme::Rsa(parameters);
         Self { name, scheme }
     }
 
-    const fn curve(
+    const fn new_curve(
         name: &'static str,
         curve: &'static str,
         algorithm: &'static dyn VerificationAlgorithm,
@@ -100,7 +100,7 @@ impl VerificationKey {
         })
     }
 
-    fn verify(&self, algorithm: &Algorithm, message: &[u8], signature: &[u8]) -> bool {
+    fn verify_signature(&self, algorithm: &Algorithm, message: &[u8], signature: &[u8]) -> bool {
         match (&self.material, &algorithm.scheme) {
             (KeyMaterial::Rsa { n, e }, SignatureScheme::Rsa(parameters)) => {
                 RsaPublicKeyComponents { n, e }
@@ -116,7 +116,7 @@ impl VerificationKey {
     }
 
     /// Returns `true` if the key can be used with this algorithm.
-    fn fits(&self, algorithm: &Algorithm) -> bool {
+    fn supports_algorithm(&self, algorithm: &Algorithm) -> bool {
         let is_for = match &self.algorithm {
             Some(only) => only == algorithm.name,
             None => true,
@@ -184,17 +184,17 @@ impl<'t> SignedToken<'t> {
     /// Returns `true` if the token may have been signed with this key.
     pub(super) fn may_be_signed_with(&self, key: &VerificationKey) -> bool {
         let is_named = self.key.is_none() || self.key == key.id;
-        is_named && key.fits(self.algorithm)
+        is_named && key.supports_algorithm(self.algorithm)
     }
 
     /// Returns the claims, if the token was signed with one of these keys.
-    pub(super) fn verify<'k>(
+    pub(super) fn verify_signature<'k>(
         &self,
         keys: impl IntoIterator<Item = &'k VerificationKey>,
     ) -> Result<Map<String, Value>, &'static str> {
         let mut keys = keys.into_iter().filter(|key| self.may_be_signed_with(key));
         let message = self.message.as_bytes();
-        if !keys.any(|key| key.verify(self.algorithm, message, &self.signature)) {
+        if !keys.any(|key| key.verify_signature(self.algorithm, message, &self.signature)) {
             return Err("the signature is invalid");
         }
         let claims = URL_SAFE_NO_PAD.decode(self.claims).ok();

@@ -115,13 +115,16 @@ impl Jwt {
         self
     }
 
-    async fn check(&self, credentials: &Credentials<'_>) -> Result<Principal, AuthError> {
+    async fn authenticate_token(
+        &self,
+        credentials: &Credentials<'_>,
+    ) -> Result<Principal, AuthError> {
         let token = SignedToken::read(credentials.token).map_err(AuthError::invalid)?;
         let source = self.source.as_ref().map_err(AuthError::unavailable)?;
         let how = (source, &self.fetcher, self.times);
         let keys = self.keys.keys_for(&token, how).await?;
-        let claims = token.verify(&*keys).map_err(AuthError::invalid)?;
-        let audiences = self.audiences.or_resource(credentials.resource);
+        let claims = token.verify_signature(&*keys).map_err(AuthError::invalid)?;
+        let audiences = self.audiences.audiences_or_resource(credentials.resource);
         let expected = ClaimRequirements {
             issuer: Some(&self.issuer),
             audiences: Some(&audiences),
@@ -129,14 +132,14 @@ impl Jwt {
             skew: self.skew,
         };
         expected
-            .check(claims, unix_now())
+            .check_claims(claims, unix_now())
             .map_err(AuthError::invalid)
     }
 }
 
 impl Authenticator for Jwt {
     fn authenticate<'a>(&'a self, credentials: &'a Credentials<'a>) -> AuthFuture<'a> {
-        Box::pin(self.check(credentials))
+        Box::pin(self.authenticate_token(credentials))
     }
 
     fn issuer(&self) -> Option<&str> {

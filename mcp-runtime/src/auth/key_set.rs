@@ -70,7 +70,7 @@ struct KeyCache {
 }
 
 impl KeySet {
-    fn state(&self) -> MutexGuard<'_, KeyCache> {
+    fn lock_cache(&self) -> MutexGuard<'_, KeyCache> {
         lock(&self.0)
     }
 
@@ -90,7 +90,7 @@ impl KeySet {
         {
             return Ok(keys);
         }
-        self.refresh(source, fetcher, times.pause).await;
+        self.refresh_keys(source, fetcher, times.pause).await;
         let fresh = self.cached_keys(times.fresh);
         let is_fresh = fresh.is_some();
         match fresh.or_else(|| self.cached_keys(times.good)) {
@@ -102,16 +102,16 @@ impl KeySet {
 
     /// Returns the cached keys, unless they are older than `age`.
     fn cached_keys(&self, age: Duration) -> Option<Arc<[VerificationKey]>> {
-        let state = self.state();
+        let state = self.lock_cache();
         let kept = state.kept.as_ref();
         let kept = kept.filter(|(_, since)| since.elapsed() < age);
         kept.map(|(keys, _)| Arc::clone(keys))
     }
 
     /// Fetches the keys, or waits for a fetch in progress. Does nothing if the last fetch was less than `pause` ago.
-    async fn refresh(&self, source: &KeySource, fetcher: &Fetcher, pause: Duration) {
+    async fn refresh_keys(&self, source: &KeySource, fetcher: &Fetcher, pause: Duration) {
         let flight = {
-            let mut state = self.state();
+            let mut state = self.lock_cache();
             match &state.flight {
                 Some(flight) => flight.clone(),
                 None if state.fetched.is_some_and(|asked| asked.elapsed() < pause) => return,
@@ -125,7 +125,7 @@ impl KeySet {
             }
         };
         let answered = flight.clone().await;
-        let mut state = self.state();
+        let mut state = self.lock_cache();
         // The first waiting caller to resume stores the keys.
         if state
             .flight

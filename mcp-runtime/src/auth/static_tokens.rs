@@ -36,12 +36,12 @@ impl StaticTokens {
     #[must_use]
     pub fn token(mut self, token: &str, principal: Principal) -> Self {
         self.too_short |= token.len() < LEAST;
-        self.tokens.push((hashed(token), principal));
+        self.tokens.push((hash_token(token), principal));
         self
     }
 
     fn find_principal(&self, token: &str) -> Option<&Principal> {
-        let token = hashed(token);
+        let token = hash_token(token);
         let mut found = u64::MAX;
         for (place, (other, _)) in (0..).zip(&self.tokens) {
             found.conditional_assign(&place, token.ct_eq(other));
@@ -52,7 +52,7 @@ impl StaticTokens {
 }
 
 /// Returns the digest of a token, which identifies the token without storing it.
-pub(super) fn hashed(token: &str) -> [u8; 32] {
+pub(super) fn hash_token(token: &str) -> [u8; 32] {
     let mut bytes = [0; 32];
     // Both slices have the length of a SHA-256 digest.
     bytes.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());

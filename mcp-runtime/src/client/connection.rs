@@ -22,7 +22,7 @@ use crate::protocol::{ClientNotification, Era, ProtocolVersion};
 const GONE: Failure = Failure::Broken("the server has closed the connection");
 
 /// A client's connection to a server in this process.
-pub(crate) struct InProcess {
+pub(crate) struct InProcessServer {
     pub(crate) stream: DuplexStream,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) caller: Caller,
@@ -63,7 +63,7 @@ impl InProcessClient {
     /// Connects a client and returns it once it knows the server's capabilities and can receive notifications about
     /// list changes.
     pub(crate) async fn connect(
-        server: InProcess,
+        server: InProcessServer,
         version: ProtocolVersion,
         capabilities: Value,
         host: Arc<dyn ClientHost>,
@@ -191,10 +191,10 @@ impl InProcessClient {
             }
             pending.waiting.insert(id, sender);
         }
-        let waiting = RequestGuard { client: self, id };
+        let waiting = PendingRequestGuard { client: self, id };
         let params = self.with_request_meta(params, id);
         self.shared
-            .send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+            .send_message(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let outcome = answer.await.unwrap_or(Err(GONE));
         drop(waiting);
         outcome
@@ -220,7 +220,7 @@ impl InProcessClient {
 
     fn notify(&self, method: &str, params: &Value) {
         self.shared
-            .send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
+            .send_message(json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     /// Adds the metadata that every request in this protocol version must have.
@@ -250,12 +250,12 @@ fn client_info() -> Value {
 }
 
 /// A guard for a request in progress. The request is cancelled if the guard is dropped before the response arrives.
-struct RequestGuard<'a> {
+struct PendingRequestGuard<'a> {
     client: &'a InProcessClient,
     id: u64,
 }
 
-impl Drop for RequestGuard<'_> {
+impl Drop for PendingRequestGuard<'_> {
     fn drop(&mut self) {
         let waiting = self.client.shared.pending().waiting.remove(&self.id);
         if waiting.is_some() {
@@ -271,7 +271,7 @@ impl ConnectionShared {
         lock(&self.pending)
     }
 
-    fn send(&self, message: Value) {
+    fn send_message(&self, message: Value) {
         // Sending fails only after the server has closed the connection, which the reader detects.
         let _ = self.outgoing.send(message);
     }
@@ -286,7 +286,7 @@ impl ConnectionShared {
         }
     }
 
-    fn fail_all(&self, failure: &Failure) {
+    fn fail_pending_requests(&self, failure: &Failure) {
         let waiting = std::mem::take(&mut self.pending().waiting);
         for (_, waiting) in waiting {
             let _ = waiting.send(Err(failure.clone()));
@@ -295,10 +295,10 @@ impl ConnectionShared {
 
     async fn answer(&self, question: Question) -> Result<Value, String> {
         if !self.host.blocks() {
-            return self.host.answer(&question);
+            return self.host.answer_question(&question);
         }
         let host = Arc::clone(&self.host);
-        let answered = tokio::task::spawn_blocking(move || host.answer(&question));
+        let answered = tokio::task::spawn_blocking(move || host.answer_question(&question));
         answered
             .await
             .unwrap_or_else(|error| Err(error.to_string()))
@@ -316,7 +316,7 @@ impl ConnectionShared {
             }
             (Some(method), Value::Null) => {
                 if let Some(notification) = Notification::read(method, &message["params"]) {
-                    self.host.notification(notification);
+                    self.host.handle_notification(notification);
                 }
             }
             (Some(method), id) => {
@@ -356,11 +356,11 @@ impl ConnectionShared {
             "ping" => Ok(json!({})),
             _ => self.answer(question).await,
         };
-        self.send(match answer {
+        self.send_message(match answer {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(reason) => {
                 // The request does not identify the call it belongs to, so all calls fail.
-                self.fail_all(&Failure::Unanswered(reason.clone()));
+                self.fail_pending_requests(&Failure::Unanswered(reason.clone()));
                 json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": reason}})
             }
         });
@@ -375,7 +375,7 @@ async fn read_messages(reader: ReadHalf<DuplexStream>, shared: Arc<ConnectionSha
         }
     }
     shared.pending().gone = true;
-    shared.fail_all(&GONE);
+    shared.fail_pending_requests(&GONE);
 }
 
 async fn write_messages(

@@ -76,9 +76,9 @@ impl Notification {
 pub(crate) trait ClientHost: Send + Sync + 'static {
     /// Returns the result that answers a question. If this returns an error, the call fails; the error states why the
     /// question was not answered.
-    fn answer(&self, question: &Question) -> Result<Value, String>;
+    fn answer_question(&self, question: &Question) -> Result<Value, String>;
 
-    fn notification(&self, notification: Notification);
+    fn handle_notification(&self, notification: Notification);
 
     /// Called when a call has returned questions, before they are answered. Not called in legacy protocol versions.
     fn begin_round(&self) {}

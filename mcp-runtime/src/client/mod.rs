@@ -12,7 +12,7 @@ mod message;
 mod requests;
 pub(crate) mod surface;
 
-pub(crate) use connection::{InProcess, InProcessClient};
+pub(crate) use connection::{InProcessClient, InProcessServer};
 pub(crate) use message::{ClientHost, Failure};
 #[cfg_attr(
     not(feature = "testing"),

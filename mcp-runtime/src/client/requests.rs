@@ -22,7 +22,7 @@ impl ListRequest {
         [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
     /// Returns the name of the member that holds the items on a page.
-    pub(crate) const fn member(self) -> &'static str {
+    pub(crate) const fn result_member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
@@ -32,7 +32,7 @@ impl ListRequest {
     }
 
     /// Returns the name of the member that identifies an item.
-    pub(crate) const fn key(self) -> &'static str {
+    pub(crate) const fn item_key(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
             Self::Resources => "uri",
@@ -61,20 +61,21 @@ impl ListRequest {
 
 impl InProcessClient {
     /// Returns `true` if the server declares the capability for this list.
-    pub(crate) fn offers(&self, list: ListRequest) -> bool {
+    pub(crate) fn server_offers(&self, list: ListRequest) -> bool {
         self.offered.get(list.capability()).is_some()
     }
 
     /// Returns all items in a list. Returns no items if the server does not offer the list.
-    pub(crate) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
-        if !self.offers(list) {
+    pub(crate) async fn fetch_list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
+        if !self.server_offers(list) {
             return Ok(Vec::new());
         }
-        self.all_pages(list.method(), list.member()).await
+        self.fetch_all_pages(list.method(), list.result_member())
+            .await
     }
 
     /// Returns the items on all pages of a method's result.
-    pub(crate) async fn all_pages(
+    pub(crate) async fn fetch_all_pages(
         &self,
         method: &str,
         member: &str,

@@ -21,7 +21,7 @@ use crate::protocol::negotiation::{Claim, ModernMeta, claim};
 use crate::protocol::{ClientNotification, Era, Method, ProtocolVersion, errors};
 #[cfg(feature = "http")]
 use crate::telemetry::CalledItem;
-use crate::telemetry::{RefusalKind, RequestAttributes, RequestTimer, refused};
+use crate::telemetry::{RefusalKind, RequestAttributes, RequestTimer, record_refusal};
 
 /// The action to take for a message.
 #[allow(
@@ -57,7 +57,7 @@ impl Reply {
             Self::Written => {}
             Self::Around(gap, page) => gap.fill(out, &page),
             Self::Forbidden(id, error) => {
-                refused(RefusalKind::Forbidden, None);
+                record_refusal(RefusalKind::Forbidden, None);
                 encode::error(out, Some(&id), &error);
             }
         }

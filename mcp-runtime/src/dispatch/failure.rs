@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_schema::explain::{Fault, describe};
+use mcp_schema::explain::{Fault, describe_faults};
 
 use crate::dispatch::finish::CallFinisher;
 use crate::dispatch::target::CallTarget;
@@ -11,7 +11,7 @@ use crate::handler::handler_error::{HandlerError, HandlerErrorRepr};
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{encode, errors};
 use crate::random;
-use crate::telemetry::{RecordedOutcome, RefusalKind, refused};
+use crate::telemetry::{RecordedOutcome, RefusalKind, record_refusal};
 
 impl CallFinisher {
     /// Writes a failure as a message for the model, as a JSON-RPC error, or as an internal error (whose cause is logged
@@ -22,7 +22,7 @@ impl CallFinisher {
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
         if matches!(failure, HandlerErrorRepr::Busy(_)) {
-            refused(RefusalKind::TooMany, None);
+            record_refusal(RefusalKind::TooMany, None);
         }
         let text = match failure {
             HandlerErrorRepr::Arguments(faults) => return self.write_faults(&faults, out),
@@ -79,7 +79,7 @@ impl CallFinisher {
         faults: &[Fault],
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorObject> {
-        let text = describe(faults);
+        let text = describe_faults(faults);
         let is_tool = self.target.tool().is_some();
         let as_error = self.dispatcher.settings.argument_errors
             && !self.version.reports_argument_faults_as_results();

@@ -23,7 +23,7 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::{self, ResponseContext, TextGap};
 use crate::protocol::shape::structured::OutputRoot;
-use crate::registry::{Details, OutputChecker};
+use crate::registry::{ItemDetails, OutputChecker};
 use crate::telemetry::{RecordedOutcome, RequestRecording};
 use crate::types::{CallToolResult, Tool};
 
@@ -197,7 +197,7 @@ impl CallFinisher {
     ) -> Result<(), ErrorObject> {
         let settings = &self.dispatcher.settings;
         let was_touched = settings.sanitizer.is_some() || !settings.around.is_handler();
-        match outputs.problem(tool, result, was_touched) {
+        match outputs.output_problem(tool, result, was_touched) {
             None => Ok(()),
             Some(problem) => {
                 let what = "a result does not match the output schema of its tool";
@@ -314,7 +314,7 @@ impl CallFinisher {
     ) -> Result<SharedText, ErrorObject> {
         match (success, &self.target) {
             (CallOutput::Prompt(mut result), CallTarget::Named(callable))
-                if let Details::Prompt(prompt) = &callable.details =>
+                if let ItemDetails::Prompt(prompt) = &callable.details =>
             {
                 result.description = result.description.or_else(|| prompt.description.clone());
                 if let Some(sanitizer) = self.sanitizer() {

@@ -42,7 +42,7 @@ pub(super) struct Applicant<'a> {
 impl RateLimits {
     pub(super) fn new(all: Option<Rate>, limits: &Limits) -> Self {
         let completions = limits.calls.max_completions_per_second;
-        let completions = Rate::a_second(completions, completions.saturating_mul(2)).per_caller();
+        let completions = Rate::per_second(completions, completions.saturating_mul(2)).per_caller();
         Self {
             all: all.map(RateLimiter::new),
             completions: RateLimiter::new(completions),
@@ -69,7 +69,7 @@ impl RateLimits {
         let now = Instant::now();
         if let Some((call, round)) = applicant.earlier {
             let round = self.hashes.hash_one((call.0, round));
-            if self.rounds.take(round, self.most, now).is_ok() {
+            if self.rounds.take_token(round, self.most, now).is_ok() {
                 return Ok(());
             }
         }
@@ -79,8 +79,8 @@ impl RateLimits {
         };
         let rates = || rates.iter().flatten();
         let checked = rates().try_for_each(|rate| rate.check(caller, now));
-        let taken =
-            checked.and_then(|()| rates().try_for_each(|rate| rate.take(caller, self.most, now)));
+        let taken = checked
+            .and_then(|()| rates().try_for_each(|rate| rate.take_token(caller, self.most, now)));
         taken.map_err(|wait| {
             let name = name();
             tracing::debug!(called = name, ?wait, "a call was refused: rate exceeded");

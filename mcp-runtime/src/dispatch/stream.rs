@@ -88,7 +88,7 @@ pub(super) struct LogBudget(Mutex<(TokenBucket, u64)>);
 
 impl LogBudget {
     pub(super) fn new(rate: u32) -> Self {
-        let rate = Rate::a_second(rate, rate.saturating_mul(2));
+        let rate = Rate::per_second(rate, rate.saturating_mul(2));
         Self(Mutex::new((TokenBucket::new(rate), 0)))
     }
 
@@ -96,7 +96,7 @@ impl LogBudget {
     /// message must be dropped.
     fn take_token(&self) -> Option<u64> {
         let (bucket, dropped) = &mut *lock(&self.0);
-        if bucket.take(Instant::now()) {
+        if bucket.take_token(Instant::now()) {
             return Some(std::mem::take(dropped));
         }
         *dropped = dropped.saturating_add(1);
@@ -149,9 +149,9 @@ impl CallStream {
     fn report(&self, reports: &mut Reports, progress: Progress) {
         reports.last = Some(progress.progress);
         reports.at = Some(Instant::now());
-        let new = || TokenBucket::new(Rate::a_second(self.rate, self.rate));
+        let new = || TokenBucket::new(Rate::per_second(self.rate, self.rate));
         let bucket = reports.bucket.get_or_insert_with(new);
-        let sent = bucket.take(Instant::now()) && self.send_progress(&progress);
+        let sent = bucket.take_token(Instant::now()) && self.send_progress(&progress);
         reports.held = (!sent).then_some(progress);
     }
 

@@ -13,8 +13,8 @@ use crate::handler::task_options::TaskOptions;
 use crate::protocol::ProtocolVersion;
 use crate::protocol::encode::CacheHint;
 use crate::registry::{
-    Callable, Details, FirstPollPace, HandlerLimits, HandlerProgress, OutputChecker, PartialPage,
-    RequestedCompleter,
+    Callable, FirstPollPace, HandlerLimits, HandlerProgress, ItemDetails, OutputChecker,
+    PartialPage, RequestedCompleter,
 };
 use crate::telemetry::CalledItem;
 use crate::types::Tool;
@@ -110,7 +110,7 @@ impl CallTarget {
     pub(super) fn tool(&self) -> Option<(&Tool, &OutputChecker)> {
         match self {
             Self::Named(callable) => match &callable.details {
-                Details::Tool { tool, outputs } => Some((tool, outputs)),
+                ItemDetails::Tool { tool, outputs } => Some((tool, outputs)),
                 _ => None,
             },
             _ => None,
@@ -202,7 +202,8 @@ impl CallTarget {
             Self::Method(method) => method.callable.start(arguments, context),
             Self::List(list) => {
                 let (page, context) = (Arc::clone(&list.page), context());
-                let output = async move { page.start(context).await.map(CallOutput::List) };
+                let output =
+                    async move { page.start_composing(context).await.map(CallOutput::List) };
                 Ok(HandlerProgress::Running(Box::pin(output)))
             }
         }

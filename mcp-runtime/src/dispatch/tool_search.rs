@@ -18,7 +18,7 @@ use crate::handler::output::Json;
 use crate::handler::tool_search::ToolSearch;
 use crate::jsonrpc::{ErrorObject, ParseLimits, Scan, unquote};
 use crate::protocol::ProtocolVersion;
-use crate::registry::{Callable, CallerView, Registry, tool};
+use crate::registry::{Callable, CallerView, Registry, tool_callable};
 
 /// The two tools and the options for them.
 pub(crate) struct SearchTools {
@@ -42,7 +42,8 @@ impl SearchTools {
             return Err(Error::new(ErrorKind::Configuration, message));
         }
         let made = |made: DynamicTool| {
-            let made = tool(made).map_err(|problem| Error::new(ErrorKind::Configuration, problem));
+            let made = tool_callable(made)
+                .map_err(|problem| Error::new(ErrorKind::Configuration, problem));
             made.map(Arc::new)
         };
         Ok(Self {
@@ -73,8 +74,8 @@ impl SearchTools {
         let rendered = self.rendered.get(version as usize)?;
         Some(rendered.get_or_init(|| {
             let mut text = String::new();
-            self.search.append(&mut text, version);
-            self.call.append(&mut text, version);
+            self.search.append_list_item(&mut text, version);
+            self.call.append_list_item(&mut text, version);
             text
         }))
     }

@@ -1,21 +1,21 @@
-//! All variables that a server declares, of all its structs.
+//! All variables that a server's structs declare.
 
 use crate::environment::DeclaredVariable;
 
-/// The variables that a server declares, and the mistakes in those that are set.
+/// The variables that a server declares, and the mistakes found in the variables that are set.
 #[derive(Default)]
 pub(crate) struct ServerEnvironment {
     pub(crate) variables: Vec<DeclaredVariable>,
-    /// Variables that are set and nearly have the name of a declared one, which comes second.
+    /// Variables that are set and whose name is similar to a declared variable's, paired with the declared name.
     pub(crate) misspelled: Vec<(String, String)>,
     pub(crate) faults: Vec<String>,
 }
 
 impl ServerEnvironment {
     /// Logs the values of all variables, except for secrets, and warns of names that are probably misspelled.
-    pub(crate) fn log(&self) {
+    pub(crate) fn log_values(&self) {
         for variable in &self.variables {
-            variable.log();
+            variable.log_value();
         }
         // Another struct may declare the variable.
         let declared = |name: &str| self.variables.iter().any(|variable| variable.name == name);
@@ -29,7 +29,7 @@ impl ServerEnvironment {
         }
     }
 
-    /// Returns the variables as a section of the help, or nothing if there are none.
+    /// Returns a help section that lists the variables, or an empty string if there are none.
     #[cfg(feature = "cli")]
     pub(crate) fn help(&self) -> String {
         let width = self.variables.iter().map(|variable| variable.name.len());

@@ -1,8 +1,9 @@
-//! Settings that a server reads from environment variables: one struct declares them, and all mistakes are found at once.
+//! Reads a server's settings from environment variables. A struct declares the variables, and all mistakes are reported
+//! together.
 //!
-//! The struct's schema declares the names, types, defaults and descriptions, as it does for arguments, and the same
-//! checker says what is wrong. `server/environment.rs` makes the struct the state of a server, and the command line shows
-//! the variables in its help.
+//! As for arguments, the struct's schema declares the names, types, defaults and descriptions, and the same validator
+//! explains mistakes. `server/environment.rs` adds the struct to the server's state, and the command line lists the
+//! variables in its help.
 
 mod declared;
 mod read;
@@ -12,6 +13,6 @@ mod tests;
 mod variable;
 
 pub(crate) use declared::ServerEnvironment;
-pub(crate) use read::{Reading, is_absent, read};
+pub(crate) use read::{EnvironmentReading, counts_as_unset, read};
 pub use secret::Secret;
 pub(crate) use variable::DeclaredVariable;

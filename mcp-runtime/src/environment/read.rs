@@ -1,4 +1,4 @@
-//! Reads all variables of a struct, and collects all mistakes.
+//! Reads all variables that a struct declares and collects all mistakes.
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
@@ -17,22 +17,22 @@ use serde_json::{Map, Value};
 use crate::environment::variable::DeclaredVariable;
 
 /// The outcome of reading the variables of `T`.
-pub(crate) struct Reading<T> {
+pub(crate) struct EnvironmentReading<T> {
     /// Every variable, in the order of the fields.
     pub(crate) variables: Vec<DeclaredVariable>,
-    /// Variables that are set and nearly have the name of a declared one, which comes second.
+    /// Variables that are set and whose name is similar to a declared variable's, paired with the declared name.
     pub(crate) misspelled: Vec<(String, String)>,
     /// The value, or one line for each mistake.
     pub(crate) value: Result<T, Vec<String>>,
 }
 
-/// Reads a struct from variables whose names begin with `prefix`. `variables` are those of the process.
+/// Reads a struct from variables whose names begin with `prefix`. `variables` contains the process's environment.
 pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     prefix: &str,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Reading<T> {
-    let schema = schema_of::<T>();
-    let mut declared = declared_in(&schema, prefix);
+) -> EnvironmentReading<T> {
+    let schema = generate_schema::<T>();
+    let mut declared = declared_variables(&schema, prefix);
     let validator = match Validator::new(schema) {
         Ok(validator) if !declared.is_empty() => validator,
         Ok(_) => return not_a_struct::<T>("it has no fields"),
@@ -40,14 +40,14 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     };
     let present: Vec<(String, OsString)> = variables
         .into_iter()
-        // Names that are not text cannot be declared.
+        // A name that is not valid Unicode cannot be declared.
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-        .filter(|(_, value)| !is_absent(value))
+        .filter(|(_, value)| !counts_as_unset(value))
         .collect();
     let mut faults = Vec::new();
     let mut members = Map::new();
     for variable in &mut declared {
-        match value_of(variable, &present, prefix, &validator) {
+        match read_variable_value(variable, &present, prefix, &validator) {
             Ok(Some(value)) => {
                 members.insert(variable.field.clone(), value);
             }
@@ -57,27 +57,28 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     }
     let misspelled = misspelled_names(&declared, &present, prefix);
     let value = if faults.is_empty() {
-        deserialize(members, &declared).map_err(|fault| vec![fault])
+        deserialize_environment(members, &declared).map_err(|fault| vec![fault])
     } else {
         Err(faults)
     };
-    Reading {
+    EnvironmentReading {
         variables: declared,
         misspelled,
         value,
     }
 }
 
-/// Returns `true` for values that count as absent: empty ones, because many shells and configuration formats cannot remove a
-/// variable, and the placeholders of settings that hosts leave in the environment of an MCP bundle if the user sets nothing.
+/// Returns `true` for values that count as absent: empty ones, because many shells and configuration formats cannot
+/// remove a variable, and placeholders, which hosts leave in the environment of an MCP bundle for settings that the
+/// user has not made.
 ///
 /// Source: repository modelcontextprotocol/mcpb, `MANIFEST.md`, "Variable Substitution in User Configuration".
-pub(crate) fn is_absent(value: &OsStr) -> bool {
+pub(crate) fn counts_as_unset(value: &OsStr) -> bool {
     let is_placeholder = |text: &str| text.starts_with("${user_config.") && text.ends_with('}');
     value.is_empty() || value.to_str().is_some_and(is_placeholder)
 }
 
-fn schema_of<T: JsonSchema>() -> Value {
+fn generate_schema<T: JsonSchema>() -> Value {
     let mut properties = Properties::default();
     let mut schema = properties.flattened(|generator| Some(T::json_schema(generator)), "");
     properties.finish(&mut schema);
@@ -85,7 +86,7 @@ fn schema_of<T: JsonSchema>() -> Value {
 }
 
 /// Returns the variables that the properties of a schema declare.
-fn declared_in(schema: &Value, prefix: &str) -> Vec<DeclaredVariable> {
+fn declared_variables(schema: &Value, prefix: &str) -> Vec<DeclaredVariable> {
     let required = schema["required"].as_array();
     let is_required =
         |field: &str| required.is_some_and(|names| names.iter().any(|name| name == field));
@@ -96,9 +97,9 @@ fn declared_in(schema: &Value, prefix: &str) -> Vec<DeclaredVariable> {
     fields.into_iter().flatten().map(variable).collect()
 }
 
-fn not_a_struct<T>(problem: &str) -> Reading<T> {
+fn not_a_struct<T>(problem: &str) -> EnvironmentReading<T> {
     let name = std::any::type_name::<T>();
-    Reading {
+    EnvironmentReading {
         variables: Vec::new(),
         misspelled: Vec::new(),
         value: Err(vec![format!(
@@ -107,8 +108,9 @@ fn not_a_struct<T>(problem: &str) -> Reading<T> {
     }
 }
 
-/// Returns the value of a variable in the form that its field asks for, or `None` if the variable is absent and may be.
-fn value_of(
+/// Returns a variable's value as JSON of the type that its field requires, or `None` if the variable is optional and
+/// absent.
+fn read_variable_value(
     variable: &mut DeclaredVariable,
     present: &[(String, OsString)],
     prefix: &str,
@@ -123,30 +125,30 @@ fn value_of(
         let others = present.iter().map(|(other, _)| &**other);
         if let Some(similar) = closest(&name, others.filter(|other| is_candidate(other, prefix))) {
             // Writing to a string never fails.
-            let _ = write!(fault, "; `{similar}` is set: is that a misspelling?");
+            let _ = write!(fault, "; `{similar}` is set; is its name misspelled?");
         }
         return Err(vec![fault]);
     };
     let Some(text) = value.to_str() else {
         return Err(vec![format!(
             "the environment variable `{name}` is not valid UTF-8; expected {}",
-            variable.expected()
+            variable.expected_value_text()
         )]);
     };
     let value = read_text(&variable.schema, text);
     let faults = validator.check_property(&variable.field, &value);
     if faults.is_empty() {
-        variable.set_to(text);
+        variable.record_value(text);
         return Ok(Some(value));
     }
     if variable.is_secret {
         return Err(vec![format!(
             "the environment variable `{name}`, which is secret, does not have the expected form: {}",
-            variable.expected()
+            variable.expected_value_text()
         )]);
     }
     let line = |fault: &Fault| {
-        // The pointer leads into the value, unless it is the field itself.
+        // The pointer refers to a part of the value, or is empty for the field itself.
         let inside = fault.pointer.trim_start_matches('/').split_once('/');
         let inside = inside.map_or_else(String::new, |(_, rest)| format!("/{rest}: "));
         format!(
@@ -163,8 +165,8 @@ fn is_candidate(name: &str, prefix: &str) -> bool {
     !prefix.is_empty() && name.starts_with(prefix)
 }
 
-/// Returns the variables that are nearly a declared one, which would otherwise be ignored silently, each with its correct
-/// name.
+/// Returns the variables whose names are probably misspelled, each with the declared name; they would otherwise be
+/// ignored silently.
 fn misspelled_names(
     declared: &[DeclaredVariable],
     present: &[(String, OsString)],
@@ -180,9 +182,9 @@ fn misspelled_names(
         .collect()
 }
 
-/// Makes the struct. Its own `Deserialize` may refuse what the schema allows; the message then names the variable that
-/// was being read.
-fn deserialize<T: DeserializeOwned>(
+/// Makes the struct. The struct's `Deserialize` implementation may reject a value that the schema allows; the message
+/// then names the variable that was being read.
+fn deserialize_environment<T: DeserializeOwned>(
     members: Map<String, Value>,
     declared: &[DeclaredVariable],
 ) -> Result<T, String> {
@@ -190,7 +192,7 @@ fn deserialize<T: DeserializeOwned>(
     let members = members
         .into_iter()
         .inspect(|(name, _)| *field.borrow_mut() = Some(name.clone()))
-        // After the last field, a mistake concerns them all.
+        // An error after the last field concerns all of them.
         .chain(std::iter::from_fn(|| {
             *field.borrow_mut() = None;
             None
@@ -206,7 +208,7 @@ fn deserialize<T: DeserializeOwned>(
                 variable.name
             ),
             Some(variable) => format!("the environment variable `{}`: {error}", variable.name),
-            None => format!("the environment variables do not make the settings: {error}"),
+            None => format!("the environment variables are not valid settings: {error}"),
         }
     })
 }

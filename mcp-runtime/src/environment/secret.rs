@@ -1,4 +1,4 @@
-//! A value that is not shown.
+//! A value that is hidden from logs, messages and help.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,9 +8,10 @@ use serde::{Deserialize, Deserializer, de};
 
 /// A value that must not be seen, such as a password or an API key.
 ///
-/// Its `Debug` output is `Secret(***)`, it has no `Display` and cannot be serialized, and no error repeats it. In a struct
-/// for [`Server::env`](crate::Server::env), it marks the variable as secret: help and log show that it is set, not its
-/// value. The memory is not wiped, because the process's environment has another copy.
+/// Its `Debug` output is `Secret(***)`, it has no `Display` and cannot be serialized, and no error repeats it. In a
+/// struct for [`Server::env`](crate::Server::env), it marks the variable as secret, so that the help and the log show
+/// that the variable is set but not its value. The memory is not wiped, because the process's environment has another
+/// copy.
 ///
 /// ```
 /// use mcp_runtime::env::Secret;
@@ -28,7 +29,7 @@ impl<T> Secret<T> {
         Self(value)
     }
 
-    /// Returns the value. From here on, the caller keeps it out of logs and messages.
+    /// Returns the value. The caller is then responsible for keeping it out of logs and messages.
     #[must_use]
     pub const fn expose_secret(&self) -> &T {
         &self.0
@@ -43,7 +44,7 @@ impl<T> fmt::Debug for Secret<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Secret<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The error may repeat the value.
+        // The error is discarded because it may contain the value.
         let read = T::deserialize(deserializer).map(Self);
         read.map_err(|_| de::Error::custom("the value, which is secret, is not valid"))
     }

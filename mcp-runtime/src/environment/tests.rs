@@ -1,4 +1,4 @@
-//! Reading variables, and what is wrong with them.
+//! Reads variables and reports mistakes in them.
 
 use std::ffi::OsString;
 
@@ -57,7 +57,7 @@ struct Settings {
     token: Option<Secret<Name>>,
 }
 
-fn reading(variables: &[(&str, &str)]) -> Reading<Settings> {
+fn reading(variables: &[(&str, &str)]) -> EnvironmentReading<Settings> {
     let os = variables
         .iter()
         .map(|(name, value)| (OsString::from(name), OsString::from(value)));
@@ -158,7 +158,7 @@ fn all_mistakes_are_found_at_once() {
     check_faults(
         &[("T_DATABSE_URL", "x")],
         &expect![[r"
-        the environment variable `T_DATABASE_URL` is not set: Connection string of the database (string, required, secret); `T_DATABSE_URL` is set: is that a misspelling?
+        the environment variable `T_DATABASE_URL` is not set: Connection string of the database (string, required, secret); `T_DATABSE_URL` is set; is its name misspelled?
     "]],
     );
     check_faults(
@@ -269,6 +269,6 @@ fn a_mistake_that_concerns_several_variables_is_blamed_on_none() {
     let faults = read::<Range>("T_", os).value.unwrap_err();
     assert_eq!(
         faults,
-        ["the environment variables do not make the settings: `least` exceeds `most`"]
+        ["the environment variables are not valid settings: `least` exceeds `most`"]
     );
 }

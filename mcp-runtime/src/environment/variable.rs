@@ -1,4 +1,4 @@
-//! One declared variable: its name, and all that its schema says about it.
+//! A declared variable: its name and the properties that its schema specifies.
 
 use std::fmt;
 
@@ -31,8 +31,8 @@ impl DeclaredVariable {
         }
     }
 
-    /// Declares a variable that stands in for a header. It is secret, because a header may hold credentials.
-    pub(crate) fn header(name: &str, description: &str) -> Self {
+    /// Declares a variable that supplies the value of a header. It is secret, because a header may hold credentials.
+    pub(crate) fn for_header(name: &str, description: &str) -> Self {
         let mut variable = Self {
             name: name.to_owned(),
             field: name.to_owned(),
@@ -42,19 +42,19 @@ impl DeclaredVariable {
             shown: None,
         };
         if let Ok(text) = std::env::var(name) {
-            variable.set_to(&text);
+            variable.record_value(&text);
         }
         variable
     }
 
     /// Records that the variable is set to this valid value.
-    pub(super) fn set_to(&mut self, text: &str) {
+    pub(super) fn record_value(&mut self, text: &str) {
         let shown = if self.is_secret { "***" } else { text };
         self.shown = Some(shown.to_owned());
     }
 
     /// Logs the value.
-    pub(crate) fn log(&self) {
+    pub(crate) fn log_value(&self) {
         let variable = &*self.name;
         if let Some(value) = &self.shown {
             tracing::info!(variable, value, "an environment variable is set");
@@ -92,8 +92,8 @@ impl DeclaredVariable {
         first.unwrap_or(kind).as_str().unwrap_or_default()
     }
 
-    /// Describes the values that are expected.
-    pub(super) fn expected(&self) -> String {
+    /// Describes the expected values.
+    pub(super) fn expected_value_text(&self) -> String {
         match self.schema.get("enum").and_then(Value::as_array) {
             Some(allowed) => {
                 let plain = |value: &Value| {
@@ -108,14 +108,14 @@ impl DeclaredVariable {
     }
 }
 
-/// A line of help: the description, and in brackets the type, the default and the marks.
+/// A line of help: the description, followed by the type, the default and any marks in brackets.
 impl fmt::Display for DeclaredVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The documented values of an enum are in the brackets.
         let description = self.description().unwrap_or_default();
         f.write_str(&description)?;
         let gap = if description.is_empty() { "" } else { " " };
-        write!(f, "{gap}({}", self.expected())?;
+        write!(f, "{gap}({}", self.expected_value_text())?;
         match self.schema.get("default") {
             _ if self.is_required => f.write_str(", required")?,
             Some(_) if self.is_secret => {}
@@ -127,7 +127,7 @@ impl fmt::Display for DeclaredVariable {
     }
 }
 
-/// Returns `true` if the schema, or a schema inside it, is that of a [`Secret`](super::Secret).
+/// Returns `true` if the schema, or a schema inside it, describes a [`Secret`](super::Secret).
 fn is_secret(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => {

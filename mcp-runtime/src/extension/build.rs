@@ -13,7 +13,7 @@ use crate::extension::registered::{
     RegisteredNotification,
 };
 use crate::handler::extension_result::ExtensionResult;
-use crate::protocol::{is_core_meta_key, is_core_name, is_reserved};
+use crate::protocol::{is_core_meta_key, is_core_name, is_reserved_meta_key};
 use crate::registry;
 
 /// The prefix of official extensions.
@@ -160,7 +160,7 @@ impl Build {
         }
         let of_method = result_types.iter().filter(|(of, _)| *of == name);
         let result_types = of_method.map(|(_, result_type)| result_type.clone());
-        match registry::method(&name, method.handler) {
+        match registry::method_callable(&name, method.handler) {
             Ok(callable) => {
                 let registered = RegisteredMethod {
                     extension: extension.clone(),
@@ -313,7 +313,7 @@ fn id_problem(id: &str) -> Option<String> {
     if let Some(problem) = registry::meta_key_problem(id) {
         return Some(problem.replace("meta key", "identifier"));
     }
-    (is_reserved(id) && prefix != OFFICIAL).then(|| {
+    (is_reserved_meta_key(id) && prefix != OFFICIAL).then(|| {
         "the prefix is reserved for the protocol; use a domain of your own, such as `com.example`".into()
     })
 }

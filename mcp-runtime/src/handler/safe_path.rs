@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use mcp_schema::template::encode;
+use mcp_schema::template::write_percent_encoded;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -87,7 +87,7 @@ impl SafePath {
             if index > 0 {
                 encoded.push('/');
             }
-            encode(part, false, &mut encoded);
+            write_percent_encoded(part, false, &mut encoded);
         }
         encoded
     }

@@ -4,10 +4,10 @@ use hyper::Uri;
 use hyper::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
 use crate::handler::decode::HeaderArgument;
-use crate::http::modern::mirrored_headers::check_arguments;
+use crate::http::modern::mirrored_headers::check_argument_headers;
 use crate::http::options::HttpOptions;
 use crate::http::request::guards;
-use crate::http::request::headers::{RequestHeaders, decoded};
+use crate::http::request::headers::{RequestHeaders, decode_header_value};
 use crate::http::response::sse;
 
 /// Parses `Accept` headers. The first returned value is `true` if they accept JSON, and the second is `true` if they
@@ -26,7 +26,9 @@ pub fn accepts(fields: &[&[u8]]) -> Option<(bool, bool)> {
 #[must_use]
 pub fn unwrapped(field: &[u8]) -> Option<String> {
     let field = HeaderValue::from_bytes(field).ok()?;
-    decoded(&field).ok().map(std::borrow::Cow::into_owned)
+    decode_header_value(&field)
+        .ok()
+        .map(std::borrow::Cow::into_owned)
 }
 
 /// Returns `true` if the header that mirrors the argument `a` has the same value as that argument.
@@ -43,7 +45,7 @@ pub fn mirrors(field: Option<&[u8]>, arguments: &str) -> bool {
         };
         headers.insert(HeaderName::from_static("mcp-param-a"), field);
     }
-    check_arguments(&headers, &mirrored, arguments).is_ok()
+    check_argument_headers(&headers, &mirrored, arguments).is_ok()
 }
 
 /// Returns `true` if a request to this host is allowed.

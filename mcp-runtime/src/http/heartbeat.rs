@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::runtime::Handle;
 
-use crate::transport::{Beat, Watchdog, Watched};
+use crate::transport::{HandlerBeat, Watchdog, Watched};
 
 /// Reports running handlers to a watchdog, which starts when the first handler runs.
 #[derive(Default)]
@@ -18,14 +18,14 @@ pub(in crate::http) struct Heartbeat {
 }
 
 #[derive(Default)]
-struct WatchedBeat(Beat);
+struct WatchedBeat(HandlerBeat);
 
 impl Watched for WatchedBeat {
-    fn beat(&self) -> &Beat {
+    fn beat(&self) -> &HandlerBeat {
         &self.0
     }
 
-    fn take_over(self: Arc<Self>, _seen: u64) {
+    fn replace_stuck_leader(self: Arc<Self>, _seen: u64) {
         // No action is needed because every connection has its own task.
     }
 }
@@ -38,15 +38,15 @@ impl Heartbeat {
     }
 
     /// Runs code that may call user code.
-    pub(in crate::http) fn run<T>(&self, run: impl FnOnce() -> T) -> T {
+    pub(in crate::http) fn run_watched<T>(&self, run: impl FnOnce() -> T) -> T {
         let watchdog = self.watchdog.get_or_init(|| {
             let watchdog = Watchdog::start(Handle::try_current().ok()?, None).ok()?;
             let watched: Arc<dyn Watched> = Arc::<WatchedBeat>::clone(&self.beat);
-            watchdog.waking().watch(Arc::downgrade(&watched));
+            watchdog.waker().watch_channel(Arc::downgrade(&watched));
             Some(watchdog)
         });
         match watchdog {
-            Some(watchdog) => self.beat.0.run(watchdog.waking(), run),
+            Some(watchdog) => self.beat.0.run(watchdog.waker(), run),
             // Without a watchdog thread, only the runtime can keep other work running.
             None => run(),
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[cfg(feature = "auth")]
 use crate::auth::ProtectedResource;
 use crate::http::health::HealthPaths;
-use crate::http::health::paths::absolute;
+use crate::http::health::paths::absolute_path;
 use crate::http::proxies::TrustedProxies;
 use crate::http::stores::event_store::EventStore;
 use crate::http::stores::http_sessions::HttpSessions;
@@ -62,7 +62,7 @@ impl HttpOptions {
     }
 
     /// Returns `true` if access from other machines is configured, through allowed hosts or authentication.
-    pub(crate) fn is_for_others(&self) -> bool {
+    pub(crate) fn serves_other_machines(&self) -> bool {
         #[cfg(feature = "auth")]
         if self.protected.is_some() {
             return true;
@@ -70,7 +70,7 @@ impl HttpOptions {
         !self.hosts.is_empty()
     }
 
-    /// Returns the problems with these settings, each described in one sentence.
+    /// Returns the problems with these settings, one sentence each.
     pub(crate) fn faults(&self) -> Vec<String> {
         let mut endpoints = vec![&*self.path];
         if self.legacy_sse {
@@ -105,7 +105,7 @@ impl HttpOptions {
 
     /// Returns the path of the endpoint.
     #[cfg(feature = "cli")]
-    pub(crate) fn path_text(&self) -> &str {
+    pub(crate) fn endpoint_path(&self) -> &str {
         &self.path
     }
 
@@ -115,14 +115,13 @@ impl HttpOptions {
     /// protocol version 2024-11-05 to send their messages to the path set here or, if an axum router nests the service
     /// (feature `axum`), to the path that they originally requested.
     pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.path = absolute(path);
+        self.path = absolute_path(path);
         self
     }
 
-    /// Turns the liveness and readiness endpoints on or off. By default, the listener of
-    /// [`Server::serve_http`](crate::Server::serve_http) and `--http` does so, and a service that is mounted in another
-    /// program does not. With `true`, or with a path of your own, the `axum::Router` made from the service has these
-    /// routes too.
+    /// Turns the liveness and readiness endpoints on or off. By default, they are on for the listener of
+    /// [`Server::serve_http`](crate::Server::serve_http) and `--http`, and off for a service that is mounted in another
+    /// program. With `true` or a custom path, the `axum::Router` created from the service also has these routes.
     ///
     /// | Path | 200 | 503 |
     /// |---|---|---|
@@ -138,22 +137,22 @@ impl HttpOptions {
 
     /// Sets the path of the liveness endpoint. Defaults to `/livez`. Turns [`health`](Self::health) on.
     pub fn live_path(mut self, path: impl Into<String>) -> Self {
-        self.health.live = absolute(path);
+        self.health.live = absolute_path(path);
         self.health(true)
     }
 
     /// Sets the path of the readiness endpoint. Defaults to `/readyz`. Turns
     /// [`health`](Self::health) on.
     pub fn ready_path(mut self, path: impl Into<String>) -> Self {
-        self.health.ready = absolute(path);
+        self.health.ready = absolute_path(path);
         self.health(true)
     }
 
-    /// Sets the time for which `--http` serves as before after the first signal to stop, while `/readyz` is 503 already.
-    /// Defaults to zero: the server stops accepting connections at once.
+    /// Sets the time for which `--http` serves as before after the first signal to stop, while `/readyz` is 503
+    /// already. Defaults to zero, so that the server stops accepting connections immediately.
     ///
-    /// A load balancer sends requests until it has noticed that the server is going to stop. With a delay that is longer
-    /// than the period of its probe, none of them is refused. A second signal ends the process as always.
+    /// A load balancer sends requests until it notices that the server is about to stop. If the delay is longer than
+    /// the interval between its probes, no request is refused. A second signal still ends the process immediately.
     ///
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) does not wait. A program that calls it can fail a
     /// [check](crate::Server::ready_check) some time before.
@@ -221,7 +220,7 @@ impl HttpOptions {
         self
     }
 
-    /// Sets the proxies in front of the server whose reports about clients are believed. By default, there are none.
+    /// Sets the proxies whose reports about clients are trusted. By default, there are none.
     ///
     /// This determines [`RequestInfo::client_ip`](crate::request::RequestInfo::client_ip) and
     /// [`trusted_header`](crate::request::RequestInfo::trusted_header). The headers of all other peers are ignored.
@@ -230,13 +229,13 @@ impl HttpOptions {
         self
     }
 
-    /// Trusts more proxies, which report the client's address in the header that the program chose.
+    /// Trusts additional proxies, which report the client's address in the header that the program has chosen.
     #[cfg(feature = "cli")]
     pub(crate) fn also_trust_proxies(mut self, proxies: Vec<String>) -> Self {
         if !proxies.is_empty() {
             let trusted = self.proxies.take();
             let trusted = trusted.unwrap_or_else(|| TrustedProxies::new([""; 0]));
-            self.proxies = Some(trusted.and(proxies));
+            self.proxies = Some(trusted.with_more_proxies(proxies));
         }
         self
     }

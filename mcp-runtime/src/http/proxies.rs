@@ -1,7 +1,8 @@
 //! Trusted proxies, and the client's address as they report it.
 //!
-//! A header about the client is worth as much as its sender. Only the part of the list that trusted proxies have written
-//! is used: the list is read from its end, and the first address that is not a trusted proxy's is the client's.
+//! A header that describes the client is only as trustworthy as its sender. Only the part of the list that trusted
+//! proxies have written is used: the list is read from its end, and the first address that is not a trusted proxy's is
+//! the client's.
 //!
 //! Specification: RFC 7239; `X-Forwarded-For` has none.
 
@@ -12,7 +13,7 @@ use hyper::header::{FORWARDED, HeaderName, HeaderValue};
 
 static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Proxies whose reports about clients are believed, for
+/// The proxies whose reports about clients are trusted, for
 /// [`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies).
 ///
 /// ```
@@ -22,8 +23,8 @@ static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// let rfc_7239 = HttpOptions::new().trusted_proxies(TrustedProxies::new(["fd00::/8"]).forwarded());
 /// ```
 ///
-/// The client's address is taken from one header only, `X-Forwarded-For` by default. A proxy passes the other one on as
-/// the client sent it.
+/// The client's address is taken from one header only, `X-Forwarded-For` by default. A proxy forwards the other header
+/// unchanged, so the client could forge it.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct TrustedProxies {
@@ -36,7 +37,7 @@ pub struct TrustedProxies {
     invalid: Vec<String>,
 }
 
-/// The addresses whose first `bits` bits are those of `address`.
+/// A network: all addresses that share their first `bits` bits with `address`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Network {
     address: IpAddr,
@@ -56,11 +57,14 @@ impl TrustedProxies {
             forwarded: false,
             invalid: Vec::new(),
         };
-        trusted.and(proxies)
+        trusted.with_more_proxies(proxies)
     }
 
     /// Trusts more proxies.
-    pub(crate) fn and(mut self, proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub(crate) fn with_more_proxies(
+        mut self,
+        proxies: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
         for proxy in proxies.into_iter().map(Into::into) {
             match Network::parse(&proxy) {
                 Some(network) => self.networks.push(network),
@@ -77,7 +81,7 @@ impl TrustedProxies {
         self
     }
 
-    /// Returns the problems with the entries, each described in one sentence.
+    /// Returns the problems with the entries, one sentence each.
     pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
         self.invalid.iter().map(|entry| {
             format!("the trusted proxy `{entry}` is neither an IP address nor a network such as `10.0.0.0/8`")
@@ -85,11 +89,11 @@ impl TrustedProxies {
     }
 
     /// Returns `true` if the peer is a trusted proxy.
-    pub(super) fn include(&self, peer: Option<SocketAddr>) -> bool {
-        self.everywhere || peer.is_some_and(|peer| self.include_address(peer.ip()))
+    pub(super) fn contains_peer(&self, peer: Option<SocketAddr>) -> bool {
+        self.everywhere || peer.is_some_and(|peer| self.contains_address(peer.ip()))
     }
 
-    fn include_address(&self, address: IpAddr) -> bool {
+    fn contains_address(&self, address: IpAddr) -> bool {
         let mut networks = self.networks.iter();
         networks.any(|network| network.contains(address))
     }
@@ -106,13 +110,14 @@ impl TrustedProxies {
         }
     }
 
-    /// Returns the first address that is not a trusted proxy's, or the last one if there are only these. An unreadable
-    /// element before that hides the client; those after it are its own.
+    /// Returns the first address that is not a trusted proxy's, or the last address if all belong to trusted proxies.
+    /// If an unreadable element is reached first, the client is unknown, because the client itself may have written all
+    /// elements before it.
     fn first_untrusted(&self, addresses: impl Iterator<Item = Option<IpAddr>>) -> Option<IpAddr> {
         let mut last = None;
         for address in addresses {
             let address = address?;
-            if !self.include_address(address) {
+            if !self.contains_address(address) {
                 return Some(address);
             }
             last = Some(address);
@@ -121,14 +126,14 @@ impl TrustedProxies {
     }
 }
 
-/// Returns the addresses in a header `X-Forwarded-For`, from its end, with `None` for an unreadable element. The header has
-/// no quoted strings, so a quotation mark sent by a client cannot affect what proxies append.
+/// Returns the addresses in an `X-Forwarded-For` header in reverse order, with `None` for an unreadable element. The
+/// header has no quoted strings, so a quotation mark sent by a client cannot affect what proxies append.
 fn addresses_in_x_forwarded_for(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
     let elements = list.as_bytes().rsplit(|byte| *byte == b',');
     elements.map(|element| node_address(std::str::from_utf8(element).ok()?.trim_ascii()))
 }
 
-/// Returns the addresses in a header `Forwarded`, from its end, with `None` for an unreadable element.
+/// Returns the addresses in a `Forwarded` header in reverse order, with `None` for an unreadable element.
 fn addresses_in_forwarded(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
     let list = String::from_utf8_lossy(list.as_bytes());
     let addresses: Vec<_> = match split_unquoted(&list, ',') {
@@ -151,7 +156,7 @@ impl Network {
     }
 
     fn contains(self, address: IpAddr) -> bool {
-        // An IPv4 client of an IPv6 socket has a mapped address.
+        // An IPv4 client that connects to an IPv6 socket has a mapped address.
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
                 let differing = own.to_bits() ^ other.to_bits();
@@ -166,7 +171,7 @@ impl Network {
     }
 }
 
-/// Splits a text at a separator outside quoted strings. Returns `None` if a quoted string does not end.
+/// Splits text at each separator outside quoted strings. Returns `None` if a quoted string does not end.
 fn split_unquoted(text: &str, separator: char) -> Option<Vec<&str>> {
     let mut parts = Vec::new();
     let (mut start, mut is_quoted, mut is_escaped) = (0, false, false);
@@ -205,7 +210,7 @@ fn forwarded_for(element: &str) -> Option<IpAddr> {
 }
 
 /// Returns the address of a node: an address, optionally with a port; IPv6 addresses with a port have brackets. Returns
-/// `None` for everything else, such as `unknown`.
+/// `None` for any other text, such as `unknown`.
 fn node_address(node: &str) -> Option<IpAddr> {
     let bracketed = || {
         let (address, rest) = node.strip_prefix('[')?.split_once(']')?;
@@ -312,13 +317,15 @@ mod tests {
             ("0.0.0.0/0", "198.51.100.1", "::1"),
         ] {
             let proxies = TrustedProxies::new([network]);
-            assert!(proxies.include(peer(inside)), "{network} {inside}");
-            assert!(!proxies.include(peer(outside)), "{network} {outside}");
-            assert!(!proxies.include(None));
+            assert!(proxies.contains_peer(peer(inside)), "{network} {inside}");
+            assert!(!proxies.contains_peer(peer(outside)), "{network} {outside}");
+            assert!(!proxies.contains_peer(None));
         }
-        assert!(TrustedProxies::new(["*"]).include(None));
-        let more = TrustedProxies::new(["10.0.0.1"]).forwarded().and(["*"]);
-        assert!(more.include(None) && more.forwarded);
+        assert!(TrustedProxies::new(["*"]).contains_peer(None));
+        let more = TrustedProxies::new(["10.0.0.1"])
+            .forwarded()
+            .with_more_proxies(["*"]);
+        assert!(more.contains_peer(None) && more.forwarded);
         let invalid =
             TrustedProxies::new(["proxy", "10.0.0.0/33", "::/129", "10.0.0.0/x", "10.0.0.1"]);
         assert_eq!(invalid.faults().count(), 4);

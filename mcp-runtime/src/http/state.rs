@@ -8,14 +8,14 @@ use crate::cancellation::CancellationToken;
 use crate::context::PendingChallenges;
 use crate::dispatch::Dispatcher;
 use crate::http::access::authentication::Authentication;
-use crate::http::health::{Probe, Readiness, ReadyCheck, answer_probe};
+use crate::http::health::{Probe, ReadinessProbe, ReadyCheck, answer_probe};
 use crate::http::heartbeat::Heartbeat;
 use crate::http::options::HttpOptions;
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::event_source::EventSource;
 use crate::http::response::stream_permits::StreamPermits;
-use crate::http::sessions::live_sessions::Sessions;
+use crate::http::sessions::live_sessions::SessionRegistry;
 use crate::limits::Limits;
 
 /// The state shared by all requests to a server.
@@ -25,11 +25,11 @@ pub(super) struct ServiceState {
     pub(super) authentication: Authentication,
     /// Challenges for callers whose handlers failed in event streams.
     pub(super) pending_challenges: Arc<PendingChallenges>,
-    pub(super) sessions: Arc<Sessions>,
+    pub(super) sessions: Arc<SessionRegistry>,
     pub(super) shutdown: CancellationToken,
-    /// Cancelled when the process was asked to stop, which may be some time before `shutdown`.
+    /// Cancelled when the process is asked to stop, which may happen some time before `shutdown`.
     pub(super) stop_announced: CancellationToken,
-    readiness: Readiness,
+    readiness: ReadinessProbe,
     pub(super) heartbeat: Arc<Heartbeat>,
     /// Permits for event streams that wait for events.
     pub(super) stream_permits: Arc<StreamPermits>,
@@ -51,11 +51,11 @@ impl ServiceState {
     ) -> Self {
         let ready_limit = dispatcher.limits().http.ready_check_timeout;
         Self {
-            readiness: Readiness::new(ready_checks, ready_limit),
+            readiness: ReadinessProbe::new(ready_checks, ready_limit),
             stop_announced: CancellationToken::default(),
             authentication: Authentication::new(&mut options),
             pending_challenges: Arc::default(),
-            sessions: Sessions::new(&dispatcher, &options),
+            sessions: SessionRegistry::new(&dispatcher, &options),
             stream_permits: StreamPermits::new(dispatcher.limits()),
             dispatcher,
             options,
@@ -85,11 +85,11 @@ impl ServiceState {
 
     /// Returns a response that sends events as they occur.
     pub(super) fn event_stream(&self, events: impl EventSource + 'static) -> Response<HttpBody> {
-        answer::event_stream(HttpBody::events(events, self.limits(), &self.shutdown))
+        answer::event_stream_response(HttpBody::from_events(events, self.limits(), &self.shutdown))
     }
 
     /// Completes when the server has been told to stop and the time allowed for finishing requests has run out.
-    pub(super) async fn overdue(&self) {
+    pub(super) async fn drain_timed_out(&self) {
         self.shutdown.cancelled().await;
         tokio::time::sleep(self.limits().calls.drain_timeout).await;
     }

@@ -78,7 +78,7 @@ impl CallLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 11] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 11] {
         [
             ("calls.max_running", self.max_running == 0),
             ("calls.max_queued", self.max_queued == 0),

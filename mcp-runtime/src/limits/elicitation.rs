@@ -35,7 +35,7 @@ impl Default for ElicitationLimits {
 
 impl ElicitationLimits {
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 5] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 5] {
         [
             ("elicitation.max_open", self.max_open == 0),
             ("elicitation.timeout", self.timeout.is_zero()),

@@ -79,7 +79,7 @@ impl HttpLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 3] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 3] {
         [
             ("http.max_token_bytes", self.max_token_bytes == 0),
             (

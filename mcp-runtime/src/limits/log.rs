@@ -31,7 +31,7 @@ impl LogLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 2] {
         [
             ("log.max_per_second", self.max_per_second == 0),
             ("log.max_message_bytes", self.max_message_bytes == 0),

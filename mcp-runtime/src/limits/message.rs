@@ -65,7 +65,7 @@ impl MessageLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 8] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 8] {
         [
             ("message.max_line_bytes", self.max_line_bytes == 0),
             ("message.max_depth", self.max_depth == 0),

@@ -72,14 +72,14 @@ impl Limits {
 
     /// Returns an error message for each field whose value would prevent the server from working.
     pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
-        let zeros = (self.message.zeros().into_iter())
-            .chain(self.calls.zeros())
-            .chain(self.elicitation.zeros())
-            .chain(self.log.zeros())
-            .chain(self.streams.zeros())
-            .chain(self.sessions.zeros())
-            .chain(self.http.zeros())
-            .chain(self.tasks.zeros());
+        let zeros = (self.message.zero_fields().into_iter())
+            .chain(self.calls.zero_fields())
+            .chain(self.elicitation.zero_fields())
+            .chain(self.log.zero_fields())
+            .chain(self.streams.zero_fields())
+            .chain(self.sessions.zero_fields())
+            .chain(self.http.zero_fields())
+            .chain(self.tasks.zero_fields());
         let zeros = zeros.filter(|(_, is_zero)| *is_zero);
         zeros.map(|(name, _)| format!("`limits.{name}` is zero; the minimum is one"))
     }

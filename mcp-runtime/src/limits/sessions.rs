@@ -64,7 +64,7 @@ impl SessionLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 2] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 2] {
         [
             ("sessions.max_per_principal", self.max_per_principal == 0),
             ("sessions.store_timeout", self.store_timeout.is_zero()),

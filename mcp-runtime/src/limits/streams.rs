@@ -72,7 +72,7 @@ impl StreamLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 8] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 8] {
         [
             ("streams.max_outgoing_bytes", self.max_outgoing_bytes == 0),
             ("streams.max_subscriptions", self.max_subscriptions == 0),

@@ -9,34 +9,35 @@ pub struct TaskLimits {
     /// Maximum number of tasks in the process, finished ones included. Default 10,000. Further calls are refused.
     pub max_tasks: usize,
     /// Maximum number of tasks per caller, finished ones included. Default 1,000. Further calls are refused. All
-    /// anonymous callers are one caller.
+    /// anonymous callers count as one caller.
     pub max_per_caller: usize,
     /// Maximum number of tasks that run concurrently in the process. Default 64. Further tasks wait. A `concurrency`
     /// option on the tool applies as well.
     pub max_running: usize,
-    /// Maximum number of times that a task is started, not counting new starts after answers. Default 3. It is started
-    /// again when its process has died, or has lost the task; after that many times, it fails.
+    /// Maximum number of times a task is started, not counting restarts after answers. Default 3. A task is restarted
+    /// if its process dies or loses it; once it has been started this many times, it fails.
     pub max_attempts: u32,
-    /// Time after which another process may go on with a task whose process has not been heard of. Default 30 s. A process
-    /// says every third of it that it is alive.
+    /// Time after which another process may take over a task whose process has stopped reporting that it is alive. Default
+    /// 30 s. A process reports at intervals of a third of this time.
     pub lease: Duration,
-    /// Maximum number of bytes that all tasks in the process take: the arguments, `_meta` and HTTP headers of their
-    /// requests until they have ended, their results, answers, and results of `once`. Default 256 MiB. When exceeded: new tasks are refused, and a task that needs more fails.
+    /// Maximum size of all tasks in the process, in bytes: the arguments, `_meta` and HTTP headers of their requests
+    /// (until the tasks end), and their results, answers and results of `once`. Default 256 MiB. When exceeded: new
+    /// tasks are refused, and a task that needs more fails.
     pub max_bytes: usize,
-    /// Maximum number of bytes that the tasks of one caller take, counted in the same way. Default 64 MiB. When exceeded:
-    /// new tasks of the caller are refused, and a task of theirs that needs more fails. All anonymous callers are one
-    /// caller.
+    /// Maximum size of one caller's tasks, in bytes, counted in the same way. Default 64 MiB. When exceeded: the
+    /// caller's new tasks are refused, and any of the caller's tasks that needs more fails. All anonymous callers count
+    /// as one caller.
     pub max_bytes_per_caller: usize,
-    /// Maximum number of bytes that one task remembers between two questions. Default 1 MiB. A task that needs more
-    /// fails.
+    /// Maximum size of the state that one task keeps between two questions, in bytes. Default 1 MiB. A task that needs
+    /// more fails.
     pub max_state_bytes: usize,
     /// Time for which a task is kept, from its creation. Default 60 minutes. A task that is still running after that is
-    /// cancelled. A `ttl` option on the tool takes precedence, and clients of 2025-11-25 can ask for another time; anonymous ones only for a shorter one.
+    /// cancelled. A `ttl` option on the tool takes precedence. Clients of 2025-11-25 can request a different time, but
+    /// anonymous clients only a shorter one.
     pub ttl: Duration,
-    /// Maximum time for which a task is kept. Default 24 hours. Longer times are shortened to it.
+    /// Maximum time for which a task is kept. Default 24 hours. Longer times are reduced to this value.
     pub max_ttl: Duration,
-    /// Time that clients are asked to wait between two polls. Default 1 s. A `poll` option on the tool takes
-    /// precedence.
+    /// Interval at which clients are asked to poll. Default 1 s. A `poll` option on the tool takes precedence.
     pub poll_interval: Duration,
 }
 
@@ -75,7 +76,7 @@ impl TaskLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zeros(&self) -> [(&'static str, bool); 11] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 11] {
         [
             ("tasks.max_tasks", self.max_tasks == 0),
             ("tasks.max_per_caller", self.max_per_caller == 0),

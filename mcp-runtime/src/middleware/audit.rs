@@ -33,9 +33,10 @@ pub enum AuditOutcome {
 /// Creates middleware that passes each call to `record` when it ends, including calls that are cancelled, take too long
 /// or panic.
 ///
-/// Calls that are refused before middleware are not among them: the caller lacks a scope or may not see the handler, a rate is
-/// exceeded, or a `requestState` is not accepted. The server's own log has them, apart from handlers that the caller may not
-/// see: rates as refusals of kind `too_many`, scopes over HTTP as `forbidden` or `unauthorized`.
+/// Calls that are refused before they reach middleware are not included: those whose caller lacks a scope or may not
+/// see the handler, that exceed a rate, or whose `requestState` is not accepted. The server logs most of them itself:
+/// exceeded rates as refusals of kind `too_many`, and missing scopes over HTTP as `forbidden` or `unauthorized`. It
+/// does not log calls to handlers that the caller may not see.
 ///
 /// `record` must not block. [`AuditRecord::log`] writes a line to the log; for anything slower, send the data to a task.
 ///
@@ -54,7 +55,7 @@ pub fn audit(
 ) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
     let record = Arc::new(record);
     move |call, next| {
-        let mut entry = Entry {
+        let mut entry = PendingAuditRecord {
             record: AuditRecord {
                 call: call.clone(),
                 outcome: AuditOutcome::Dropped,
@@ -76,14 +77,14 @@ pub fn audit(
     }
 }
 
-/// Records the call when it is dropped, and so however it ends.
-struct Entry<F: Fn(&AuditRecord)> {
+/// Records the call when dropped, no matter how the call ends.
+struct PendingAuditRecord<F: Fn(&AuditRecord)> {
     record: AuditRecord,
     begun: Instant,
     write: Arc<F>,
 }
 
-impl<F: Fn(&AuditRecord)> Drop for Entry<F> {
+impl<F: Fn(&AuditRecord)> Drop for PendingAuditRecord<F> {
     fn drop(&mut self) {
         self.record.duration = self.begun.elapsed();
         (self.write)(&self.record);
@@ -91,7 +92,7 @@ impl<F: Fn(&AuditRecord)> Drop for Entry<F> {
 }
 
 impl AuditRecord {
-    /// Writes the record to the log, at level `info` and with target `mcp_runtime::audit`. The arguments are left out,
+    /// Writes the record to the log, at level `info` and with target `mcp_runtime::audit`. The arguments are omitted
     /// because they may contain secrets.
     pub fn log(&self) {
         let principal = self.call.principal();

@@ -14,7 +14,7 @@ use crate::middleware::{Call, CallOutput, Kind, MiddlewareFuture, Next};
 /// Maximum size of all results and their keys. When exceeded, the oldest are dropped.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Creates middleware that keeps results for `ttl` and answers the same call from memory.
+/// Creates middleware that keeps results for `ttl` and answers identical calls from memory.
 ///
 /// `key` determines which callers share a result: it is used for all calls with the same key, name and arguments. A call
 /// for which it returns `None` is not cached. Return the same text for all callers only if the result depends on
@@ -33,12 +33,12 @@ const MAX_BYTES: usize = 64 << 20;
 ///     }));
 /// ```
 ///
-/// Failures are not cached, and neither are results that an [extension](crate::extension) defines. The same holds for
-/// results of handlers that have asked the client in 2026-07-28; do not cache those of handlers that ask in earlier
-/// versions.
+/// Neither failures nor results that an [extension](crate::extension) defines are cached. In 2026-07-28, results of
+/// handlers that have asked the client a question are not cached either. Do not cache results of handlers that ask
+/// questions in earlier versions.
 ///
-/// Results are kept in this process. With their arguments, they take at most 64 MiB, counted as JSON; when exceeded, the
-/// oldest are dropped.
+/// Results are kept in this process. Together with their arguments, they may occupy up to 64 MiB, measured as JSON;
+/// beyond that, the oldest are dropped.
 pub fn cache(
     ttl: Duration,
     key: impl Fn(&Call) -> Option<String> + Send + Sync + 'static,
@@ -71,7 +71,7 @@ struct CacheKey {
     name: String,
     completed_argument: Option<String>,
     arguments: String,
-    /// The text that callers who share a result have in common.
+    /// The text shared by all callers that may receive the same result.
     shared_by: String,
 }
 
@@ -86,7 +86,7 @@ impl CacheKey {
         }
     }
 
-    fn bytes(&self) -> usize {
+    fn size_in_bytes(&self) -> usize {
         let completed = self.completed_argument.as_ref().map_or(0, String::len);
         [&self.name, &self.arguments, &self.shared_by]
             .iter()
@@ -112,7 +112,7 @@ struct CachedResult {
 }
 
 impl CachedResults {
-    /// Size that is counted for a result in addition to its text.
+    /// Overhead added to the text size of each result.
     const OVERHEAD: usize = 512;
 
     fn new(ttl: Duration, max_bytes: usize) -> Self {
@@ -130,9 +130,9 @@ impl CachedResults {
         (result.since.elapsed() < self.ttl).then(|| result.output.clone())
     }
 
-    /// Keeps a result of this size, unless it is larger than everything that may be kept.
+    /// Keeps a result of this size, unless it exceeds the limit for all results.
     fn insert(&mut self, key: CacheKey, output: CallOutput, bytes: usize) {
-        let sizes = [bytes, key.bytes(), Self::OVERHEAD];
+        let sizes = [bytes, key.size_in_bytes(), Self::OVERHEAD];
         let bytes = sizes.into_iter().fold(0, usize::saturating_add);
         let Some(room) = self.max_bytes.checked_sub(bytes) else {
             return;
@@ -142,7 +142,7 @@ impl CachedResults {
             results.bytes > room || oldest.since.elapsed() >= ttl
         });
         if self.by_key.contains_key(&key) {
-            // Another call that ran at the same time was faster.
+            // A concurrent call has already stored its result.
             return;
         }
         let key = Arc::new(key);
@@ -171,8 +171,8 @@ impl CachedResults {
     }
 }
 
-/// Returns the size of a result that other callers may get, or `None` if they must not get it: it is a failure, or it is
-/// for clients that have declared an extension.
+/// Returns the size of a result that other callers may receive, or `None` for a failure or a result for clients that
+/// have declared an extension, which must not be shared.
 fn size_to_share(output: &CallOutput) -> Option<usize> {
     match output {
         CallOutput::Tool(result) if result.is_error => None,
@@ -191,7 +191,7 @@ fn json_bytes(value: &impl Serialize) -> Option<usize> {
     Some(counter.0)
 }
 
-/// Counts what is written to it.
+/// A writer that only counts bytes.
 struct ByteCounter(usize);
 
 impl io::Write for ByteCounter {

@@ -1,8 +1,8 @@
 //! Middleware: functions and `tower` layers that wrap calls, and a few ready-made functions.
 //!
 //! The functions [`audit`], [`cache`], [`retry`] and [`trim_text`] are passed to
-//! [`Server::middleware`](crate::Server::middleware). Each of them is little code that needs next to nothing but the public
-//! interface, so take one as an example if it does not fit.
+//! [`Server::middleware`](crate::Server::middleware). Each function is short and uses almost only the public interface,
+//! so it can serve as a starting point if it does not fit.
 //!
 //! ```
 //! use std::time::Duration;

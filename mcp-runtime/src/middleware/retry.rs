@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::HandlerError;
 use crate::middleware::{Call, MiddlewareFuture, Next};
 
-/// Time before the first retry. It doubles with each further one, up to [`MAX_PAUSE`].
+/// Time before the first retry. It doubles with each further retry, up to [`MAX_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
@@ -25,9 +25,9 @@ const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// }));
 /// ```
 ///
-/// Name only handlers that may run twice: those that only read, or whose effects are in
-/// [`once`](crate::Context::once). Work in `once` that has succeeded is not repeated, and a question that the client has
-/// answered is not asked again.
+/// Retry only handlers that may run twice: handlers that only read, or whose effects are wrapped in
+/// [`once`](crate::Context::once). Work in `once` that has succeeded is not repeated, and a question that the client
+/// has answered is not asked again.
 pub fn retry(
     attempts: u32,
     is_temporary: impl Fn(&Call, &HandlerError) -> bool + Send + Sync + 'static,

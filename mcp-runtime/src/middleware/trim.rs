@@ -8,8 +8,8 @@ use crate::{HandlerError, ProtocolVersion};
 /// text, is replaced with one note that tells the model how much is missing.
 ///
 /// A message that a handler [exposes](crate::HandlerError::exposed), as `bail!` does, is limited in the same way.
-/// Structured content stays complete, for programs that read it; the text beside it is limited. Images, audio and
-/// embedded resources stay as they are. Use the option `max_output` to refuse large results instead.
+/// Structured content stays complete for programs that read it; only the accompanying text is limited. Images, audio
+/// and embedded resources are left unchanged. To refuse large results instead, use the option `max_output`.
 pub fn trim_text(
     max_bytes: usize,
 ) -> impl Fn(Call, Next) -> MiddlewareFuture + Send + Sync + 'static {
@@ -68,7 +68,7 @@ fn trim_result(result: &mut CallToolResult, version: ProtocolVersion, max_bytes:
         is_kept
     });
     if let Some(ContentBlock::Text(text)) = trimmed.and_then(|at| result.content.get_mut(at)) {
-        text.text.push_str(&note(missing));
+        text.text.push_str(&truncation_note(missing));
     }
 }
 
@@ -78,11 +78,11 @@ fn trim_error(error: &mut HandlerError, max_bytes: usize) {
         text.truncate(text.floor_char_boundary(max_bytes));
         let missing = length.saturating_sub(text.len());
         if missing > 0 {
-            text.push_str(&note(missing));
+            text.push_str(&truncation_note(missing));
         }
     }
 }
 
-fn note(missing: usize) -> String {
+fn truncation_note(missing: usize) -> String {
     format!("\n[{missing} more bytes were left out; ask for less]")
 }

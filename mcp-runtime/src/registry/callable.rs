@@ -23,11 +23,11 @@ use crate::protocol::encode::CacheHint;
 use crate::registry::complete::ArgumentCompleters;
 use crate::registry::guards::HandlerLimits;
 use crate::registry::handler::{Handler, HandlerProgress};
-use crate::registry::items::append;
+use crate::registry::items::append_item;
 use crate::registry::outputs::OutputChecker;
 use crate::registry::pace::FirstPollPace;
 use crate::types::{Prompt, Resource, ResourceTemplate, Tool};
-use mcp_schema::explain::{Fault, missing};
+use mcp_schema::explain::{Fault, missing_name_message};
 use mcp_schema::template::UriTemplate;
 
 /// A callable of any kind.
@@ -35,7 +35,7 @@ use mcp_schema::template::UriTemplate;
 pub(crate) struct Callable {
     /// The key by which requests look up the callable: a name, a URI or a URI template.
     pub(crate) name: Arc<str>,
-    pub(crate) details: Details,
+    pub(crate) details: ItemDetails,
     pub(crate) handler: Handler,
     pub(crate) guards: HandlerLimits,
     /// The option `task`, if calls can be tasks.
@@ -81,7 +81,7 @@ impl TemplateLister {
 
 /// The definition as it appears in lists, and the data specific to its kind.
 #[derive(Debug)]
-pub(crate) enum Details {
+pub(crate) enum ItemDetails {
     Tool {
         tool: Tool,
         outputs: OutputChecker,
@@ -111,7 +111,7 @@ impl Callable {
         arguments: &str,
         context: &dyn Fn() -> Context,
     ) -> Result<HandlerProgress, CallRefusal> {
-        if let Details::Prompt(prompt) = &self.details {
+        if let ItemDetails::Prompt(prompt) = &self.details {
             let arguments = self.prompt_arguments(prompt, arguments);
             let arguments = arguments.map_err(CallRefusal::Arguments)?;
             return self.handler.start(&arguments, context);
@@ -130,7 +130,12 @@ impl Callable {
         let text = json!({"type": "string"});
         let faults: Vec<Fault> = required
             .filter(|argument| argument.required == Some(true) && !is_given(&argument.name))
-            .map(|argument| Fault::new("", missing("argument", &argument.name, Some(&text))))
+            .map(|argument| {
+                Fault::new(
+                    "",
+                    missing_name_message("argument", &argument.name, Some(&text)),
+                )
+            })
             .collect();
         if !faults.is_empty() {
             return Err(faults);
@@ -180,16 +185,16 @@ impl Callable {
 
     pub(crate) fn kind(&self) -> Kind {
         match self.details {
-            Details::Tool { .. } => Kind::Tool,
-            Details::Prompt(_) => Kind::Prompt,
-            Details::Resource(_) => Kind::Resource,
-            Details::Template { .. } => Kind::ResourceTemplate,
-            Details::Completer => Kind::Completer,
-            Details::Method => Kind::ExtensionMethod,
+            ItemDetails::Tool { .. } => Kind::Tool,
+            ItemDetails::Prompt(_) => Kind::Prompt,
+            ItemDetails::Resource(_) => Kind::Resource,
+            ItemDetails::Template { .. } => Kind::ResourceTemplate,
+            ItemDetails::Completer => Kind::Completer,
+            ItemDetails::Method => Kind::ExtensionMethod,
         }
     }
 
-    /// Returns what the definition of a tool says about apps, which is in `_meta.ui`.
+    /// Returns the `_meta.ui` entry of a tool's definition, which describes the tool's page.
     fn ui(&self) -> Option<&Value> {
         self.as_tool()?.meta.as_ref()?.get("ui")
     }
@@ -199,13 +204,14 @@ impl Callable {
         self.ui()?.get("resourceUri")?.as_str()
     }
 
-    /// Returns `true` for a tool that only pages call. Hosts hide it from models.
+    /// Returns `true` for a tool that only pages can call. Hosts hide it from models.
     pub(crate) fn is_for_pages_only(&self) -> bool {
         let users = self.ui().and_then(|ui| ui.get("visibility")?.as_array());
         users.is_some_and(|users| !users.iter().any(|user| user == "model"))
     }
 
-    /// Returns `true` if a JSON object inside a string is not taken for the object.
+    /// Returns `true` if arguments are decoded strictly, so that a string containing a JSON object is not accepted as
+    /// the object.
     pub(crate) fn is_strict(&self) -> bool {
         let decoder = self.handler.decoder();
         decoder.is_some_and(|decoder| !decoder.is_lenient())
@@ -219,7 +225,7 @@ impl Callable {
     /// Returns the definition of a tool.
     pub(crate) fn as_tool(&self) -> Option<&Tool> {
         match &self.details {
-            Details::Tool { tool, .. } => Some(tool),
+            ItemDetails::Tool { tool, .. } => Some(tool),
             _ => None,
         }
     }
@@ -227,22 +233,23 @@ impl Callable {
     /// Returns the media type of the contents, if the definition specifies one.
     pub(crate) fn mime_type(&self) -> Option<&str> {
         match &self.details {
-            Details::Resource(resource) => resource.mime_type.as_deref(),
-            Details::Template { template, .. } => template.mime_type.as_deref(),
-            Details::Tool { .. } | Details::Prompt(_) | Details::Completer | Details::Method => {
-                None
-            }
+            ItemDetails::Resource(resource) => resource.mime_type.as_deref(),
+            ItemDetails::Template { template, .. } => template.mime_type.as_deref(),
+            ItemDetails::Tool { .. }
+            | ItemDetails::Prompt(_)
+            | ItemDetails::Completer
+            | ItemDetails::Method => None,
         }
     }
 
     /// Appends the definition to a list under construction, in the form that `version` defines.
-    pub(crate) fn append(&self, text: &mut String, version: ProtocolVersion) {
+    pub(crate) fn append_list_item(&self, text: &mut String, version: ProtocolVersion) {
         match &self.details {
-            Details::Tool { tool, .. } => append(text, tool.clone(), version),
-            Details::Prompt(prompt) => append(text, prompt.clone(), version),
-            Details::Resource(resource) => append(text, resource.clone(), version),
-            Details::Template { template, .. } => append(text, template.clone(), version),
-            Details::Completer | Details::Method => {}
+            ItemDetails::Tool { tool, .. } => append_item(text, tool.clone(), version),
+            ItemDetails::Prompt(prompt) => append_item(text, prompt.clone(), version),
+            ItemDetails::Resource(resource) => append_item(text, resource.clone(), version),
+            ItemDetails::Template { template, .. } => append_item(text, template.clone(), version),
+            ItemDetails::Completer | ItemDetails::Method => {}
         }
     }
 }

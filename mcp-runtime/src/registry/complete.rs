@@ -100,7 +100,7 @@ impl ArgumentCompleters {
     }
 
     /// Returns `true` if any argument has a completer.
-    pub(crate) fn any(&self) -> bool {
+    pub(crate) fn has_any(&self) -> bool {
         self.0
             .iter()
             .any(|(_, completer)| !matches!(completer, Completer::Nothing))

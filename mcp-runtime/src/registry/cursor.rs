@@ -84,7 +84,7 @@ impl Cursor {
             OrderKey::Declared(rank) => (*rank, ""),
             OrderKey::Inserted(name) => (INSERTED, &**name),
         };
-        let mut bytes = vec![(tag(self.list) << 2) | stage];
+        let mut bytes = vec![(list_tag(self.list) << 2) | stage];
         bytes.extend(rank.to_be_bytes());
         bytes.extend(mark.fingerprint.to_be_bytes());
         bytes.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
@@ -97,18 +97,18 @@ impl Cursor {
     /// Parses a cursor for `list` that was issued to `owner`.
     pub(crate) fn decode(list: Capability, owner: &str, text: &str) -> Result<Self, InvalidCursor> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
-        let position = position(list, owner, &bytes).ok_or(InvalidCursor)?;
+        let position = decode_position(list, owner, &bytes).ok_or(InvalidCursor)?;
         Ok(Self { list, position })
     }
 }
 
-fn position(list: Capability, owner: &str, bytes: &[u8]) -> Option<CursorPosition> {
+fn decode_position(list: Capability, owner: &str, bytes: &[u8]) -> Option<CursorPosition> {
     let (bytes, check) = bytes.split_last_chunk::<8>()?;
     if checksum(bytes, owner) != u64::from_be_bytes(*check) {
         return None;
     }
     let (head, rest) = bytes.split_first()?;
-    if head >> 2 != tag(list) {
+    if head >> 2 != list_tag(list) {
         return None;
     }
     let (rank, rest) = rest.split_first_chunk()?;
@@ -138,7 +138,7 @@ fn position(list: Capability, owner: &str, bytes: &[u8]) -> Option<CursorPositio
     }
 }
 
-fn tag(list: Capability) -> u8 {
+fn list_tag(list: Capability) -> u8 {
     match list {
         Capability::Tools => 1,
         Capability::Prompts => 2,

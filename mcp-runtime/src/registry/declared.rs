@@ -17,7 +17,7 @@ use crate::handler::decode::{ArgumentInfo, ArgumentStyle, Decoder};
 use crate::handler::definition::{Definition, Kind};
 use crate::handler::task_options::TaskOptions;
 use crate::handler::{rules, tags};
-use crate::registry::callable::{Callable, Details, TemplateLister};
+use crate::registry::callable::{Callable, ItemDetails, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
 use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::Handler;
@@ -34,7 +34,7 @@ pub(super) struct ServerAdditions {
     /// The value that a method is called on. `None` for functions.
     pub(super) receiver: Option<Arc<dyn Any + Send + Sync>>,
     pub(super) rules: Arc<ServerRules>,
-    /// The states that the definition's parameters need and that are made later.
+    /// The states that the definition's parameters need and that are created later.
     pub(super) states: Vec<Arc<LazyState>>,
     /// The same for the function that lists the resources of a template.
     pub(super) lister_states: Vec<Arc<LazyState>>,
@@ -48,14 +48,14 @@ pub(super) type FindCompleter<'a> = &'a mut dyn FnMut(&ArgumentInfo) -> Result<C
 /// # Errors
 ///
 /// Returns all problems with the definition.
-pub(super) fn callable(
+pub(super) fn declared_callable(
     definition: &Definition,
     given: ServerAdditions,
     find: FindCompleter<'_>,
 ) -> Result<Callable, Vec<String>> {
     let options = definition.options;
     let mut problems = Vec::new();
-    let meta = meta(definition, &given.rules.meta_keys, &mut problems);
+    let meta = definition_meta(definition, &given.rules.meta_keys, &mut problems);
     let tags: Box<[Box<str>]> = options.tags.iter().map(|tag| (*tag).into()).collect();
     problems.extend(tags.iter().filter_map(|tag| tags::problem(tag)));
     let guards = HandlerLimits::new(&options.guards, &mut problems);
@@ -83,7 +83,7 @@ pub(super) fn callable(
         }
     };
     let completions = if definition.kind.has_completions() {
-        completions(&decoder, find, &mut problems)
+        argument_completers(&decoder, find, &mut problems)
     } else {
         ArgumentCompleters::default()
     };
@@ -92,24 +92,26 @@ pub(super) fn callable(
             if is_generated {
                 warn_of_rejected_schemas(definition, &decoder);
             }
-            tool(definition, &decoder, meta, &mut problems)
+            tool_details(definition, &decoder, meta, &mut problems)
         }
-        (Kind::Prompt, _) => Some(Details::Prompt(prompt(definition, &decoder, meta))),
+        (Kind::Prompt, _) => Some(ItemDetails::Prompt(prompt_definition(
+            definition, &decoder, meta,
+        ))),
         (Kind::Resource, _) => {
             refuse_arguments(&decoder, &mut problems);
-            Some(Details::Resource(resource(definition, meta)))
+            Some(ItemDetails::Resource(resource_definition(definition, meta)))
         }
-        (Kind::ResourceTemplate, Some(Ok(pattern))) => Some(Details::Template {
-            pattern: fitted(pattern, &decoder, &mut problems),
-            template: template(definition, meta),
+        (Kind::ResourceTemplate, Some(Ok(pattern))) => Some(ItemDetails::Template {
+            pattern: fit_template(pattern, &decoder, &mut problems),
+            template: template_definition(definition, meta),
             lister: options.list.map(|list| {
                 let awaited = AwaitedValues::new(given.lister_states, std::iter::empty());
                 TemplateLister::new(list(), awaited)
             }),
         }),
         (Kind::ResourceTemplate, _) => None,
-        (Kind::Completer, _) => Some(Details::Completer),
-        (Kind::ExtensionMethod, _) => Some(Details::Method),
+        (Kind::Completer, _) => Some(ItemDetails::Completer),
+        (Kind::ExtensionMethod, _) => Some(ItemDetails::Method),
     };
     let (Some(details), true) = (details, problems.is_empty()) else {
         return Err(problems);
@@ -162,16 +164,16 @@ fn warn_of_rejected_schemas(definition: &Definition, decoder: &Decoder) {
     }
 }
 
-fn tool(
+fn tool_details(
     definition: &Definition,
     decoder: &Decoder,
     meta: Option<Meta>,
     problems: &mut Vec<String>,
-) -> Option<Details> {
+) -> Option<ItemDetails> {
     let options = definition.options;
-    let input_schema = raw(decoder.schema(), problems);
+    let input_schema = to_raw_json(decoder.schema(), problems);
     let output_schema = definition.output_schema.and_then(output_schema);
-    let output_schema = output_schema.and_then(|schema| raw(&schema, problems));
+    let output_schema = output_schema.and_then(|schema| to_raw_json(&schema, problems));
     let mut annotations = ToolAnnotations::default();
     annotations.read_only_hint = options.read_only;
     annotations.destructive_hint = options.destructive;
@@ -179,18 +181,19 @@ fn tool(
     annotations.open_world_hint = options.open_world;
     let mut tool = Tool::new(definition.name, input_schema?);
     tool.title = options.title.map(str::to_owned);
-    tool.description = text(definition.description);
-    tool.icons = icons(definition);
-    tool.execution = options.task.as_ref().map(execution);
+    tool.description = non_empty_text(definition.description);
+    tool.icons = definition_icons(definition);
+    tool.execution = options.task.as_ref().map(tool_execution);
     tool.output_schema = output_schema;
     tool.annotations = (annotations != ToolAnnotations::default()).then_some(annotations);
     tool.meta = meta;
-    let outputs = OutputChecker::derived(tool.output_schema.as_deref(), definition.conforms);
-    Some(Details::Tool { tool, outputs })
+    let outputs =
+        OutputChecker::for_derived_schema(tool.output_schema.as_deref(), definition.conforms);
+    Some(ItemDetails::Tool { tool, outputs })
 }
 
 /// Returns the properties with which clients of 2025-11-25 see the option `task`.
-pub(super) fn execution(task: &TaskOptions) -> ToolExecution {
+pub(super) fn tool_execution(task: &TaskOptions) -> ToolExecution {
     ToolExecution::new(if task.is_required {
         TaskSupport::Required
     } else {
@@ -198,7 +201,7 @@ pub(super) fn execution(task: &TaskOptions) -> ToolExecution {
     })
 }
 
-fn prompt(definition: &Definition, decoder: &Decoder, meta: Option<Meta>) -> Prompt {
+fn prompt_definition(definition: &Definition, decoder: &Decoder, meta: Option<Meta>) -> Prompt {
     let arguments = decoder.arguments().iter().map(|declared| {
         let mut argument = PromptArgument::default();
         declared.name.clone_into(&mut argument.name);
@@ -209,22 +212,22 @@ fn prompt(definition: &Definition, decoder: &Decoder, meta: Option<Meta>) -> Pro
     let mut prompt = Prompt::default();
     definition.name.clone_into(&mut prompt.name);
     prompt.title = definition.options.title.map(str::to_owned);
-    prompt.description = text(definition.description);
+    prompt.description = non_empty_text(definition.description);
     prompt.arguments = arguments.collect();
-    prompt.icons = icons(definition);
+    prompt.icons = definition_icons(definition);
     prompt.meta = meta;
     prompt
 }
 
-fn resource(definition: &Definition, meta: Option<Meta>) -> Resource {
+fn resource_definition(definition: &Definition, meta: Option<Meta>) -> Resource {
     let options = definition.options;
     let mut resource = Resource::new(options.uri, definition.name);
     resource.title = options.title.map(str::to_owned);
-    resource.description = text(definition.description);
+    resource.description = non_empty_text(definition.description);
     resource.mime_type = options.mime_type.map(str::to_owned);
     resource.size = options.size;
-    resource.annotations = annotations(definition);
-    resource.icons = icons(definition);
+    resource.annotations = definition_annotations(definition);
+    resource.icons = definition_icons(definition);
     resource.meta = meta;
     resource
 }
@@ -240,24 +243,28 @@ fn refuse_arguments(decoder: &Decoder, problems: &mut Vec<String>) {
     }
 }
 
-fn template(definition: &Definition, meta: Option<Meta>) -> ResourceTemplate {
+fn template_definition(definition: &Definition, meta: Option<Meta>) -> ResourceTemplate {
     let options = definition.options;
     let mut template = ResourceTemplate::default();
     options.uri.clone_into(&mut template.uri_template);
     definition.name.clone_into(&mut template.name);
     template.title = options.title.map(str::to_owned);
-    template.description = text(definition.description);
+    template.description = non_empty_text(definition.description);
     template.mime_type = options.mime_type.map(str::to_owned);
-    template.annotations = annotations(definition);
-    template.icons = icons(definition);
+    template.annotations = definition_annotations(definition);
+    template.icons = definition_icons(definition);
     template.meta = meta;
     template
 }
 
 /// Adapts the variables of a pattern to the parameters that receive them.
-fn fitted(mut pattern: UriTemplate, decoder: &Decoder, problems: &mut Vec<String>) -> UriTemplate {
+fn fit_template(
+    mut pattern: UriTemplate,
+    decoder: &Decoder,
+    problems: &mut Vec<String>,
+) -> UriTemplate {
     for argument in decoder.arguments() {
-        problems.extend(fit(&mut pattern, argument).err());
+        problems.extend(fit_variable(&mut pattern, argument).err());
         if argument.any_path {
             pattern.take_any_path(argument.name);
         }
@@ -267,7 +274,7 @@ fn fitted(mut pattern: UriTemplate, decoder: &Decoder, problems: &mut Vec<String
 
 /// If the parameter is a list, makes its variable produce a list. Returns an error if a URI cannot represent the
 /// parameter's type.
-fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String> {
+fn fit_variable(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String> {
     let ArgumentInfo { name, schema, .. } = argument;
     let takes = |kind| allows(schema, kind);
     if ["string", "integer", "number", "boolean"]
@@ -300,7 +307,7 @@ fn fit(pattern: &mut UriTemplate, argument: &ArgumentInfo) -> Result<(), String>
 }
 
 /// Determines the completer for each argument: the completer that it names, one derived from its type, or none.
-fn completions(
+fn argument_completers(
     decoder: &Decoder,
     find: FindCompleter<'_>,
     problems: &mut Vec<String>,
@@ -322,7 +329,11 @@ fn completions(
     completions
 }
 
-fn meta(definition: &Definition, permitted: &[String], problems: &mut Vec<String>) -> Option<Meta> {
+fn definition_meta(
+    definition: &Definition,
+    permitted: &[String],
+    problems: &mut Vec<String>,
+) -> Option<Meta> {
     let meta = match definition.options.meta?() {
         Value::Object(meta) => meta,
         other => {
@@ -330,11 +341,11 @@ fn meta(definition: &Definition, permitted: &[String], problems: &mut Vec<String
             return None;
         }
     };
-    problems.extend(meta::problems(Some(&meta), permitted));
+    problems.extend(meta::meta_problems(Some(&meta), permitted));
     Some(meta)
 }
 
-fn annotations(definition: &Definition) -> Option<Annotations> {
+fn definition_annotations(definition: &Definition) -> Option<Annotations> {
     let options = definition.options;
     let mut annotations = Annotations::default();
     annotations.audience = options.audience.to_vec();
@@ -343,7 +354,7 @@ fn annotations(definition: &Definition) -> Option<Annotations> {
     (!annotations.is_empty()).then_some(annotations)
 }
 
-fn icons(definition: &Definition) -> Vec<Icon> {
+fn definition_icons(definition: &Definition) -> Vec<Icon> {
     definition
         .options
         .icons
@@ -351,12 +362,12 @@ fn icons(definition: &Definition) -> Vec<Icon> {
         .unwrap_or_default()
 }
 
-fn text(text: &str) -> Option<String> {
+fn non_empty_text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Returns a schema as JSON text.
-pub(super) fn raw(schema: &Value, problems: &mut Vec<String>) -> Option<Box<RawValue>> {
+pub(super) fn to_raw_json(schema: &Value, problems: &mut Vec<String>) -> Option<Box<RawValue>> {
     to_raw_value(schema)
         .map_err(|error| problems.push(format!("schema: {error}")))
         .ok()

@@ -13,9 +13,9 @@ use crate::handler::dynamic::{
 };
 use crate::handler::task_options::TaskOptions;
 use crate::handler::{rules, tags};
-use crate::registry::callable::{Callable, Details, TemplateLister};
+use crate::registry::callable::{Callable, ItemDetails, TemplateLister};
 use crate::registry::complete::{ArgumentCompleters, Completer};
-use crate::registry::declared::{execution, raw};
+use crate::registry::declared::{to_raw_json, tool_execution};
 use crate::registry::guards::{HandlerLimits, cache_hint};
 use crate::registry::handler::{ArgumentRules, Handler};
 use crate::registry::meta;
@@ -28,13 +28,13 @@ use crate::types::{Icon, Meta};
 /// # Errors
 ///
 /// Returns all problems with the definition, on one line.
-pub(super) fn callable(item: Item, rules: &ServerRules) -> Result<Callable, String> {
+pub(super) fn dynamic_callable(item: Item, rules: &ServerRules) -> Result<Callable, String> {
     let (noun, name) = (item.list().noun(), item.name().to_owned());
     let made = match item {
         Item::Tool(definition) => inserted_tool(&name, definition, rules),
-        Item::Prompt(definition) => prompt(&name, definition, rules),
-        Item::Resource(definition) => resource(&name, definition, rules),
-        Item::Template(definition) => template(&name, definition, rules),
+        Item::Prompt(definition) => prompt_callable(&name, definition, rules),
+        Item::Resource(definition) => resource_callable(&name, definition, rules),
+        Item::Template(definition) => template_callable(&name, definition, rules),
     };
     made.map_err(|problems| format!("{noun} `{name}`: {}", problems.join("; ")))
 }
@@ -44,7 +44,7 @@ pub(super) fn callable(item: Item, rules: &ServerRules) -> Result<Callable, Stri
 /// # Errors
 ///
 /// Returns all problems with the definition, on one line.
-pub(crate) fn tool(definition: DynamicTool) -> Result<Callable, String> {
+pub(crate) fn tool_callable(definition: DynamicTool) -> Result<Callable, String> {
     let name = definition.tool.name.clone();
     let made = convert_tool(&name, definition, &ServerRules::default());
     made.map_err(|problems| format!("tool `{name}`: {}", problems.join("; ")))
@@ -73,15 +73,15 @@ fn convert_tool(
         task,
         handler,
     } = definition;
-    tool.execution = task.as_ref().map(execution);
-    let mut draft = Draft::new(handler, rules, tool.meta.as_ref(), &tool.icons);
+    tool.execution = task.as_ref().map(tool_execution);
+    let mut draft = CallableDraft::new(handler, rules, tool.meta.as_ref(), &tool.icons);
     draft.task = task;
     let problems = &mut draft.problems;
     problems.extend(rules::tool_name(name).into_result().err());
     if input_schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.push("the input schema must be an object with `\"type\": \"object\"`".into());
     }
-    if let Some(text) = raw(&input_schema, problems) {
+    if let Some(text) = to_raw_json(&input_schema, problems) {
         tool.input_schema = text;
     }
     let headers = find_headers(&input_schema, problems);
@@ -91,22 +91,22 @@ fn convert_tool(
         Err(problem) => problems.push(problem),
     }
     let outputs = output_schema.and_then(|schema| {
-        tool.output_schema = raw(&schema, problems);
+        tool.output_schema = to_raw_json(&schema, problems);
         Validator::new(schema)
             .map_err(|error| problems.push(format!("output schema: {error}")))
             .ok()
     });
-    let outputs = OutputChecker::written(tool.output_schema.as_deref(), outputs);
-    draft.finish(name, Some(Details::Tool { tool, outputs }))
+    let outputs = OutputChecker::for_written_schema(tool.output_schema.as_deref(), outputs);
+    draft.finish(name, Some(ItemDetails::Tool { tool, outputs }))
 }
 
-fn prompt(
+fn prompt_callable(
     name: &str,
     definition: DynamicPrompt,
     rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
     let DynamicPrompt { prompt, handler } = definition;
-    let mut draft = Draft::new(handler, rules, prompt.meta.as_ref(), &prompt.icons);
+    let mut draft = CallableDraft::new(handler, rules, prompt.meta.as_ref(), &prompt.icons);
     if name.is_empty() {
         draft.problems.push("the name is empty".into());
     }
@@ -122,18 +122,18 @@ fn prompt(
         draft.completions.push(name, Completer::Nothing);
     }
     draft.complete("argument");
-    draft.finish(name, Some(Details::Prompt(prompt)))
+    draft.finish(name, Some(ItemDetails::Prompt(prompt)))
 }
 
-fn resource(
+fn resource_callable(
     name: &str,
     definition: DynamicResource,
     rules: &ServerRules,
 ) -> Result<Callable, Vec<String>> {
     let DynamicResource { resource, handler } = definition;
-    let mut draft = Draft::new(handler, rules, resource.meta.as_ref(), &resource.icons);
+    let mut draft = CallableDraft::new(handler, rules, resource.meta.as_ref(), &resource.icons);
     draft.problems.extend(rules::uri(name).into_result().err());
-    draft.finish(name, Some(Details::Resource(resource)))
+    draft.finish(name, Some(ItemDetails::Resource(resource)))
 }
 
 /// Converts a method of an extension.
@@ -141,11 +141,15 @@ fn resource(
 /// # Errors
 ///
 /// Returns all problems with its limits and access rules.
-pub(crate) fn method(name: &str, handler: DynamicHandler) -> Result<Callable, Vec<String>> {
-    Draft::new(handler, &ServerRules::default(), None, &[]).finish(name, Some(Details::Method))
+pub(crate) fn method_callable(
+    name: &str,
+    handler: DynamicHandler,
+) -> Result<Callable, Vec<String>> {
+    CallableDraft::new(handler, &ServerRules::default(), None, &[])
+        .finish(name, Some(ItemDetails::Method))
 }
 
-fn template(
+fn template_callable(
     name: &str,
     definition: DynamicTemplate,
     rules: &ServerRules,
@@ -156,7 +160,7 @@ fn template(
         lister,
         handler,
     } = definition;
-    let mut draft = Draft::new(handler, rules, template.meta.as_ref(), &template.icons);
+    let mut draft = CallableDraft::new(handler, rules, template.meta.as_ref(), &template.icons);
     let mut pattern = match UriTemplate::parse(name) {
         Ok(pattern) => pattern,
         Err(problem) => {
@@ -175,7 +179,7 @@ fn template(
         draft.completions.push(variable, Completer::Nothing);
     }
     draft.complete("variable");
-    let details = Details::Template {
+    let details = ItemDetails::Template {
         template,
         pattern,
         lister: lister.map(|lister| TemplateLister::new(lister, AwaitedValues::all_states())),
@@ -184,7 +188,7 @@ fn template(
 }
 
 /// A callable under construction.
-struct Draft {
+struct CallableDraft {
     handler: DynamicHandler,
     guards: HandlerLimits,
     task: Option<TaskOptions>,
@@ -193,7 +197,7 @@ struct Draft {
     problems: Vec<String>,
 }
 
-impl Draft {
+impl CallableDraft {
     /// Checks the parts that are common to all kinds.
     fn new(
         mut handler: DynamicHandler,
@@ -201,7 +205,7 @@ impl Draft {
         meta: Option<&Meta>,
         icons: &[Icon],
     ) -> Self {
-        let mut problems = meta::problems(meta, &server.meta_keys);
+        let mut problems = meta::meta_problems(meta, &server.meta_keys);
         problems.extend(handler.tags.iter().filter_map(|tag| tags::problem(tag)));
         handler.access.require(server.scopes(&handler.tags));
         problems.extend(rules::icon_problems(icons));
@@ -229,7 +233,7 @@ impl Draft {
         }
     }
 
-    fn finish(self, name: &str, details: Option<Details>) -> Result<Callable, Vec<String>> {
+    fn finish(self, name: &str, details: Option<ItemDetails>) -> Result<Callable, Vec<String>> {
         let (Some(details), true) = (details, self.problems.is_empty()) else {
             return Err(self.problems);
         };

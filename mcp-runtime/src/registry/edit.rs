@@ -121,7 +121,7 @@ pub(super) fn prepare(edit: Edit, rules: &ServerRules) -> Result<PreparedEdit, V
                 continue;
             }
         };
-        match dynamic::callable(item, rules) {
+        match dynamic::dynamic_callable(item, rules) {
             Ok(callable) => steps.push(PreparedStep::Put {
                 callable: Arc::new(callable),
                 replace,
@@ -153,7 +153,7 @@ pub(super) fn apply(
     let edited = edit(next.table_mut(prepared.list), prepared.steps, selects)?;
     if let Some(selection) = selection {
         // The tools of a page may have changed.
-        next.select(selection);
+        next.apply_selection(selection);
     }
     Ok((next, edited))
 }

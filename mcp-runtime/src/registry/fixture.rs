@@ -15,7 +15,7 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::notified_callers::NotifiedCallers;
 use crate::handler::resource::IntoResourceResult;
 use crate::protocol::ProtocolVersion;
-use crate::registry::{Details, ListPage, Registry, Snapshot, Sources};
+use crate::registry::{ItemDetails, ListPage, Registry, Snapshot, Sources};
 use crate::types::{
     ClientCapabilities, ClientFeature, InputRequest, LoggingLevel, ReadResourceResult,
 };
@@ -161,7 +161,7 @@ pub(super) fn early(items: impl IntoIterator<Item = Item>) -> Vec<Edit> {
 /// Returns the title of a prompt.
 pub(super) fn title<'a>(snapshot: &'a Snapshot, name: &str) -> Option<&'a str> {
     match &snapshot.prompts.get(name)?.details {
-        Details::Prompt(prompt) => prompt.title.as_deref(),
+        ItemDetails::Prompt(prompt) => prompt.title.as_deref(),
         _ => None,
     }
 }
@@ -184,7 +184,7 @@ pub(super) fn page(
     {
         ListPage::Ready(text) => String::from_utf8(text.into()).unwrap(),
         ListPage::Listing(listing) => {
-            futures_util::FutureExt::now_or_never(listing.start(context()))
+            futures_util::FutureExt::now_or_never(listing.start_composing(context()))
                 .expect("test listers do not wait")
                 .unwrap()
         }

@@ -5,14 +5,14 @@ use crate::protocol::encode::one_line;
 use crate::protocol::shape::ShapeForVersion;
 
 /// Appends an item to a JSON array under construction, in the shape of `version`.
-pub(crate) fn append<T: ShapeForVersion + serde::Serialize>(
+pub(crate) fn append_item<T: ShapeForVersion + serde::Serialize>(
     text: &mut String,
     mut item: T,
     version: ProtocolVersion,
 ) {
     item.shape(version);
     match serde_json::to_string(&item) {
-        Ok(item) => push(text, &one_line(&item)),
+        Ok(item) => push_item(text, &one_line(&item)),
         // Serialization cannot fail for a type whose keys are all strings; dropping one item is better than losing the
         // list.
         Err(error) => tracing::error!(%error, "a definition cannot be serialized as JSON"),
@@ -20,7 +20,7 @@ pub(crate) fn append<T: ShapeForVersion + serde::Serialize>(
 }
 
 /// Appends an item that is already JSON.
-pub(super) fn push(text: &mut String, item: &str) {
+pub(super) fn push_item(text: &mut String, item: &str) {
     if !text.is_empty() && !item.is_empty() {
         text.push(',');
     }

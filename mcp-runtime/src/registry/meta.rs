@@ -2,21 +2,21 @@
 //!
 //! Specification: 2026-07-28, basic, "_meta".
 
-use crate::protocol::is_reserved;
+use crate::protocol::is_reserved_meta_key;
 use crate::types::Meta;
 
 /// Returns all problems with the keys. The reserved keys in `permitted` may be used, because extensions define them.
-pub(super) fn problems(meta: Option<&Meta>, permitted: &[String]) -> Vec<String> {
+pub(super) fn meta_problems(meta: Option<&Meta>, permitted: &[String]) -> Vec<String> {
     meta.into_iter()
         .flat_map(Meta::keys)
         .filter(|key| !permitted.contains(key))
-        .filter_map(|key| problem(key))
+        .filter_map(|key| entry_problem(key))
         .collect()
 }
 
-fn problem(key: &str) -> Option<String> {
+fn entry_problem(key: &str) -> Option<String> {
     key_problem(key).or_else(|| {
-        is_reserved(key).then(|| {
+        is_reserved_meta_key(key).then(|| {
             format!(
                 "meta key `{key}` is reserved for the protocol; use another prefix, such as `com.example/`"
             )
@@ -30,19 +30,19 @@ pub(crate) fn key_problem(key: &str) -> Option<String> {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
     };
-    if prefix.is_some_and(|prefix| !prefix.split('.').all(is_label)) {
+    if prefix.is_some_and(|prefix| !prefix.split('.').all(is_prefix_label)) {
         return Some(format!(
             "meta key `{key}`: the part before `/` must be labels separated by dots, such as `com.example`"
         ));
     }
-    (!is_name(name)).then(|| {
+    (!is_key_name(name)).then(|| {
         format!("meta key `{key}`: a name consists of letters and digits, with `-`, `_` and `.` only inside")
     })
 }
 
 /// Returns `true` if the label starts with a letter, ends with a letter or digit, and has only letters, digits and `-`
 /// in between.
-fn is_label(label: &str) -> bool {
+fn is_prefix_label(label: &str) -> bool {
     label.starts_with(|first: char| first.is_ascii_alphabetic())
         && label.ends_with(|last: char| last.is_ascii_alphanumeric())
         && label
@@ -51,7 +51,7 @@ fn is_label(label: &str) -> bool {
 }
 
 /// Returns `true` if the name is empty, or if it begins and ends with an alphanumeric character.
-fn is_name(name: &str) -> bool {
+fn is_key_name(name: &str) -> bool {
     let alphanumeric = |end: char| end.is_ascii_alphanumeric();
     name.is_empty()
         || (name.starts_with(alphanumeric)
@@ -63,7 +63,7 @@ fn is_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::problem;
+    use super::entry_problem;
 
     // Covers: META-07, META-09
     #[test]
@@ -87,7 +87,12 @@ mod tests {
             ("-a", false),
             ("a/b/c", false),
         ] {
-            assert_eq!(problem(key).is_none(), fine, "{key}: {:?}", problem(key));
+            assert_eq!(
+                entry_problem(key).is_none(),
+                fine,
+                "{key}: {:?}",
+                entry_problem(key)
+            );
         }
     }
 }

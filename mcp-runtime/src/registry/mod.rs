@@ -33,9 +33,9 @@ mod words;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub(crate) use build::{MethodReceiver, Sources, serves_apps, serves_tasks};
-pub(crate) use callable::{Callable, Details};
+pub(crate) use callable::{Callable, ItemDetails};
 pub(crate) use complete::RequestedCompleter;
-pub(crate) use dynamic::{method, tool};
+pub(crate) use dynamic::{method_callable, tool_callable};
 pub(crate) use edit::EditOutcome;
 pub(crate) use guards::{CallPermit, CallPermits, HandlerLimits};
 pub(crate) use handler::HandlerProgress;

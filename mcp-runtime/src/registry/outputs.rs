@@ -9,7 +9,7 @@
 use std::sync::OnceLock;
 
 use mcp_schema::check::Validator;
-use mcp_schema::explain::describe;
+use mcp_schema::explain::describe_faults;
 use memchr::memmem;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -32,10 +32,10 @@ pub(crate) struct OutputChecker {
 
 impl OutputChecker {
     /// Creates the value for a function. The schema is derived from the function's return type.
-    pub(crate) fn derived(schema: Option<&RawValue>, conforms: bool) -> Self {
+    pub(crate) fn for_derived_schema(schema: Option<&RawValue>, conforms: bool) -> Self {
         let finds = |schema: &RawValue| memmem::find(schema.get().as_bytes(), b"\"number\"");
         Self {
-            root: OutputRoot::of(schema),
+            root: OutputRoot::from_schema(schema),
             conforms,
             has_numbers: schema.and_then(finds).is_some(),
             validator: OnceLock::new(),
@@ -43,16 +43,19 @@ impl OutputChecker {
     }
 
     /// Creates the value for a closure. The schema was written by the closure's author.
-    pub(crate) fn written(schema: Option<&RawValue>, validator: Option<Validator>) -> Self {
+    pub(crate) fn for_written_schema(
+        schema: Option<&RawValue>,
+        validator: Option<Validator>,
+    ) -> Self {
         Self {
             validator: OnceLock::from(validator.map(Box::new)),
-            ..Self::derived(schema, false)
+            ..Self::for_derived_schema(schema, false)
         }
     }
 
     /// If a result does not match the schema, returns the reason. `was_touched` is `true` if other code may have
     /// changed the result.
-    pub(crate) fn problem(
+    pub(crate) fn output_problem(
         &self,
         tool: &Tool,
         result: &CallToolResult,
@@ -73,11 +76,11 @@ impl OutputChecker {
         if fits && !(self.has_numbers && has_null(text)) {
             return None;
         }
-        self.compare(tool, schema, text)
+        self.check_json(tool, schema, text)
     }
 
     #[cold]
-    fn compare(&self, tool: &Tool, schema: &RawValue, text: &str) -> Option<String> {
+    fn check_json(&self, tool: &Tool, schema: &RawValue, text: &str) -> Option<String> {
         let made = self.validator.get_or_init(|| {
             let made = serde_json::from_str(schema.get()).map_err(|error| error.to_string());
             let made = made.and_then(Validator::new).inspect_err(|problem| {
@@ -99,7 +102,7 @@ impl OutputChecker {
         if faults.is_empty() {
             return None;
         }
-        let mut problem = describe(&faults);
+        let mut problem = describe_faults(&faults);
         if self.has_numbers && has_null(text) {
             problem += "\nNaN and infinity, which JSON cannot represent, are written as null";
         }

@@ -14,7 +14,7 @@ use crate::handler::rules;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::TemplateLister;
 use crate::registry::cursor::{Cursor, CursorPosition, INNER, ItemMark};
-use crate::registry::items::append;
+use crate::registry::items::append_item;
 use crate::registry::table::CallableTable;
 
 /// One page of a list.
@@ -50,7 +50,7 @@ pub(super) struct ListingTemplate {
 
 impl ListingTemplate {
     /// Adds the template's name to an error from its lister. Hidden causes remain hidden.
-    fn failed(&self, failure: HandlerError) -> HandlerError {
+    fn record_failure(&self, failure: HandlerError) -> HandlerError {
         let listing = format!("listing the resources of `{}`", self.uri_template);
         HandlerError(match failure.0 {
             HandlerErrorRepr::Exposed(text) | HandlerErrorRepr::ResourceNotFound(Some(text)) => {
@@ -99,14 +99,14 @@ impl PartialPage {
     /// # Errors
     ///
     /// Returns an error if a lister fails.
-    pub(crate) fn start(
+    pub(crate) fn start_composing(
         self: Arc<Self>,
         context: Context,
     ) -> Pin<Box<dyn Future<Output = Result<String, HandlerError>> + Send>> {
-        Box::pin(async move { self.compose(context).await })
+        Box::pin(async move { self.compose_page(context).await })
     }
 
-    async fn compose(&self, context: Context) -> Result<String, HandlerError> {
+    async fn compose_page(&self, context: Context) -> Result<String, HandlerError> {
         let (mut text, mut count) = (self.text.clone(), self.count);
         let mut cursor = self.cursor.clone();
         let mut empty = 0_usize;
@@ -118,7 +118,9 @@ impl PartialPage {
             }
             let asked = cursor.take();
             let page = template.lister.list(context.clone(), asked.clone());
-            let page = page.await.map_err(|failure| template.failed(failure))?;
+            let page = page
+                .await
+                .map_err(|failure| template.record_failure(failure))?;
             for resource in page.items {
                 if let Err(problem) = rules::uri(&resource.uri).into_result() {
                     tracing::error!(
@@ -127,7 +129,7 @@ impl PartialPage {
                         "a listed resource was skipped"
                     );
                 } else if self.listed.get(&resource.uri).is_none() {
-                    append(&mut text, resource, self.version);
+                    append_item(&mut text, resource, self.version);
                     count = count.saturating_add(1);
                 }
             }
@@ -137,14 +139,14 @@ impl PartialPage {
                 }
                 Some(next) => {
                     if next.len() > INNER {
-                        return Err(template.failed(HandlerError::opaque(format!(
+                        return Err(template.record_failure(HandlerError::opaque(format!(
                             "a cursor has {} bytes; the maximum is {INNER}",
                             next.len()
                         ))));
                     }
                     empty = empty.saturating_add(1);
                     if empty > EMPTY || asked.as_ref() == Some(&next) {
-                        return Err(template.failed(HandlerError::opaque(
+                        return Err(template.record_failure(HandlerError::opaque(
                             "the list does not end: it continues without resources",
                         )));
                     }
@@ -339,7 +341,7 @@ mod tests {
             else {
                 panic!("there is a lister");
             };
-            let listed = futures_util::FutureExt::now_or_never(listing.start(context()));
+            let listed = futures_util::FutureExt::now_or_never(listing.start_composing(context()));
             assert!(listed.unwrap().is_err());
         }
     }

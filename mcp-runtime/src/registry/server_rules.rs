@@ -7,11 +7,11 @@ use crate::limits::MessageLimits;
 /// The rules that a server sets for all of its definitions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ServerRules {
-    /// Reserved keys of `_meta` that the server's extensions define.
+    /// Reserved `_meta` keys defined by the server's extensions.
     pub(crate) meta_keys: Vec<String>,
     /// The scopes that a tag requires, which apply to all definitions with that tag.
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
-    /// `true` if the server has the tools that search for tools.
+    /// `true` if the server adds the tools for searching tools.
     pub(crate) searches_tools: bool,
     /// The selection of the definitions that are served; `None` for all.
     pub(crate) selection: Option<TagSelection>,
@@ -22,7 +22,7 @@ pub(crate) struct ServerRules {
 }
 
 impl ServerRules {
-    /// Returns an error if no definition may have this name because a tool of the server itself does.
+    /// Returns an error if the name is taken by one of the server's built-in tools.
     pub(super) fn check_tool_name(&self, name: &str) -> Result<(), String> {
         if self.searches_tools && ToolSearch::is_name(name) {
             return Err(
@@ -33,7 +33,7 @@ impl ServerRules {
         Ok(())
     }
 
-    /// Returns the tags that have a description. They are known even while no definition has them.
+    /// Returns the tags that have a description. They are valid even while no definition has them.
     pub(crate) fn described_tags(&self) -> impl Iterator<Item = &str> {
         self.tag_descriptions.iter().map(|(tag, _)| tag.as_str())
     }

@@ -11,7 +11,7 @@ use crate::fnv::{FnvMap, fnv};
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
 use crate::registry::cursor::ItemMark;
-use crate::registry::items::push;
+use crate::registry::items::push_item;
 use crate::registry::tool_index::ToolIndex;
 
 /// The position of a callable in its list. It is the same in every instance of a program.
@@ -29,12 +29,12 @@ pub(crate) struct TableSlot {
     pub(crate) key: OrderKey,
     pub(crate) callable: Arc<Callable>,
     pub(crate) enabled: bool,
-    /// `true` unless the tags that the server itself selects leave the callable out.
+    /// `false` if the server's own tag selection excludes the callable.
     pub(crate) selected: bool,
 }
 
 impl TableSlot {
-    /// Returns `true` if requests can get the callable, provided that their callers may see it.
+    /// Returns `true` if requests whose callers may see the callable can use it.
     pub(crate) fn is_served(&self) -> bool {
         self.enabled && self.selected
     }
@@ -61,7 +61,7 @@ pub(crate) struct CallableTable {
     tags: BTreeSet<Box<str>>,
     /// `true` if an argument of any callable has or has had completions.
     completed: bool,
-    /// The items that are served, rendered for each protocol version, for requests that get only some of them.
+    /// The served items, rendered for each protocol version, for requests that see only some of them.
     items: [OnceLock<Box<[Arc<str>]>>; ProtocolVersion::ALL.len()],
     /// The pages, rendered for each protocol version and page number. Only pages that start at a multiple of the page
     /// size are kept.
@@ -102,7 +102,7 @@ impl CallableTable {
             list,
             offered: offered || !slots.is_empty(),
             tags: tags.cloned().collect(),
-            completed: callables.any(|callable| callable.completions.any()),
+            completed: callables.any(|callable| callable.completions.has_any()),
             slots,
             names,
             visible,
@@ -150,7 +150,7 @@ impl CallableTable {
     }
 
     /// Returns the index of the callables that are served, which must be tools. It is made for the first search.
-    pub(crate) fn index(&self) -> &ToolIndex {
+    pub(crate) fn tool_index(&self) -> &ToolIndex {
         self.index.get_or_init(|| {
             let tools = self.visible().filter_map(|slot| slot.callable.as_tool());
             ToolIndex::new(tools)
@@ -206,14 +206,14 @@ impl CallableTable {
     /// rendered once and is the same for all callers.
     ///
     /// `cursor` creates the cursor for the page that follows a slot.
-    pub(crate) fn page(
+    pub(crate) fn render_page(
         &self,
         start: usize,
         size: usize,
         version: ProtocolVersion,
         cursor: impl Fn(&TableSlot) -> String,
     ) -> Bytes {
-        let render = || self.members(&self.select(start, size, None), version, cursor);
+        let render = || self.page_members(&self.select_visible(start, size, None), version, cursor);
         let Some(number) = start
             .checked_div(size)
             .filter(|number| number.saturating_mul(size) == start)
@@ -244,7 +244,7 @@ impl CallableTable {
     }
 
     /// Returns up to `size` callables that are served, starting at `start`, or only those for which `shows` returns `true`.
-    pub(crate) fn select(
+    pub(crate) fn select_visible(
         &self,
         start: usize,
         size: usize,
@@ -264,14 +264,14 @@ impl CallableTable {
 
     /// Returns the members of a page. If more items follow, the members include the cursor that `cursor` creates for
     /// the last item on the page.
-    pub(crate) fn members(
+    pub(crate) fn page_members(
         &self,
         part: &SelectedCallables,
         version: ProtocolVersion,
         cursor: impl Fn(&TableSlot) -> String,
     ) -> String {
         let mut text = format!("\"{}\":[", self.list.member());
-        text.push_str(&self.items(part, version));
+        text.push_str(&self.rendered_items(part, version));
         text.push(']');
         let last = part
             .positions
@@ -286,19 +286,23 @@ impl CallableTable {
     }
 
     /// Returns the items of a part in the form that `version` defines, separated by commas.
-    pub(crate) fn items(&self, part: &SelectedCallables, version: ProtocolVersion) -> String {
+    pub(crate) fn rendered_items(
+        &self,
+        part: &SelectedCallables,
+        version: ProtocolVersion,
+    ) -> String {
         let mut text = String::new();
         let rendered = self
             .items
             .get(version as usize)
             .filter(|_| part.is_filtered);
-        let rendered = rendered.map(|items| items.get_or_init(|| self.render(version)));
+        let rendered = rendered.map(|items| items.get_or_init(|| self.render_items(version)));
         for position in &part.positions {
             match rendered.and_then(|items| items.get(*position)) {
-                Some(item) => push(&mut text, item),
+                Some(item) => push_item(&mut text, item),
                 None => {
                     if let Some(slot) = self.served_slot(*position) {
-                        slot.callable.append(&mut text, version);
+                        slot.callable.append_list_item(&mut text, version);
                     }
                 }
             }
@@ -307,11 +311,11 @@ impl CallableTable {
     }
 
     /// Renders all callables that are served in the form that `version` defines.
-    fn render(&self, version: ProtocolVersion) -> Box<[Arc<str>]> {
+    fn render_items(&self, version: ProtocolVersion) -> Box<[Arc<str>]> {
         let known = || self.items.iter().filter_map(OnceLock::get);
         let render = |(position, slot): (usize, &TableSlot)| {
             let mut text = String::new();
-            slot.callable.append(&mut text, version);
+            slot.callable.append_list_item(&mut text, version);
             // Most protocol versions share the same item, so only one copy is kept.
             known()
                 .filter_map(|items| items.get(position))

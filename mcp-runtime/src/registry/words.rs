@@ -5,9 +5,9 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Returns the words of a text: in lower case, and without an English plural ending. Identifiers are split at case
-/// changes and at characters that are neither letters nor digits. Each character of a script that is written without
-/// spaces is a word.
+/// Returns the words in a text, in lower case and without English plural endings. Identifiers are split at case changes
+/// and at characters that are neither letters nor digits. Each character of a script that is written without spaces is
+/// a word.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
     Words {
         chars: text.chars().peekable(),
@@ -21,7 +21,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
 struct Words<'t> {
     chars: Peekable<Chars<'t>>,
     previous: Option<char>,
-    /// The beginning of a word that may go on.
+    /// The beginning of a word that may continue.
     word: String,
     /// A character that is a word and has been read, but not returned.
     unspaced: Option<char>,
@@ -68,7 +68,7 @@ fn is_unspaced(char: char) -> bool {
     matches!(char, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Removes the ending of an English plural, and of a verb such as "closes".
+/// Removes the ending of an English plural or of a verb such as "closes".
 fn singular(mut word: String) -> String {
     let replaced = |ending: &str| word.len() > ending.len() + 1 && word.ends_with(ending);
     if replaced("ies") {

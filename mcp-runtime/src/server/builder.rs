@@ -432,7 +432,7 @@ impl Server {
     }
 
     fn start_prepared(self) -> Result<(Arc<Dispatcher>, Arc<ServerShared>), Error> {
-        self.environment.log();
+        self.environment.log_values();
         let mut faults = self.faults;
         faults.extend(self.environment.faults);
         faults.extend(self.limits.faults());

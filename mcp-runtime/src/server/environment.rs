@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use crate::context::short_type_name;
-use crate::environment::{self, DeclaredVariable, Reading};
+use crate::environment::{self, DeclaredVariable, EnvironmentReading};
 use crate::error::{Error, ErrorKind};
 use crate::server::Server;
 
@@ -55,7 +55,7 @@ impl Server {
     where
         T: DeserializeOwned + JsonSchema + Send + Sync + 'static,
     {
-        let Reading {
+        let EnvironmentReading {
             variables,
             misspelled,
             value,
@@ -128,10 +128,12 @@ impl Server {
     pub fn header_from_env(mut self, header: impl Into<String>, variable: &str) -> Self {
         let header = header.into();
         let description = format!("Value of the header `{header}` over standard input and output");
-        let declared = DeclaredVariable::header(variable, &description);
+        let declared = DeclaredVariable::for_header(variable, &description);
         self.environment.variables.push(declared);
         match std::env::var(variable) {
-            Ok(value) if !value.trim().is_empty() && !environment::is_absent(value.as_ref()) => {
+            Ok(value)
+                if !value.trim().is_empty() && !environment::counts_as_unset(value.as_ref()) =>
+            {
                 self.environment_headers.set(header, value);
             }
             Ok(_) | Err(std::env::VarError::NotPresent) => {}

@@ -163,7 +163,11 @@ impl Server {
                 Error::new(error.kind(), message).with_source(error)
             })?;
             self.check_address(&listener)?;
-            let url = format!("http://{}{}", listener.local_addr()?, self.http.path_text());
+            let url = format!(
+                "http://{}{}",
+                listener.local_addr()?,
+                self.http.endpoint_path()
+            );
             let welcome = Welcome::at_terminal(&self.identity, self.handle(), Some(&url));
             let service = self.into_listening_service()?;
             service.make_states().await?;
@@ -183,7 +187,7 @@ impl Server {
                 welcome.print();
             }
             service_manager::notify(ProcessState::Ready);
-            stop_announced.stop_announced().await;
+            stop_announced.wait_for_stop_signal().await;
         };
         let served = tokio::select! {
             biased;
@@ -201,7 +205,7 @@ impl Server {
     /// not authenticated, because there is no surrounding program that could authenticate callers.
     fn into_listening_service(self) -> Result<HttpService, Error> {
         let service = self.into_http_service()?;
-        let Some(name) = service.closed_to_anonymous() else {
+        let Some(name) = service.unusable_definition() else {
             return Ok(service);
         };
         let message = format!(
@@ -218,7 +222,7 @@ impl Server {
         let Some(address) = reachable.filter(|at| !at.ip().to_canonical().is_loopback()) else {
             return Ok(());
         };
-        if self.http.is_for_others() {
+        if self.http.serves_other_machines() {
             #[cfg(feature = "sealing")]
             if !self.has_sealing_keys() {
                 tracing::warn!(

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 #[cfg(any(feature = "cli", feature = "testing"))]
-use crate::client::InProcess;
+use crate::client::InProcessServer;
 #[cfg(any(feature = "cli", feature = "testing"))]
 use crate::context::Caller;
 use crate::error::Error;
@@ -199,11 +199,11 @@ impl Server {
         self,
         clients: usize,
         caller: &Caller,
-    ) -> Result<Vec<InProcess>, Error> {
+    ) -> Result<Vec<InProcessServer>, Error> {
         let (dispatcher, shared) = self.start()?;
         let (transport, streams) = transport::memories(clients, caller.clone());
         let shutdown = shared.shutdown().clone();
-        let of = |stream| InProcess {
+        let of = |stream| InProcessServer {
             stream,
             dispatcher: Arc::clone(&dispatcher),
             caller: caller.clone(),

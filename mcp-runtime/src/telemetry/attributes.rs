@@ -7,7 +7,7 @@ use crate::protocol::{Method, ProtocolVersion};
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
-    allow(dead_code, reason = "only read with the feature")
+    allow(dead_code, reason = "read only with the feature `telemetry`")
 )]
 pub(crate) struct RequestAttributes<'a> {
     /// `None` if the method belongs to an extension or does not exist, so that names made up by clients are not recorded.
@@ -23,7 +23,7 @@ pub(crate) struct RequestAttributes<'a> {
 #[derive(Clone, Copy)]
 #[cfg_attr(
     not(feature = "telemetry"),
-    allow(dead_code, reason = "only read with the feature")
+    allow(dead_code, reason = "read only with the feature `telemetry`")
 )]
 pub(crate) enum CalledItem<'a> {
     Tool(&'a str),
@@ -39,7 +39,7 @@ pub(crate) enum CalledItem<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "telemetry"),
-    allow(dead_code, reason = "only read with the feature")
+    allow(dead_code, reason = "read only with the feature `telemetry`")
 )]
 pub(crate) enum RecordedOutcome {
     Answered,

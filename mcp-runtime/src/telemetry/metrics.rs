@@ -96,7 +96,7 @@ impl RequestMetrics {
     ) {
         self.active = None;
         let mut labels = self.labels.clone();
-        labels.push(Label::from_static_parts("outcome", outcome(ended)));
+        labels.push(Label::from_static_parts("outcome", outcome_label(ended)));
         counter!(REQUESTS, labels).increment(1);
         let mut labels = std::mem::take(&mut self.labels);
         let mut add = |key: &'static str, value: Option<&str>| {
@@ -120,7 +120,7 @@ impl RequestMetrics {
     }
 }
 
-fn outcome(ended: RecordedOutcome) -> &'static str {
+fn outcome_label(ended: RecordedOutcome) -> &'static str {
     match ended {
         RecordedOutcome::Answered => "ok",
         RecordedOutcome::ToolError => "tool_error",

@@ -30,6 +30,6 @@ pub(crate) use off::{GaugeGuard, Hooks, RequestRecording, RequestTimer, describe
 pub(crate) use origin::Origin;
 #[cfg(feature = "telemetry")]
 pub(crate) use recording::{Hooks, RequestRecording, RequestTimer, caller_trace};
-pub(crate) use refused::{RefusalKind, refused};
+pub(crate) use refused::{RefusalKind, record_refusal};
 #[cfg(feature = "telemetry")]
 pub use trace_context::TraceContext;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::telemetry::{RefusalKind, refused};
+use crate::telemetry::{RefusalKind, record_refusal};
 
 /// The origin of one or more messages.
 #[derive(Clone, Debug, Default)]
@@ -99,8 +99,8 @@ impl Origin {
     }
 
     /// Counts and logs a refusal of a message or connection from this origin.
-    pub(crate) fn refused(&self, kind: RefusalKind) {
-        refused(kind, self.peer);
+    pub(crate) fn record_refusal(&self, kind: RefusalKind) {
+        record_refusal(kind, self.peer);
     }
 
     /// Runs `work` with this origin as the current one, so that requests started by `work` have this origin.

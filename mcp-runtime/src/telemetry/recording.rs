@@ -63,7 +63,7 @@ impl RequestRecording {
                 called, version, ..
             } = *attributes;
             let transport = origin.seen.transport;
-            let span = span(hooks, attributes, origin);
+            let span = new_request_span(hooks, attributes, origin);
             Self {
                 around: span.is_disabled().then(current_span),
                 span,
@@ -163,7 +163,7 @@ fn method_name<'a>(attributes: &RequestAttributes<'a>) -> &'a str {
     }
 }
 
-fn span(hooks: &Hooks, attributes: &RequestAttributes<'_>, origin: &Origin) -> Span {
+fn new_request_span(hooks: &Hooks, attributes: &RequestAttributes<'_>, origin: &Origin) -> Span {
     let method = method_name(attributes);
     let (tool, prompt, uri) = match attributes.called {
         CalledItem::Tool(name) => (Some(name), None, None),
@@ -187,7 +187,7 @@ fn span(hooks: &Hooks, attributes: &RequestAttributes<'_>, origin: &Origin) -> S
         gen_ai.operation.name = tool.map(|_| "execute_tool"),
         gen_ai.tool.name = tool,
         gen_ai.prompt.name = prompt,
-        jsonrpc.request.id = &*id(attributes.id),
+        jsonrpc.request.id = &*id_text(attributes.id),
         rpc.response.status_code = Empty,
         error.type = Empty,
         network.transport = seen.transport,
@@ -218,7 +218,7 @@ pub(crate) fn caller_trace(meta: Option<&str>) -> Option<TraceContext> {
 }
 
 /// Returns an id as text, without any quotes that it has on the wire.
-fn id(id: &RequestId) -> std::borrow::Cow<'_, str> {
+fn id_text(id: &RequestId) -> std::borrow::Cow<'_, str> {
     let json = id.as_json();
     unquote(json).unwrap_or(json.into())
 }

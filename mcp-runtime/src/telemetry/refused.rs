@@ -74,7 +74,7 @@ impl RefusalKind {
 }
 
 /// Counts a refusal, and logs it unless too many of its kind were logged within the last second.
-pub(crate) fn refused(kind: RefusalKind, peer: Option<SocketAddr>) {
+pub(crate) fn record_refusal(kind: RefusalKind, peer: Option<SocketAddr>) {
     static WINDOWS: [Mutex<RefusalLogWindow>; RefusalKind::ALL] =
         [const { Mutex::new(RefusalLogWindow::new()) }; RefusalKind::ALL];
     #[cfg(feature = "telemetry")]
@@ -84,7 +84,7 @@ pub(crate) fn refused(kind: RefusalKind, peer: Option<SocketAddr>) {
     let window = WINDOWS.get(kind as usize);
     let admitted = window.and_then(|window| {
         let mut window = lock(window);
-        window.admit(Instant::now())
+        window.admit_log_line(Instant::now())
     });
     let Some(left_out) = admitted else { return };
     let (kind, peer) = (kind.as_str(), peer.map(tracing::field::display));
@@ -113,7 +113,7 @@ impl RefusalLogWindow {
 
     /// Returns `None` if the refusal must not be logged, and otherwise the number of refusals omitted since the last
     /// entry.
-    fn admit(&mut self, now: Instant) -> Option<u64> {
+    fn admit_log_line(&mut self, now: Instant) -> Option<u64> {
         let is_over = |began| now.saturating_duration_since(began) >= Duration::from_secs(1);
         if self.began.is_none_or(is_over) {
             self.began = Some(now);
@@ -135,10 +135,10 @@ mod tests {
     #[test]
     fn ten_a_second_are_logged_and_the_rest_is_counted() {
         let (mut window, start) = (RefusalLogWindow::new(), Instant::now());
-        let logged = (0..25).filter_map(|_| window.admit(start)).count();
+        let logged = (0..25).filter_map(|_| window.admit_log_line(start)).count();
         assert_eq!(logged, 10);
         let later = start + Duration::from_secs(1);
-        assert_eq!(window.admit(later), Some(15));
-        assert_eq!(window.admit(later), Some(0));
+        assert_eq!(window.admit_log_line(later), Some(15));
+        assert_eq!(window.admit_log_line(later), Some(0));
     }
 }

@@ -45,10 +45,10 @@ impl TraceContext {
     /// `tracestate` that is invalid or longer than 512 bytes is ignored.
     #[must_use]
     pub fn parse(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
-        let (version, rest) = field(traceparent, 2)?;
-        let (trace_id, rest) = field(rest.strip_prefix('-')?, 32)?;
-        let (parent_id, rest) = field(rest.strip_prefix('-')?, 16)?;
-        let (flags, rest) = field(rest.strip_prefix('-')?, 2)?;
+        let (version, rest) = hex_field(traceparent, 2)?;
+        let (trace_id, rest) = hex_field(rest.strip_prefix('-')?, 32)?;
+        let (parent_id, rest) = hex_field(rest.strip_prefix('-')?, 16)?;
+        let (flags, rest) = hex_field(rest.strip_prefix('-')?, 2)?;
         // Later versions may append more fields after another dash.
         let is_whole = match version {
             0 => rest.is_empty(),
@@ -63,7 +63,9 @@ impl TraceContext {
             parent_id: NonZeroU64::new(u64::try_from(parent_id).ok()?)?,
             // Keeps only the flag that version 00 defines.
             flags: u8::try_from(flags).ok()? & 1,
-            state: tracestate.filter(|state| is_state(state)).map(Arc::from),
+            state: tracestate
+                .filter(|state| is_valid_tracestate(state))
+                .map(Arc::from),
         })
     }
 
@@ -71,8 +73,8 @@ impl TraceContext {
     pub(super) fn from_meta(meta: &str) -> Option<Self> {
         let (mut parent, mut state) = (None, None);
         each_member(meta, |key, value| match key {
-            b"traceparent" => parent = text(value),
-            b"tracestate" => state = text(value),
+            b"traceparent" => parent = json_text(value),
+            b"tracestate" => state = json_text(value),
             _ => {}
         });
         Self::parse(&parent?, state.as_deref())
@@ -112,7 +114,7 @@ impl fmt::Display for TraceContext {
 }
 
 /// Parses a number of exactly `digits` lower-case hexadecimal digits and returns it along with the rest of the string.
-fn field(text: &str, digits: usize) -> Option<(u128, &str)> {
+fn hex_field(text: &str, digits: usize) -> Option<(u128, &str)> {
     let (field, rest) = text.split_at_checked(digits)?;
     let is_hex = field
         .bytes()
@@ -121,7 +123,7 @@ fn field(text: &str, digits: usize) -> Option<(u128, &str)> {
     Some((value, rest))
 }
 
-fn is_state(state: &str) -> bool {
+fn is_valid_tracestate(state: &str) -> bool {
     let is_member = |member: &str| {
         let member = member.trim_matches([' ', '\t']);
         member.is_empty()
@@ -138,7 +140,7 @@ fn is_state(state: &str) -> bool {
 }
 
 /// Returns the contents of a JSON string.
-fn text(json: &str) -> Option<Cow<'_, str>> {
+fn json_text(json: &str) -> Option<Cow<'_, str>> {
     unquote(json).ok()
 }
 

@@ -224,21 +224,21 @@ impl TestClient {
     /// Fetches all pages of a list. Only the names must match across the clients, because other members depend on the
     /// protocol version.
     async fn list<T: DeserializeOwned>(&self, list: ListRequest) -> Vec<T> {
-        let mut settled = OutcomeComparison::new(list.member());
+        let mut settled = OutcomeComparison::new(list.result_member());
         let mut all = Vec::new();
         for side in &self.sides {
-            all = match side.client.list(list).await {
+            all = match side.client.fetch_list(list).await {
                 Ok(items) => items,
-                Err(failure) => panic!("{} in {}: {failure}", list.member(), side.version()),
+                Err(failure) => panic!("{} in {}: {failure}", list.result_member(), side.version()),
             };
-            let names = all.iter().map(|item| item[list.key()].clone());
+            let names = all.iter().map(|item| item[list.item_key()].clone());
             settled.add(side, Ok(names.collect()));
         }
         // The outcome cannot be an error, because listing always succeeds here.
         drop(settled.outcome());
         let items = all.into_iter();
         items
-            .map(|item| parse_result(list.member(), item))
+            .map(|item| parse_result(list.result_member(), item))
             .collect()
     }
 

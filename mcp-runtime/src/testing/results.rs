@@ -38,7 +38,7 @@ impl CallResult {
     #[must_use]
     pub fn text(&self) -> String {
         self.assert_success();
-        text(&self.result.content)
+        joined_text(&self.result.content)
     }
 
     /// Returns a failure's text as the model would read it.
@@ -48,7 +48,7 @@ impl CallResult {
     /// Panics if the tool does not report a failure.
     #[must_use]
     pub fn error_text(&self) -> String {
-        let text = text(&self.result.content);
+        let text = joined_text(&self.result.content);
         assert!(self.result.is_error, "`{}` succeeded: {text}", self.tool);
         text
     }
@@ -98,7 +98,7 @@ impl CallResult {
     }
 
     fn assert_success(&self) {
-        let text = text(&self.result.content);
+        let text = joined_text(&self.result.content);
         assert!(!self.result.is_error, "`{}` failed: {text}", self.tool);
     }
 }
@@ -119,7 +119,7 @@ impl PromptResult {
     /// Returns all text in the messages, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
-        text(self.0.messages.iter().map(|message| &message.content))
+        joined_text(self.0.messages.iter().map(|message| &message.content))
     }
 }
 
@@ -152,7 +152,7 @@ impl Deref for ReadResult {
     }
 }
 
-fn text<'c>(content: impl IntoIterator<Item = &'c ContentBlock>) -> String {
+fn joined_text<'c>(content: impl IntoIterator<Item = &'c ContentBlock>) -> String {
     let texts = content.into_iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),
         ContentBlock::Resource(resource) => contents_text(&resource.resource),

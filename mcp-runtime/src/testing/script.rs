@@ -91,7 +91,7 @@ impl ScriptedHost {
 }
 
 impl ClientHost for ScriptedHost {
-    fn answer(&self, question: &Question) -> Result<Value, String> {
+    fn answer_question(&self, question: &Question) -> Result<Value, String> {
         let answerer = {
             let mut state = self.state();
             state.asked.push(question.clone());
@@ -113,7 +113,7 @@ impl ClientHost for ScriptedHost {
         })
     }
 
-    fn notification(&self, notification: Notification) {
+    fn handle_notification(&self, notification: Notification) {
         self.state().notifications.push_back(notification);
         self.notified.notify_one();
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use crate::client::surface::Surface;
-use crate::client::surface::compare::compare;
+use crate::client::surface::compare::compare_surfaces;
 use crate::testing::TestClient;
 
 /// Environment variable that, if set, causes surface files to be written rather than compared.
@@ -57,7 +57,7 @@ impl TestClient {
         let mut changes = String::new();
         match Surface::parse(&saved) {
             Ok(saved) => {
-                for change in compare(&saved, &surface) {
+                for change in compare_surfaces(&saved, &surface) {
                     let _ = writeln!(changes, "{change}");
                 }
             }

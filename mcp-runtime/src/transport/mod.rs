@@ -24,7 +24,7 @@ pub(crate) use duplex::fuzzing;
 pub(crate) use memory::memories;
 pub use memory::{Memory, memory};
 #[cfg(all(feature = "cli", feature = "http"))]
-pub(crate) use process::{ProcessGuard, is_stuck};
+pub(crate) use process::{ProcessGuard, are_handlers_stuck};
 #[cfg(feature = "http")]
 pub(crate) use serve::{OUT_OF_RESOURCES, is_temporary_accept_error};
 pub(crate) use serve::{serve, serve_process};
@@ -34,7 +34,7 @@ pub use signals::shutdown_signal;
 pub(crate) use stdio::ParentProcess;
 pub use stdio::Stdio;
 #[cfg(feature = "http")]
-pub(crate) use watchdog::{Beat, Watchdog, Watched};
+pub(crate) use watchdog::{HandlerBeat, Watchdog, Watched};
 
 use crate::context::{Caller, Principal};
 use crate::telemetry::Origin;

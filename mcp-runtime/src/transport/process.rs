@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 use crate::limits::Limits;
 use crate::transport::signals::{SignalListener, StopSequence};
-use crate::transport::watchdog::{LastResort, Watchdog};
+use crate::transport::watchdog::{ForcedExit, Watchdog};
 
 /// Time that the process may take to end, in addition to `limits.calls.drain_timeout`. This is longer than the time
 /// allowed for writing the last bytes.
@@ -30,15 +30,15 @@ impl ProcessGuard {
     /// # Errors
     ///
     /// Fails if listening for signals fails or if a thread cannot be started.
-    pub(crate) fn take_control(
+    pub(crate) fn take_control_of_process(
         limits: &Limits,
         stop: StopSequence,
         hung_up: Box<dyn Fn() -> bool + Send + Sync>,
     ) -> io::Result<Self> {
         let within = limits.calls.drain_timeout.checked_add(OVERTIME);
-        let last = LastResort { within, hung_up };
+        let last = ForcedExit { within, hung_up };
         let watchdog = Watchdog::start(Handle::current(), Some(last))?;
-        let signals = SignalListener::start(stop, watchdog.waking())?;
+        let signals = SignalListener::start(stop, watchdog.waker())?;
         Ok(Self {
             watchdog,
             _signals: signals,
@@ -48,7 +48,7 @@ impl ProcessGuard {
 
 /// Returns `true` if handlers are still blocking threads after the server has finished. Dropping the runtime would wait
 /// for them.
-pub(crate) async fn is_stuck(is_handler_running: impl Fn() -> bool) -> bool {
+pub(crate) async fn are_handlers_stuck(is_handler_running: impl Fn() -> bool) -> bool {
     for _ in 0..LOOKS {
         if !is_handler_running() {
             return false;

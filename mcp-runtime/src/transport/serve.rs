@@ -11,7 +11,7 @@ use tracing::Instrument as _;
 use crate::cancellation::CancellationToken;
 use crate::dispatch::Dispatcher;
 use crate::error::Error;
-use crate::transport::process::{ProcessGuard, is_stuck};
+use crate::transport::process::{ProcessGuard, are_handlers_stuck};
 use crate::transport::signals::StopSequence;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Transport, duplex};
@@ -62,7 +62,7 @@ async fn serve_watched<T: Transport>(
                 }
                 Some(Ok(connection)) => {
                     accepted = accepted.saturating_add(1);
-                    let (dispatcher, waking) = (Arc::clone(&dispatcher), Arc::clone(watchdog.waking()));
+                    let (dispatcher, waking) = (Arc::clone(&dispatcher), Arc::clone(watchdog.waker()));
                     let serving = duplex::serve(dispatcher, connection, waking, shutdown.clone());
                     connections.spawn(serving.in_current_span());
                 }
@@ -109,8 +109,8 @@ pub(crate) async fn serve_process<T: Transport>(
     shutdown: CancellationToken,
     hung_up: Box<dyn Fn() -> bool + Send + Sync>,
 ) -> (Result<(), Error>, bool) {
-    let stop = StopSequence::immediate(shutdown.clone());
-    let process = match ProcessGuard::take_control(dispatcher.limits(), stop, hung_up) {
+    let stop = StopSequence::without_delay(shutdown.clone());
+    let process = match ProcessGuard::take_control_of_process(dispatcher.limits(), stop, hung_up) {
         Ok(process) => process,
         Err(error) => return (Err(error.into()), false),
     };
@@ -122,7 +122,7 @@ pub(crate) async fn serve_process<T: Transport>(
     );
     let served = serving.await;
     let is_handler_running = || process.watchdog.is_handler_running() || dispatcher.is_blocking();
-    (served, is_stuck(is_handler_running).await)
+    (served, are_handlers_stuck(is_handler_running).await)
 }
 
 /// Logs a failed connection and returns its error.

@@ -37,7 +37,7 @@ pub async fn shutdown_signal() {
     }
 }
 
-/// The steps that the first stop signal starts.
+/// The steps that the first stop signal triggers.
 pub(crate) struct StopSequence {
     /// Cancelled at the signal.
     pub(crate) announced: CancellationToken,
@@ -49,7 +49,7 @@ pub(crate) struct StopSequence {
 
 impl StopSequence {
     /// Creates a sequence in which the shutdown begins at the signal.
-    pub(crate) fn immediate(shutdown: CancellationToken) -> Self {
+    pub(crate) fn without_delay(shutdown: CancellationToken) -> Self {
         Self {
             announced: CancellationToken::default(),
             delay: Duration::ZERO,
@@ -92,7 +92,7 @@ impl SignalListener {
             .spawn(move || {
                 let telling = async {
                     stop.shutdown.cancelled().await;
-                    waking.end();
+                    waking.stop_watching();
                     std::future::pending::<()>().await;
                 };
                 runtime.block_on(async {

@@ -7,7 +7,7 @@
 //! process makes progress until one of them wakes. Spawning an empty task wakes one of them.
 //!
 //! While all workers are blocked, none of the runtime's timers fire either. For a server that owns its process, the
-//! last resort ([`LastResort`]) is to end the process.
+//! last resort ([`ForcedExit`]) is to end the process.
 //!
 //! Limits: a current-thread runtime has no second thread that could take the lead, and a runtime with N workers can
 //! cope with N - 1 blocked ones.
@@ -29,7 +29,7 @@ const SILENT: u32 = 20;
 
 /// Counts how often a channel enters user code and returns from it.
 #[derive(Debug, Default)]
-pub(crate) struct Beat {
+pub(crate) struct HandlerBeat {
     /// Odd while the leader is inside user code.
     leader: AtomicU64,
     /// Number of task polls in progress.
@@ -38,7 +38,7 @@ pub(crate) struct Beat {
     entered: AtomicU64,
 }
 
-impl Beat {
+impl HandlerBeat {
     /// Records that the leader is entering user code. Afterwards it must call [`leader_leaves_user_code`](Self::leader_leaves_user_code) or, if it was
     /// replaced, [`old_leader_leaves_user_code`](Self::old_leader_leaves_user_code).
     pub(super) fn leader_enters_user_code(&self, watchdog: &WatchdogWaker) {
@@ -94,14 +94,14 @@ impl Beat {
 
 /// A channel that the watchdog supervises.
 pub(crate) trait Watched: Send + Sync {
-    fn beat(&self) -> &Beat;
+    fn beat(&self) -> &HandlerBeat;
     /// Takes over the lead. Called when the leader is still in the same user code as at the last check, when its beat
     /// was `seen`.
-    fn take_over(self: Arc<Self>, seen: u64);
+    fn replace_stuck_leader(self: Arc<Self>, seen: u64);
 }
 
 /// The last resort: ends the process when the runtime cannot.
-pub(crate) struct LastResort {
+pub(crate) struct ForcedExit {
     /// Time that the process may take to end. `None` for no limit.
     pub(super) within: Option<Duration>,
     /// Returns `true` if the client has disconnected. Used when no thread is free to read the end of input.
@@ -121,7 +121,7 @@ pub(crate) struct WatchdogWaker {
     stop: AtomicBool,
     thread: Mutex<Option<Thread>>,
     channels: Mutex<Vec<WatchedChannel>>,
-    last: Option<LastResort>,
+    last: Option<ForcedExit>,
     /// Time at which the process was asked to end.
     ending: Mutex<Option<Instant>>,
 }
@@ -143,7 +143,7 @@ impl Watchdog {
     /// # Errors
     ///
     /// Fails if a thread cannot be started.
-    pub(crate) fn start(runtime: Handle, last: Option<LastResort>) -> io::Result<Self> {
+    pub(crate) fn start(runtime: Handle, last: Option<ForcedExit>) -> io::Result<Self> {
         let waking = Arc::new(WatchdogWaker {
             asleep: AtomicBool::new(false),
             stop: AtomicBool::new(false),
@@ -163,7 +163,7 @@ impl Watchdog {
         })
     }
 
-    pub(crate) fn waking(&self) -> &Arc<WatchdogWaker> {
+    pub(crate) fn waker(&self) -> &Arc<WatchdogWaker> {
         &self.waking
     }
 
@@ -189,14 +189,14 @@ impl Drop for Watchdog {
 
 impl WatchdogWaker {
     /// Supervises this channel until it is dropped.
-    pub(crate) fn watch(&self, watched: Weak<dyn Watched>) {
+    pub(crate) fn watch_channel(&self, watched: Weak<dyn Watched>) {
         let mut channels = lock(&self.channels);
         channels.retain(|channel| channel.watched.strong_count() > 0);
         channels.push(WatchedChannel { watched, last: 0 });
     }
 
     /// Records that the process should end, which starts the time limit.
-    pub(super) fn end(&self) {
+    pub(super) fn stop_watching(&self) {
         if self.last.is_some() {
             lock(&self.ending).get_or_insert_with(Instant::now);
             self.wake();
@@ -283,7 +283,7 @@ impl WatchdogWaker {
             channel.last = beat;
         }
         for (watched, beat) in stuck {
-            watched.take_over(beat);
+            watched.replace_stuck_leader(beat);
         }
         inside
     }
@@ -303,9 +303,9 @@ mod tests {
     #[tokio::test]
     async fn a_panic_that_passes_through_is_no_longer_inside() {
         let watchdog = Watchdog::start(Handle::current(), None).unwrap();
-        let beat = Beat::default();
+        let beat = HandlerBeat::default();
         let caught = crate::panics::catch(|| {
-            beat.run(watchdog.waking(), || {
+            beat.run(watchdog.waker(), || {
                 assert!(beat.is_handler_running());
                 panic!("out of here")
             });

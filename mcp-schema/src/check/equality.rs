@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::constraint::{Bound, whole};
+use crate::constraint::{Bound, to_integer};
 
 /// Returns `true` if a value has the type, or one of the types, that the keyword `type` specifies.
 pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
@@ -18,7 +18,8 @@ pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
             | ("array", Value::Array(_))
             | ("object", Value::Object(_)) => true,
             ("integer", Value::Number(number)) => {
-                whole(number).is_some() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+                to_integer(number).is_some()
+                    || number.as_f64().is_some_and(|float| float.fract() == 0.0)
             }
             _ => false,
         },
@@ -28,25 +29,27 @@ pub(super) fn is_of_type(expected: &Value, value: &Value) -> bool {
 
 /// Compares values according to the rules of JSON Schema: numbers are compared by value, and the order of members does
 /// not matter.
-pub(super) fn equal(a: &Value, b: &Value) -> bool {
+pub(super) fn are_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => Bound::of(a).compare(Bound::of(b)).is_eq(),
+        (Value::Number(a), Value::Number(b)) => {
+            Bound::from_number(a).compare(Bound::from_number(b)).is_eq()
+        }
         (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| are_equal(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()
                 && a.iter()
-                    .all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
+                    .all(|(name, a)| b.get(name).is_some_and(|b| are_equal(a, b)))
         }
         (a, b) => a == b,
     }
 }
 
 /// Appends the canonical string for a value, which is the same for equal values and different for unequal ones.
-pub(super) fn canonical(value: &Value, out: &mut String) {
+pub(super) fn write_canonical(value: &Value, out: &mut String) {
     match value {
-        Value::Number(number) => match whole(number) {
+        Value::Number(number) => match to_integer(number) {
             Some(whole) => {
                 let _ = write!(out, "{whole}");
             }
@@ -57,7 +60,7 @@ pub(super) fn canonical(value: &Value, out: &mut String) {
         Value::Array(items) => {
             out.push('[');
             for item in items {
-                canonical(item, out);
+                write_canonical(item, out);
                 out.push(',');
             }
             out.push(']');
@@ -69,7 +72,7 @@ pub(super) fn canonical(value: &Value, out: &mut String) {
             for name in names {
                 let _ = write!(out, "{name:?}:");
                 if let Some(member) = members.get(name) {
-                    canonical(member, out);
+                    write_canonical(member, out);
                 }
                 out.push(',');
             }

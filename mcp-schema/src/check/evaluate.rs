@@ -7,14 +7,14 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::equality::{equal, is_of_type};
+use super::equality::{are_equal, is_of_type};
 use super::examined::ExaminedSchema;
 use super::found::{
     FaultCause, UnwordedFault, ValuePath, explain_choice, push_fault, push_message,
     push_property_fault,
 };
-use super::values::numbers;
-use crate::explain::{FaultSubject, quote, unknown};
+use super::values::check_number;
+use crate::explain::{FaultSubject, quote, unknown_name_message};
 
 /// The properties and items that have been evaluated so far, for the `unevaluated…` keywords.
 #[derive(Default)]
@@ -35,7 +35,7 @@ impl Evaluated<'_> {
 }
 
 /// The state of a check, with its remaining budget.
-pub(super) struct Check<'s> {
+pub(super) struct SchemaCheck<'s> {
     pub(super) examined: &'s ExaminedSchema,
     pub(super) steps: u32,
     pub(super) depth: u32,
@@ -44,17 +44,17 @@ pub(super) struct Check<'s> {
     pub(super) null_is_absent: bool,
 }
 
-impl<'s> Check<'s> {
+impl<'s> SchemaCheck<'s> {
     /// Checks a value and returns the evaluated properties and items. `found` may already contain earlier problems;
     /// only problems added by this call count as failures.
-    pub(super) fn schema<'v>(
+    pub(super) fn check_schema<'v>(
         &mut self,
         schema: &'s Value,
         value: &'v Value,
         path: &ValuePath<'_>,
         found: &mut Vec<UnwordedFault>,
     ) -> Evaluated<'v> {
-        if self.exhausted || !self.spend(1) {
+        if self.exhausted || !self.spend_steps(1) {
             return Evaluated::default();
         }
         if self.depth == 0 {
@@ -68,12 +68,12 @@ impl<'s> Check<'s> {
             return Evaluated::default();
         };
         self.depth -= 1;
-        let seen = self.keywords(keywords, value, path, found);
+        let seen = self.check_keywords(keywords, value, path, found);
         self.depth += 1;
         seen
     }
 
-    pub(super) fn spend(&mut self, steps: usize) -> bool {
+    pub(super) fn spend_steps(&mut self, steps: usize) -> bool {
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
         if let Some(left) = self.steps.checked_sub(steps) {
             self.steps = left;
@@ -85,18 +85,18 @@ impl<'s> Check<'s> {
     }
 
     /// Checks a value without recording problems; returns `None` if the value does not match.
-    pub(super) fn fits<'v>(
+    pub(super) fn try_schema<'v>(
         &mut self,
         schema: &'s Value,
         value: &'v Value,
         path: &ValuePath<'_>,
     ) -> Option<Evaluated<'v>> {
         let mut found = Vec::new();
-        let seen = self.schema(schema, value, path, &mut found);
+        let seen = self.check_schema(schema, value, path, &mut found);
         found.is_empty().then_some(seen)
     }
 
-    fn keywords<'v>(
+    fn check_keywords<'v>(
         &mut self,
         keywords: &'s Map<String, Value>,
         value: &'v Value,
@@ -112,7 +112,7 @@ impl<'s> Check<'s> {
                 .get(reference)
                 .and_then(|pointer| examined.schema.pointer(pointer));
             match target {
-                Some(target) => seen.add(self.schema(target, value, path, found)),
+                Some(target) => seen.add(self.check_schema(target, value, path, found)),
                 None => push_message(found, path, "cannot be checked".to_owned()),
             }
         }
@@ -132,8 +132,8 @@ impl<'s> Check<'s> {
             return seen;
         }
         if let Some(Value::Array(allowed)) = keywords.get("enum") {
-            self.spend(allowed.len());
-            if !allowed.iter().any(|candidate| equal(candidate, value)) {
+            self.spend_steps(allowed.len());
+            if !allowed.iter().any(|candidate| are_equal(candidate, value)) {
                 let cause = FaultCause::Value {
                     allowed: allowed.clone(),
                     text: value.as_str().map(str::to_owned),
@@ -142,7 +142,7 @@ impl<'s> Check<'s> {
             }
         }
         if let Some(allowed) = keywords.get("const")
-            && !equal(allowed, value)
+            && !are_equal(allowed, value)
         {
             let cause = FaultCause::Value {
                 allowed: vec![allowed.clone()],
@@ -151,21 +151,21 @@ impl<'s> Check<'s> {
             push_fault(found, path, cause, value);
         }
         match value {
-            Value::Number(number) => numbers(keywords, number, path, found),
-            Value::String(text) => self.text(keywords, text, path, found),
-            Value::Array(items) => self.items(keywords, items, path, found, &mut seen),
-            Value::Object(members) => self.members(keywords, members, path, found, &mut seen),
+            Value::Number(number) => check_number(keywords, number, path, found),
+            Value::String(text) => self.check_text(keywords, text, path, found),
+            Value::Array(items) => self.check_items(keywords, items, path, found, &mut seen),
+            Value::Object(members) => self.check_members(keywords, members, path, found, &mut seen),
             Value::Null | Value::Bool(_) => {}
         }
-        self.combinations(keywords, value, path, found, &mut seen);
-        // Unevaluated members are known only after all other keywords have been applied.
+        self.check_combinations(keywords, value, path, found, &mut seen);
+        // Unevaluated members can be determined only after all other keywords have been applied.
         if self.examined.tracks && found.len() == before {
-            self.unevaluated(keywords, value, path, found, &mut seen);
+            self.check_unevaluated(keywords, value, path, found, &mut seen);
         }
         seen
     }
 
-    fn combinations<'v>(
+    fn check_combinations<'v>(
         &mut self,
         keywords: &'s Map<String, Value>,
         value: &'v Value,
@@ -179,16 +179,16 @@ impl<'s> Check<'s> {
             .into_iter()
             .flatten()
         {
-            seen.add(self.schema(schema, value, path, found));
+            seen.add(self.check_schema(schema, value, path, found));
         }
         if let Some(Value::Array(branches)) = keywords.get("anyOf") {
-            self.choice(branches, false, value, path, found, seen);
+            self.check_choice(branches, false, value, path, found, seen);
         }
         if let Some(Value::Array(branches)) = keywords.get("oneOf") {
-            self.choice(branches, true, value, path, found, seen);
+            self.check_choice(branches, true, value, path, found, seen);
         }
         if let Some(schema) = keywords.get("not")
-            && self.fits(schema, value, path).is_some()
+            && self.try_schema(schema, value, path).is_some()
         {
             push_message(
                 found,
@@ -197,7 +197,7 @@ impl<'s> Check<'s> {
             );
         }
         if let Some(condition) = keywords.get("if") {
-            let branch = match self.fits(condition, value, path) {
+            let branch = match self.try_schema(condition, value, path) {
                 Some(evaluated) => {
                     seen.add(evaluated);
                     keywords.get("then")
@@ -205,7 +205,7 @@ impl<'s> Check<'s> {
                 None => keywords.get("else"),
             };
             if let Some(schema) = branch {
-                seen.add(self.schema(schema, value, path, found));
+                seen.add(self.check_schema(schema, value, path, found));
             }
         }
         if let (Some(Value::Object(schemas)), Value::Object(members)) =
@@ -213,13 +213,13 @@ impl<'s> Check<'s> {
         {
             for (name, schema) in schemas {
                 if members.contains_key(name) {
-                    seen.add(self.schema(schema, value, path, found));
+                    seen.add(self.check_schema(schema, value, path, found));
                 }
             }
         }
     }
 
-    fn choice<'v>(
+    fn check_choice<'v>(
         &mut self,
         branches: &'s [Value],
         exactly_one: bool,
@@ -235,7 +235,7 @@ impl<'s> Check<'s> {
                 return;
             }
             let mut wrong = Vec::new();
-            let evaluated = self.schema(branch, value, path, &mut wrong);
+            let evaluated = self.check_schema(branch, value, path, &mut wrong);
             if wrong.is_empty() {
                 matching += 1;
                 seen.add(evaluated);
@@ -261,7 +261,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    fn unevaluated<'v>(
+    fn check_unevaluated<'v>(
         &mut self,
         keywords: &'s Map<String, Value>,
         value: &'v Value,
@@ -275,10 +275,10 @@ impl<'s> Check<'s> {
             for (name, member) in members {
                 if !seen.all_properties && !seen.properties.contains(name.as_str()) {
                     if schema == &Value::Bool(false) {
-                        let message = unknown(path.noun(), name, &[]);
+                        let message = unknown_name_message(path.noun(), name, &[]);
                         push_property_fault(found, path, message, FaultSubject::Unknown);
                     } else {
-                        self.schema(schema, member, &ValuePath::Key(path, name), found);
+                        self.check_schema(schema, member, &ValuePath::Key(path, name), found);
                     }
                 }
             }
@@ -287,7 +287,7 @@ impl<'s> Check<'s> {
         if let (Some(schema), Value::Array(items)) = (keywords.get("unevaluatedItems"), value) {
             for (index, item) in items.iter().enumerate() {
                 if !seen.all_items && !seen.items.contains(&index) {
-                    self.schema(schema, item, &ValuePath::Index(path, index), found);
+                    self.check_schema(schema, item, &ValuePath::Index(path, index), found);
                 }
             }
             seen.all_items = true;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::bounds::FAULTS;
-use crate::explain::{Fault, FaultSubject, join_with_or, push_token, quote, unknown_value};
+use crate::explain::{Fault, FaultSubject, join_with_or, push_token, quote, unknown_value_message};
 
 /// The position of a value, as a linked list on the stack. It is converted to a JSON pointer only if there is a problem
 /// to report.
@@ -83,7 +83,7 @@ impl UnwordedFault {
                 )
             }
             FaultCause::Value { allowed, text } => {
-                unknown_value(&allowed, text.as_deref(), &self.received)
+                unknown_value_message(&allowed, text.as_deref(), &self.received)
             }
         };
         Fault {

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use crate::explain::Fault;
 use bounds::{DEPTH, STEPS};
-use evaluate::Check;
+use evaluate::SchemaCheck;
 use examined::ExaminedSchema;
 use found::{UnwordedFault, ValuePath};
 use survey::SchemaExamination;
@@ -144,7 +144,7 @@ impl Validator {
         value: &Value,
         path: &ValuePath<'_>,
     ) -> Vec<Fault> {
-        let mut check = Check {
+        let mut check = SchemaCheck {
             examined: &self.0,
             steps,
             depth: DEPTH,
@@ -152,7 +152,7 @@ impl Validator {
             null_is_absent,
         };
         let mut found = Vec::new();
-        check.schema(schema, value, path, &mut found);
+        check.check_schema(schema, value, path, &mut found);
         if check.exhausted {
             return vec![Fault::new(path.pointer(), "too complex to be checked")];
         }

@@ -7,7 +7,7 @@ use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use super::bounds::DEPTH;
-use crate::constraint::{compile, count};
+use crate::constraint::{compile_pattern, to_count};
 use crate::explain::{push_token, quote};
 
 /// The supported dialect, which is also assumed if a schema does not contain `$schema`.
@@ -41,7 +41,10 @@ impl SchemaExamination {
         depth: u32,
     ) -> Result<(), String> {
         if depth > DEPTH || self.pointers.len() > SUBSCHEMAS {
-            return Err(problem(at, "the schema is too deeply nested or too large"));
+            return Err(problem_at(
+                at,
+                "the schema is too deeply nested or too large",
+            ));
         }
         self.pointers.insert(at.clone());
         let object = match schema {
@@ -52,7 +55,7 @@ impl SchemaExamination {
                     "a schema must be an object or a boolean, not {}",
                     quote(other)
                 );
-                return Err(problem(at, &message));
+                return Err(problem_at(at, &message));
             }
         };
         for (keyword, value) in object {
@@ -72,7 +75,7 @@ impl SchemaExamination {
         depth: u32,
     ) -> Result<(), String> {
         let wrong = |expected: &str| {
-            Err(problem(
+            Err(problem_at(
                 at,
                 &format!("expected {expected}, found {}", quote(value)),
             ))
@@ -87,7 +90,7 @@ impl SchemaExamination {
                     self.root_id = Some(id.trim_end_matches('#').to_owned());
                     Ok(())
                 }
-                Some(_) => Err(problem(at, "`$id` is supported only at the root")),
+                Some(_) => Err(problem_at(at, "`$id` is supported only at the root")),
                 None => wrong("a string"),
             },
             "$ref" => match value.as_str() {
@@ -102,13 +105,13 @@ impl SchemaExamination {
                     let home = at.rsplit_once('/').map_or("", |(home, _)| home);
                     match self.anchors.insert(anchor.to_owned(), home.to_owned()) {
                         None => Ok(()),
-                        Some(_) => Err(problem(at, "this anchor is used twice")),
+                        Some(_) => Err(problem_at(at, "this anchor is used twice")),
                     }
                 }
                 None => wrong("a string"),
             },
             "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" | "$recursiveAnchor" => Err(
-                problem(at, "dynamic references are not supported; use `$ref`"),
+                problem_at(at, "dynamic references are not supported; use `$ref`"),
             ),
             "pattern" => match value.as_str() {
                 Some(pattern) => self.compile_pattern(pattern, at),
@@ -179,7 +182,7 @@ impl SchemaExamination {
 
     fn compile_pattern(&mut self, pattern: &str, at: &str) -> Result<(), String> {
         if !self.patterns.contains_key(pattern) {
-            let regex = compile(pattern).map_err(|error| problem(at, &error))?;
+            let regex = compile_pattern(pattern).map_err(|error| problem_at(at, &error))?;
             self.patterns.insert(pattern.to_owned(), regex);
         }
         Ok(())
@@ -203,11 +206,11 @@ impl SchemaExamination {
                     let message = format!(
                         "reference \"{reference}\" leaves the document; only references within it are followed"
                     );
-                    return Err(problem(at, &message));
+                    return Err(problem_at(at, &message));
                 }
             };
             let fragment = percent_decode(fragment).ok_or_else(|| {
-                problem(
+                problem_at(
                     at,
                     &format!("reference \"{reference}\" is not a valid URI fragment"),
                 )
@@ -218,7 +221,7 @@ impl SchemaExamination {
                 self.anchors.get(&fragment).cloned()
             };
             let Some(pointer) = pointer else {
-                return Err(problem(
+                return Err(problem_at(
                     at,
                     &format!("reference \"{reference}\" points to nothing in the document"),
                 ));
@@ -253,7 +256,9 @@ fn check_assertion(keyword: &str, value: &Value) -> Result<(), &'static str> {
             "a number above 0",
         ),
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
-        | "minContains" | "maxContains" => (count(value).is_some(), "a non-negative whole number"),
+        | "minContains" | "maxContains" => {
+            (to_count(value).is_some(), "a non-negative whole number")
+        }
         "uniqueItems" => (value.is_boolean(), "a boolean"),
         "required" => (names(value), "a list of names"),
         "dependentRequired" => (
@@ -267,7 +272,7 @@ fn check_assertion(keyword: &str, value: &Value) -> Result<(), &'static str> {
     if fits { Ok(()) } else { Err(expected) }
 }
 
-pub(super) fn problem(at: &str, message: &str) -> String {
+pub(super) fn problem_at(at: &str, message: &str) -> String {
     format!("{}: {message}", if at.is_empty() { "/" } else { at })
 }
 

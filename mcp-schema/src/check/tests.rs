@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::explain::{LISTED, describe};
+use crate::explain::{LISTED, describe_faults};
 
 fn explained(schema: Value, value: &Value) -> String {
-    describe(&Validator::new(schema).unwrap().check(value))
+    describe_faults(&Validator::new(schema).unwrap().check(value))
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn messages_say_what_to_change() {
         (
             json!({"uniqueItems": true}),
             json!([1, 1.0]),
-            "/1: 1.0 is in the list already; items must differ",
+            "/1: 1.0 is already in the list; items must be unique",
         ),
         (
             json!({"properties": {"before": {}}, "additionalProperties": false}),

@@ -6,17 +6,18 @@ use std::fmt::Write as _;
 use serde_json::{Map, Number, Value};
 
 use super::bounds::FAULTS;
-use super::equality::canonical;
-use super::evaluate::{Check, Evaluated};
+use super::equality::write_canonical;
+use super::evaluate::{Evaluated, SchemaCheck};
 use super::found::{UnwordedFault, ValuePath, push_message, push_property_fault};
 use crate::constraint::{
-    Bound, PATTERN, RangeKeyword, Size, SizeUnit, count, is_multiple, mismatch, not_a_multiple,
+    Bound, PATTERN, RangeKeyword, Size, SizeUnit, is_multiple, mismatch_message,
+    not_a_multiple_message, to_count,
 };
-use crate::explain::{FaultSubject, missing, quote, quote_name, unknown};
+use crate::explain::{FaultSubject, missing_name_message, quote, quote_name, unknown_name_message};
 use crate::suggest::closest;
 
-impl<'s> Check<'s> {
-    pub(super) fn text(
+impl<'s> SchemaCheck<'s> {
+    pub(super) fn check_text(
         &mut self,
         keywords: &'s Map<String, Value>,
         text: &str,
@@ -25,22 +26,22 @@ impl<'s> Check<'s> {
     ) {
         let allowed = Size::of_schema(keywords, SizeUnit::Characters);
         if allowed.is_limited() {
-            self.spend(text.len() / 64);
+            self.spend_steps(text.len() / 64);
             check_size(allowed, text.chars().count(), path, found);
         }
         if let Some(pattern) = keywords.get(PATTERN).and_then(Value::as_str)
-            && self.spend(text.len().saturating_mul(pattern.len()) / 64)
+            && self.spend_steps(text.len().saturating_mul(pattern.len()) / 64)
             && !self
                 .examined
                 .patterns
                 .get(pattern)
                 .is_some_and(|regex| regex.is_match(text))
         {
-            push_message(found, path, mismatch(text, pattern));
+            push_message(found, path, mismatch_message(text, pattern));
         }
     }
 
-    pub(super) fn items<'v>(
+    pub(super) fn check_items<'v>(
         &mut self,
         keywords: &'s Map<String, Value>,
         items: &'v [Value],
@@ -59,7 +60,7 @@ impl<'s> Check<'s> {
             .and_then(Value::as_array)
             .map_or(&[][..], Vec::as_slice);
         for (index, (schema, item)) in prefix.iter().zip(items).enumerate() {
-            self.schema(schema, item, &ValuePath::Index(path, index), found);
+            self.check_schema(schema, item, &ValuePath::Index(path, index), found);
             seen.items.insert(index);
         }
         if let Some(schema) = keywords.get("items") {
@@ -79,17 +80,17 @@ impl<'s> Check<'s> {
                     );
                     break;
                 }
-                self.schema(schema, item, &ValuePath::Index(path, index), found);
+                self.check_schema(schema, item, &ValuePath::Index(path, index), found);
             }
             seen.all_items = true;
         }
         if let Some(schema) = keywords.get("contains") {
-            let minimum = keywords.get("minContains").and_then(count).unwrap_or(1);
-            let maximum = keywords.get("maxContains").and_then(count);
+            let minimum = keywords.get("minContains").and_then(to_count).unwrap_or(1);
+            let maximum = keywords.get("maxContains").and_then(to_count);
             let mut matching = 0;
             for (index, item) in items.iter().enumerate() {
                 if self
-                    .fits(schema, item, &ValuePath::Index(path, index))
+                    .try_schema(schema, item, &ValuePath::Index(path, index))
                     .is_some()
                 {
                     matching += 1;
@@ -100,9 +101,7 @@ impl<'s> Check<'s> {
                 push_message(
                     found,
                     path,
-                    format!(
-                        "{matching} items are of the kind of which at least {minimum} are needed"
-                    ),
+                    format!("{matching} items are of the required kind; the minimum is {minimum}"),
                 );
             }
             if let Some(maximum) = maximum.filter(|maximum| matching > *maximum) {
@@ -110,7 +109,7 @@ impl<'s> Check<'s> {
                     found,
                     path,
                     format!(
-                        "{matching} items are of the kind of which at most {maximum} are allowed"
+                        "{matching} items are of the restricted kind; the maximum is {maximum}"
                     ),
                 );
             }
@@ -119,15 +118,18 @@ impl<'s> Check<'s> {
             let mut known = HashSet::new();
             for (index, item) in items.iter().enumerate() {
                 let mut text = String::new();
-                canonical(item, &mut text);
-                if !self.spend(text.len() / 16) {
+                write_canonical(item, &mut text);
+                if !self.spend_steps(text.len() / 16) {
                     break;
                 }
                 if !known.insert(text) {
                     push_message(
                         found,
                         &ValuePath::Index(path, index),
-                        format!("{} is in the list already; items must differ", quote(item)),
+                        format!(
+                            "{} is already in the list; items must be unique",
+                            quote(item)
+                        ),
                     );
                     break;
                 }
@@ -135,7 +137,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    pub(super) fn members<'v>(
+    pub(super) fn check_members<'v>(
         &mut self,
         keywords: &'s Map<String, Value>,
         members: &'v Map<String, Value>,
@@ -152,12 +154,12 @@ impl<'s> Check<'s> {
         let properties = keywords.get("properties").and_then(Value::as_object);
         let patterns = keywords.get("patternProperties").and_then(Value::as_object);
         let additional = keywords.get("additionalProperties");
-        required(keywords, members, path, found);
+        check_required(keywords, members, path, found);
         for (name, member) in members {
             if found.len() >= FAULTS || self.exhausted {
                 break;
             }
-            if self.null_is_absent && member.is_null() && may_lack(keywords, name) {
+            if self.null_is_absent && member.is_null() && is_optional_property(keywords, name) {
                 seen.properties.insert(name);
                 continue;
             }
@@ -165,7 +167,7 @@ impl<'s> Check<'s> {
             if let Some(schema) = keywords.get("propertyNames") {
                 let key = Value::String(name.clone());
                 let mut wrong = Vec::new();
-                self.schema(schema, &key, &inner, &mut wrong);
+                self.check_schema(schema, &key, &inner, &mut wrong);
                 if let Some(first) = wrong.into_iter().next() {
                     push_message(
                         found,
@@ -177,10 +179,10 @@ impl<'s> Check<'s> {
             let mut known = false;
             if let Some(schema) = properties.and_then(|all| all.get(name)) {
                 known = true;
-                self.schema(schema, member, &inner, found);
+                self.check_schema(schema, member, &inner, found);
             }
             for (pattern, schema) in patterns.into_iter().flatten() {
-                self.spend(name.len().saturating_mul(pattern.len()) / 64);
+                self.spend_steps(name.len().saturating_mul(pattern.len()) / 64);
                 if self
                     .examined
                     .patterns
@@ -188,7 +190,7 @@ impl<'s> Check<'s> {
                     .is_some_and(|regex| regex.is_match(name))
                 {
                     known = true;
-                    self.schema(schema, member, &inner, found);
+                    self.check_schema(schema, member, &inner, found);
                 }
             }
             match additional {
@@ -199,12 +201,12 @@ impl<'s> Check<'s> {
                         .map(String::as_str);
                     let names: Vec<&str> =
                         names.filter(|name| !members.contains_key(*name)).collect();
-                    let message = unknown(path.noun(), name, &names);
+                    let message = unknown_name_message(path.noun(), name, &names);
                     push_property_fault(found, path, message, FaultSubject::Unknown);
                 }
                 Some(schema) if !known => {
                     known = true;
-                    self.schema(schema, member, &inner, found);
+                    self.check_schema(schema, member, &inner, found);
                 }
                 _ => {}
             }
@@ -239,7 +241,7 @@ impl<'s> Check<'s> {
     }
 }
 
-pub(super) fn numbers(
+pub(super) fn check_number(
     keywords: &Map<String, Value>,
     number: &Number,
     path: &ValuePath<'_>,
@@ -247,27 +249,27 @@ pub(super) fn numbers(
 ) {
     for keyword in RangeKeyword::ALL {
         if let Some(Value::Number(bound)) = keywords.get(keyword.name())
-            && !keyword.holds(Bound::of(number), Bound::of(bound))
+            && !keyword.is_satisfied(Bound::from_number(number), Bound::from_number(bound))
         {
-            push_message(found, path, keyword.broken(number, bound));
+            push_message(found, path, keyword.violation_message(number, bound));
         }
     }
     if let Some(Value::Number(divisor)) = keywords.get("multipleOf")
         && !is_multiple(number, divisor)
     {
-        push_message(found, path, not_a_multiple(number, divisor));
+        push_message(found, path, not_a_multiple_message(number, divisor));
     }
 }
 
 /// Reports a size that is not allowed.
 fn check_size(allowed: Size, size: usize, path: &ValuePath<'_>, found: &mut Vec<UnwordedFault>) {
-    if !allowed.holds(size) {
-        push_message(found, path, allowed.broken(size));
+    if !allowed.is_satisfied(size) {
+        push_message(found, path, allowed.violation_message(size));
     }
 }
 
 /// Returns `true` if a property is known and optional.
-fn may_lack(keywords: &Map<String, Value>, name: &str) -> bool {
+fn is_optional_property(keywords: &Map<String, Value>, name: &str) -> bool {
     let is_known = keywords
         .get("properties")
         .is_some_and(|all| all.get(name).is_some());
@@ -276,7 +278,7 @@ fn may_lack(keywords: &Map<String, Value>, name: &str) -> bool {
 }
 
 /// Reports required properties that are missing.
-fn required(
+fn check_required(
     keywords: &Map<String, Value>,
     members: &Map<String, Value>,
     path: &ValuePath<'_>,
@@ -292,7 +294,8 @@ fn required(
         .filter_map(Value::as_str)
     {
         if !members.contains_key(name) {
-            let mut message = missing(path.noun(), name, properties.and_then(|all| all.get(name)));
+            let mut message =
+                missing_name_message(path.noun(), name, properties.and_then(|all| all.get(name)));
             // If unknown names are rejected, they are reported separately, with their own suggestions.
             let candidates = members
                 .keys()

@@ -13,9 +13,9 @@ mod tests;
 mod text;
 
 pub use number::Bound;
-pub(crate) use number::{count, is_multiple, whole};
-pub(crate) use pattern::{PATTERN, compile, mismatch};
-pub(crate) use range::{RangeKeyword, not_a_multiple};
+pub(crate) use number::{is_multiple, to_count, to_integer};
+pub(crate) use pattern::{PATTERN, compile_pattern, mismatch_message};
+pub(crate) use range::{RangeKeyword, not_a_multiple_message};
 pub(crate) use size::{Size, SizeUnit};
 pub use text::TextConstraints;
 

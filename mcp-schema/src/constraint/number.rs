@@ -15,28 +15,28 @@ pub enum Bound {
 
 impl Bound {
     /// Converts a JSON number. Whole numbers may be written with a zero fraction, as in `1.0`.
-    pub(crate) fn of(number: &Number) -> Self {
+    pub(crate) fn from_number(number: &Number) -> Self {
         match number.as_i128() {
             Some(whole) => Self::Integer(whole),
-            None => Self::Float(number.as_f64().unwrap_or(f64::NAN)).normal(),
+            None => Self::Float(number.as_f64().unwrap_or(f64::NAN)).normalized(),
         }
     }
 
     /// Converts a whole float to an integer, so that a number compares the same in every spelling.
     #[inline]
-    pub(crate) fn normal(self) -> Self {
+    pub(crate) fn normalized(self) -> Self {
         match self {
-            Self::Float(float) => whole_float(float).map_or(self, Self::Integer),
+            Self::Float(float) => integer_from_float(float).map_or(self, Self::Integer),
             Self::Integer(_) => self,
         }
     }
 
     /// Parses the JSON text of a number; returns `None` if it is not a number.
     #[inline]
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         match text.parse::<i128>() {
             Ok(whole) => Some(Self::Integer(whole)),
-            Err(_) => Some(Self::Float(text.parse().ok()?).normal()),
+            Err(_) => Some(Self::Float(text.parse().ok()?).normalized()),
         }
     }
 
@@ -53,7 +53,10 @@ impl Bound {
     pub(crate) fn compare(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => a.cmp(&b),
-            (a, b) => a.float().partial_cmp(&b.float()).unwrap_or(Ordering::Equal),
+            (a, b) => a
+                .to_float()
+                .partial_cmp(&b.to_float())
+                .unwrap_or(Ordering::Equal),
         }
     }
 
@@ -61,7 +64,7 @@ impl Bound {
         clippy::cast_precision_loss,
         reason = "the number it is compared with is no more precise"
     )]
-    fn float(self) -> f64 {
+    fn to_float(self) -> f64 {
         match self {
             Self::Integer(whole) => whole as f64,
             Self::Float(float) => float,
@@ -70,25 +73,25 @@ impl Bound {
 }
 
 /// Returns the value of a keyword that specifies a count. The count may be written with a zero fraction.
-pub(crate) fn count(value: &Value) -> Option<usize> {
+pub(crate) fn to_count(value: &Value) -> Option<usize> {
     let Value::Number(number) = value else {
         return None;
     };
-    match whole(number) {
+    match to_integer(number) {
         Some(whole) => usize::try_from(whole).ok(),
         None => None,
     }
 }
 
 /// Returns the number as an integer if it is whole.
-pub(crate) fn whole(number: &Number) -> Option<i128> {
+pub(crate) fn to_integer(number: &Number) -> Option<i128> {
     if let Some(whole) = number.as_i128() {
         return Some(whole);
     }
-    whole_float(number.as_f64()?)
+    integer_from_float(number.as_f64()?)
 }
 
-fn whole_float(float: f64) -> Option<i128> {
+fn integer_from_float(float: f64) -> Option<i128> {
     // The limit, 2^100, is far above any 64-bit integer, and smaller values convert without loss.
     if float.fract() == 0.0 && float.abs() < 1.267_650_600_228_229_4e30 {
         #[allow(
@@ -102,10 +105,12 @@ fn whole_float(float: f64) -> Option<i128> {
 
 /// Returns `true` if the number is a multiple of the divisor. Both may be fractions such as 0.1.
 pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
-    if let (Some(number), Some(divisor)) = (whole(number), whole(divisor)) {
+    if let (Some(number), Some(divisor)) = (to_integer(number), to_integer(divisor)) {
         return divisor != 0 && number % divisor == 0;
     }
-    if let (Some((number, scale)), Some((divisor, other))) = (decimal(number), decimal(divisor)) {
+    if let (Some((number, scale)), Some((divisor, other))) =
+        (to_decimal(number), to_decimal(divisor))
+    {
         let common = scale.max(other);
         let raise = |mantissa: i128, scale: u32| {
             10_i128
@@ -121,7 +126,7 @@ pub(crate) fn is_multiple(number: &Number, divisor: &Number) -> bool {
 }
 
 /// Returns the digits of the number as an integer, together with the number of decimal places.
-fn decimal(number: &Number) -> Option<(i128, u32)> {
+fn to_decimal(number: &Number) -> Option<(i128, u32)> {
     let text = number.to_string();
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),

@@ -15,24 +15,24 @@ const MAX_LENGTH: usize = 4096;
 
 /// Compiles a pattern with JSON Schema semantics: the pattern is unanchored and matches Unicode scalar values. Matching
 /// takes linear time.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+pub(crate) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MAX_LENGTH {
         return Err(format!("the pattern is longer than {MAX_LENGTH} bytes"));
     }
-    regex_lite::RegexBuilder::new(&translate(pattern))
+    regex_lite::RegexBuilder::new(&translate_pattern(pattern))
         .size_limit(1 << 20)
         .build()
         .map_err(|error| format!("pattern `{pattern}` is not supported: {error}"))
 }
 
 /// Returns the message for a string that does not match a pattern.
-pub(crate) fn mismatch(text: &str, pattern: &str) -> String {
+pub(crate) fn mismatch_message(text: &str, pattern: &str) -> String {
     let received = quote(&Value::String(text.to_owned()));
     format!("{received} does not match the pattern `{pattern}`")
 }
 
 /// Translates ECMA-262 syntax into the regex engine's syntax wherever the two differ.
-fn translate(pattern: &str) -> String {
+fn translate_pattern(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();
     let mut in_class = false;

@@ -34,7 +34,7 @@ impl RangeKeyword {
 
     /// Returns `true` if a number is within the bound.
     #[inline]
-    pub(crate) fn holds(self, number: Bound, bound: Bound) -> bool {
+    pub(crate) fn is_satisfied(self, number: Bound, bound: Bound) -> bool {
         let order = number.compare(bound);
         match self {
             Self::Minimum => order.is_ge(),
@@ -45,7 +45,7 @@ impl RangeKeyword {
     }
 
     /// Returns the message for a number that is not within the bound.
-    pub(crate) fn broken(self, number: &Number, bound: &Number) -> String {
+    pub(crate) fn violation_message(self, number: &Number, bound: &Number) -> String {
         let relation = match self {
             Self::Minimum => "is less than",
             Self::Maximum => "is more than",
@@ -57,6 +57,6 @@ impl RangeKeyword {
 }
 
 /// Returns the message for a number that violates `multipleOf`.
-pub(crate) fn not_a_multiple(number: &Number, divisor: &Number) -> String {
+pub(crate) fn not_a_multiple_message(number: &Number, divisor: &Number) -> String {
     format!("{number} is not a multiple of {divisor}")
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::count;
+use super::to_count;
 
 /// The units in which sizes are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl Size {
         let (minimum, maximum) = counted.keywords();
         Self {
             counted,
-            minimum: keywords.get(minimum).and_then(count),
-            maximum: keywords.get(maximum).and_then(count),
+            minimum: keywords.get(minimum).and_then(to_count),
+            maximum: keywords.get(maximum).and_then(to_count),
         }
     }
 
@@ -71,13 +71,13 @@ impl Size {
 
     /// Returns `true` if a size is allowed.
     #[inline]
-    pub(crate) fn holds(self, size: usize) -> bool {
+    pub(crate) fn is_satisfied(self, size: usize) -> bool {
         self.minimum.is_none_or(|minimum| size >= minimum)
             && self.maximum.is_none_or(|maximum| size <= maximum)
     }
 
     /// Returns the message for a size that is not allowed.
-    pub(crate) fn broken(self, size: usize) -> String {
+    pub(crate) fn violation_message(self, size: usize) -> String {
         let allowed = match (self.minimum, self.maximum) {
             (Some(minimum), Some(maximum)) if minimum == maximum => format!("exactly {minimum}"),
             (Some(minimum), Some(maximum)) => format!("{minimum} to {maximum}"),

@@ -6,7 +6,7 @@ use regex_lite::Regex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Bound, Constraints, PATTERN, RangeKeyword, Size, SizeUnit, compile};
+use super::{Bound, Constraints, PATTERN, RangeKeyword, Size, SizeUnit, compile_pattern};
 
 /// Constraints that can be checked on the JSON text of a value without building the value.
 #[derive(Debug)]
@@ -36,17 +36,17 @@ impl TextConstraints {
     pub fn new(constraints: &Constraints) -> Option<Self> {
         let size = |counted| Size::new(counted, constraints.min_length, constraints.max_length);
         let own = Self {
-            minimum: constraints.minimum.map(Bound::normal),
-            maximum: constraints.maximum.map(Bound::normal),
+            minimum: constraints.minimum.map(Bound::normalized),
+            maximum: constraints.maximum.map(Bound::normalized),
             characters: size(SizeUnit::Characters),
             size: size(SizeUnit::Items),
             // An invalid pattern has already been reported during schema generation.
             pattern: constraints
                 .pattern
-                .and_then(|pattern| compile(pattern).ok()),
+                .and_then(|pattern| compile_pattern(pattern).ok()),
             items: constraints.items.and_then(Self::new).map(Box::new),
         };
-        own.says_something().then_some(own)
+        own.has_constraints().then_some(own)
     }
 
     /// Reads a valid schema's constraints on numbers, strings and the number of items, ignoring constraints on the
@@ -55,7 +55,7 @@ impl TextConstraints {
     pub fn of_schema(keywords: &Map<String, Value>) -> Option<Self> {
         let bound = |keyword: RangeKeyword| {
             let bound = keywords.get(keyword.name()).and_then(Value::as_number);
-            bound.map(Bound::of)
+            bound.map(Bound::from_number)
         };
         let own = Self {
             minimum: bound(RangeKeyword::Minimum),
@@ -65,13 +65,13 @@ impl TextConstraints {
             pattern: keywords
                 .get(PATTERN)
                 .and_then(Value::as_str)
-                .and_then(|pattern| compile(pattern).ok()),
+                .and_then(|pattern| compile_pattern(pattern).ok()),
             items: None,
         };
-        own.says_something().then_some(own)
+        own.has_constraints().then_some(own)
     }
 
-    fn says_something(&self) -> bool {
+    fn has_constraints(&self) -> bool {
         self.minimum.is_some()
             || self.maximum.is_some()
             || self.characters.is_limited()
@@ -106,7 +106,7 @@ impl TextConstraints {
         } else {
             Cow::Borrowed(inner)
         };
-        (!self.characters.is_limited() || self.characters.holds(text.chars().count()))
+        (!self.characters.is_limited() || self.characters.is_satisfied(text.chars().count()))
             && self
                 .pattern
                 .as_ref()
@@ -120,7 +120,7 @@ impl TextConstraints {
         let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json) else {
             return false;
         };
-        self.size.holds(items.len())
+        self.size.is_satisfied(items.len())
             && self
                 .items
                 .as_ref()
@@ -131,11 +131,11 @@ impl TextConstraints {
         if self.minimum.is_none() && self.maximum.is_none() {
             return true;
         }
-        let Some(number) = Bound::read(json) else {
+        let Some(number) = Bound::parse(json) else {
             return false;
         };
         let within = |keyword: RangeKeyword, bound: Option<Bound>| {
-            bound.is_none_or(|bound| keyword.holds(number, bound))
+            bound.is_none_or(|bound| keyword.is_satisfied(number, bound))
         };
         within(RangeKeyword::Minimum, self.minimum) && within(RangeKeyword::Maximum, self.maximum)
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::suggest::closest;
 pub use summary::{kind, members};
 
-/// Maximum number of problems that [`describe`] lists.
+/// Maximum number of problems that [`describe_faults`] lists.
 const LINES: usize = 20;
 
 /// Maximum length of a quoted value, in characters.
@@ -68,7 +68,7 @@ impl std::fmt::Display for Fault {
 
 /// Returns the text for the model, with one line for each of the first twenty problems.
 #[must_use]
-pub fn describe(faults: &[Fault]) -> String {
+pub fn describe_faults(faults: &[Fault]) -> String {
     let mut text = String::new();
     for fault in faults.iter().take(LINES) {
         if !text.is_empty() {
@@ -83,7 +83,7 @@ pub fn describe(faults: &[Fault]) -> String {
 }
 
 /// Returns the message for a required argument or property that is missing.
-pub fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
+pub fn missing_name_message(what: &str, name: &str, schema: Option<&Value>) -> String {
     let mut text = format!("missing {what} `{name}`");
     let Some(schema) = schema else { return text };
     if let Some(Value::Array(allowed)) = schema.get("enum") {
@@ -106,7 +106,7 @@ pub fn missing(what: &str, name: &str, schema: Option<&Value>) -> String {
 
 /// Returns the message for an unknown name.
 #[must_use]
-pub fn unknown(what: &str, name: &str, names: &[&str]) -> String {
+pub fn unknown_name_message(what: &str, name: &str, names: &[&str]) -> String {
     let shown = quote_name(name);
     if let Some(suggestion) = closest(name, names.iter().copied()) {
         return format!("unknown {what} `{shown}`; did you mean `{suggestion}`?");
@@ -119,7 +119,11 @@ pub fn unknown(what: &str, name: &str, names: &[&str]) -> String {
     text
 }
 
-pub(crate) fn unknown_value(allowed: &[Value], text: Option<&str>, received: &str) -> String {
+pub(crate) fn unknown_value_message(
+    allowed: &[Value],
+    text: Option<&str>,
+    received: &str,
+) -> String {
     let names = allowed.iter().filter_map(Value::as_str);
     if let Some(name) = text.and_then(|text| closest(text, names)) {
         return format!("unknown value {received}; did you mean \"{name}\"?");

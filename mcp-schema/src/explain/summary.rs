@@ -36,7 +36,7 @@ fn kind_within(schema: &Value, depth: usize) -> String {
     }
     match &schema["type"] {
         Value::String(name) => match name.as_str() {
-            "array" => list(schema, depth),
+            "array" => array_kind(schema, depth),
             "object" => object_kind(schema, depth),
             "boolean" => "true|false".to_owned(),
             "string" => match schema["format"].as_str() {
@@ -82,7 +82,7 @@ fn maximum_to_show(schema: &Value) -> Option<&Number> {
 }
 
 /// Returns a summary such as `[integer from 0]`, or `[string, integer]` for a tuple.
-fn list(schema: &Value, depth: usize) -> String {
+fn array_kind(schema: &Value, depth: usize) -> String {
     if let Some(parts) = schema["prefixItems"].as_array() {
         let parts: Vec<_> = parts.iter().map(|part| kind_within(part, depth)).collect();
         return format!("[{}]", parts.join(", "));

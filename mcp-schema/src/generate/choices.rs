@@ -14,12 +14,12 @@ pub(super) fn const_to_enum(object: &mut Map<String, Value>) {
     }
     if let Some(value) = object.get_mut("const").filter(|value| !value.is_null()) {
         *value = Value::Array(vec![value.take()]);
-        rename(object, "const", "enum");
+        rename_keyword(object, "const", "enum");
     }
 }
 
 /// Renames a keyword, which keeps its position.
-fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
+fn rename_keyword(object: &mut Map<String, Value>, old: &str, new: &str) {
     *object = std::mem::take(object)
         .into_iter()
         .map(|(keyword, value)| {
@@ -44,7 +44,7 @@ pub(super) fn one_of_to_any_of(object: &mut Map<String, Value>) {
             .all(|other| are_disjoint(branch, other, DEEPEST))
     });
     if exclude_each_other && !object.contains_key("anyOf") {
-        rename(object, "oneOf", "anyOf");
+        rename_keyword(object, "oneOf", "anyOf");
     }
 }
 
@@ -55,7 +55,7 @@ fn are_disjoint(one: &Value, other: &Value, left: usize) -> bool {
     else {
         return false;
     };
-    if let (Some(ours), Some(theirs)) = (types(one), types(other)) {
+    if let (Some(ours), Some(theirs)) = (allowed_types(one), allowed_types(other)) {
         let overlap = |a: &&str, b: &&str| {
             a == b || matches!((*a, *b), ("integer", "number") | ("number", "integer"))
         };
@@ -63,14 +63,14 @@ fn are_disjoint(one: &Value, other: &Value, left: usize) -> bool {
             return true;
         }
     }
-    if let (Some(ours), Some(theirs)) = (values(one), values(other))
+    if let (Some(ours), Some(theirs)) = (enum_values(one), enum_values(other))
         && !ours.iter().any(|value| theirs.contains(value))
     {
         return true;
     }
-    // Only objects reach this point with anything to tell them apart: a tag, or a property that the other forbids.
-    is_object(one)
-        && is_object(other)
+    // Beyond this point, only objects can be told apart, by a tag or by a property that the other schema forbids.
+    describes_object(one)
+        && describes_object(other)
         && (have_disjoint_property(one, other, left)
             || requires_forbidden(one, other)
             || requires_forbidden(other, one))
@@ -81,9 +81,9 @@ fn have_disjoint_property(
     other: &Map<String, Value>,
     left: usize,
 ) -> bool {
-    required(one).any(|name| {
-        required(other).any(|required| required == name)
-            && match (property(one, name), property(other, name)) {
+    required_names(one).any(|name| {
+        required_names(other).any(|required| required == name)
+            && match (property_schema(one, name), property_schema(other, name)) {
                 (Some(ours), Some(theirs)) => are_disjoint(ours, theirs, left),
                 _ => false,
             }
@@ -94,10 +94,10 @@ fn have_disjoint_property(
 fn requires_forbidden(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     other.get("additionalProperties") == Some(&Value::Bool(false))
         && !other.contains_key("patternProperties")
-        && required(one).any(|name| property(other, name).is_none())
+        && required_names(one).any(|name| property_schema(other, name).is_none())
 }
 
-fn types(schema: &Map<String, Value>) -> Option<Vec<&str>> {
+fn allowed_types(schema: &Map<String, Value>) -> Option<Vec<&str>> {
     match schema.get("type")? {
         Value::String(name) => Some(vec![name]),
         Value::Array(names) => names.iter().map(Value::as_str).collect(),
@@ -105,7 +105,7 @@ fn types(schema: &Map<String, Value>) -> Option<Vec<&str>> {
     }
 }
 
-fn values(schema: &Map<String, Value>) -> Option<&[Value]> {
+fn enum_values(schema: &Map<String, Value>) -> Option<&[Value]> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), _) => Some(values),
         (None, Some(value)) => Some(std::slice::from_ref(value)),
@@ -113,16 +113,16 @@ fn values(schema: &Map<String, Value>) -> Option<&[Value]> {
     }
 }
 
-fn is_object(schema: &Map<String, Value>) -> bool {
+fn describes_object(schema: &Map<String, Value>) -> bool {
     schema.get("type").is_some_and(|name| name == "object")
 }
 
-fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
+fn required_names(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let names = schema.get("required").and_then(Value::as_array);
     names.into_iter().flatten().filter_map(Value::as_str)
 }
 
-fn property<'s>(schema: &'s Map<String, Value>, name: &str) -> Option<&'s Value> {
+fn property_schema<'s>(schema: &'s Map<String, Value>, name: &str) -> Option<&'s Value> {
     schema.get("properties")?.get(name)
 }
 

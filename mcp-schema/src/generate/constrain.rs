@@ -2,13 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use crate::constraint::{Bound, Constraints, PATTERN, RangeKeyword, SizeUnit, compile};
+use crate::constraint::{Bound, Constraints, PATTERN, RangeKeyword, SizeUnit, compile_pattern};
 use crate::format::describe_unlisted;
 use crate::query::allows;
 
 /// Merges the constraints from `#[arg(…)]` into a schema. Adds a message to `problems` for each constraint that does
 /// not apply to the schema.
-pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems: &mut Vec<String>) {
+pub(super) fn apply_constraints(
+    schema: &mut Value,
+    constraints: &Constraints,
+    problems: &mut Vec<String>,
+) {
     let any_number = allows(schema, "number") || allows(schema, "integer");
     let (text, list) = (allows(schema, "string"), allows(schema, "array"));
     let Some(object) = schema.as_object_mut() else {
@@ -29,7 +33,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
         };
         let present = object.get(keyword.name()).and_then(Value::as_number);
         // A bound that is wider than the type's own bound is redundant.
-        if present.is_none_or(|present| keyword.holds(bound, Bound::of(present))) {
+        if present.is_none_or(|present| keyword.is_satisfied(bound, Bound::from_number(present))) {
             object.insert(keyword.name().to_owned(), Value::Number(number));
         }
     }
@@ -71,7 +75,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
             continue;
         }
         if name == PATTERN
-            && let Err(error) = compile(value)
+            && let Err(error) = compile_pattern(value)
         {
             problems.push(error);
             continue;
@@ -92,7 +96,7 @@ pub(super) fn constrain(schema: &mut Value, constraints: &Constraints, problems:
             let items = object
                 .entry("items")
                 .or_insert_with(|| Value::Object(Map::new()));
-            constrain(items, inner, problems);
+            apply_constraints(items, inner, problems);
         } else {
             problems.push("`items` applies to lists, but its schema allows none".to_owned());
         }

@@ -4,10 +4,10 @@
 //! therefore simplified without changing the values that they allow: subschemas are inlined where possible, `null` is
 //! removed from optional values, number formats become bounds, documented variants become an `enum` with their
 //! documentation in the description, enums with data become an `anyOf`, and formats that the APIs do not list are
-//! described in words. Output schemas keep `null` because results contain it. Clients get [`published`] input schemas,
-//! which lack the one keyword that has to be enforced but not shown.
+//! described in words. Output schemas keep `null` because results contain it. Clients receive
+//! [published](schema_to_publish) input schemas, which omit the one keyword that must be enforced but not shown.
 //!
-//! [`model_rules`](crate::model_rules) has the rules that the schemas follow.
+//! The rules that the schemas follow are in [`model_rules`](crate::model_rules).
 //!
 //! [`check`](crate::check) enforces the schemas.
 
@@ -24,18 +24,18 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value};
 
 use crate::constraint::Constraints;
-use constrain::constrain;
-use normalise::{NullMeaning, boolean, normalise};
-pub use published::published;
+use constrain::apply_constraints;
+use normalise::{NullMeaning, boolean_schema, normalise_schema};
+pub use published::schema_to_publish;
 
 /// Returns the schema for a result, simplified for clients: references are inlined where possible, but `null` is kept.
 pub fn output_schema(make: fn(&mut SchemaGenerator) -> Option<Schema>) -> Option<Value> {
     let mut generator = settings().for_serialize().into_generator();
     let mut schema = make(&mut generator)?.to_value();
     drop_type_title(&mut schema);
-    normalise(&mut schema, NullMeaning::Kept);
+    normalise_schema(&mut schema, NullMeaning::Kept);
     if let Value::Bool(allowed) = schema {
-        schema = boolean(allowed);
+        schema = boolean_schema(allowed);
     }
     add_definitions(&mut schema, &mut generator, NullMeaning::Kept);
     Some(schema)
@@ -76,7 +76,7 @@ impl Properties {
     pub fn property(&mut self, property: Property<'_>, problems: &mut Vec<String>) -> Value {
         let mut schema = self.flattened(property.schema, property.description);
         let before = problems.len();
-        constrain(&mut schema, property.constraints, problems);
+        apply_constraints(&mut schema, property.constraints, problems);
         match property.default {
             Some(Ok(default)) => {
                 if let Some(object) = schema.as_object_mut().filter(|_| !default.is_null()) {
@@ -101,7 +101,7 @@ impl Properties {
         let mut schema =
             schema(&mut self.generator).map_or(Value::Object(Map::new()), Schema::to_value);
         if let Value::Bool(allowed) = schema {
-            schema = boolean(allowed);
+            schema = boolean_schema(allowed);
         }
         if let Some(object) = schema.as_object_mut() {
             object.remove("$schema");
@@ -109,7 +109,7 @@ impl Properties {
                 object.insert("description".to_owned(), description.into());
             }
         }
-        normalise(&mut schema, NullMeaning::MeansAbsent);
+        normalise_schema(&mut schema, NullMeaning::MeansAbsent);
         schema
     }
 
@@ -132,7 +132,7 @@ fn add_definitions(root: &mut Value, generator: &mut SchemaGenerator, null: Null
         return;
     }
     for definition in definitions.values_mut() {
-        normalise(
+        normalise_schema(
             definition,
             if null == NullMeaning::Kept {
                 null

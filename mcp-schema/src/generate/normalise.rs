@@ -17,7 +17,7 @@ pub(super) enum NullMeaning {
     Value,
 }
 
-pub(super) fn boolean(allowed: bool) -> Value {
+pub(super) fn boolean_schema(allowed: bool) -> Value {
     let mut object = Map::new();
     if !allowed {
         object.insert("not".to_owned(), Value::Object(Map::new()));
@@ -25,7 +25,7 @@ pub(super) fn boolean(allowed: bool) -> Value {
     Value::Object(object)
 }
 
-pub(super) fn normalise(schema: &mut Value, null: NullMeaning) {
+pub(super) fn normalise_schema(schema: &mut Value, null: NullMeaning) {
     let Some(object) = schema.as_object_mut() else {
         return;
     };
@@ -47,16 +47,16 @@ pub(super) fn normalise(schema: &mut Value, null: NullMeaning) {
     } else {
         NullMeaning::Value
     };
-    let required: Vec<String> = names(object.get("required"));
+    let required: Vec<String> = string_items(object.get("required"));
     for (keyword, inner) in object.iter_mut() {
         match keyword.as_str() {
             "properties" => {
                 for (name, property) in inner.as_object_mut().into_iter().flatten() {
                     if let Value::Bool(allowed) = property {
-                        *property = boolean(*allowed);
+                        *property = boolean_schema(*allowed);
                     }
                     let absent = null != NullMeaning::Kept && !required.contains(name);
-                    normalise(
+                    normalise_schema(
                         property,
                         if absent {
                             NullMeaning::MeansAbsent
@@ -69,28 +69,28 @@ pub(super) fn normalise(schema: &mut Value, null: NullMeaning) {
             "anyOf" | "oneOf" | "allOf" | "prefixItems" => {
                 for inner in inner.as_array_mut().into_iter().flatten() {
                     if let Value::Bool(allowed) = inner {
-                        *inner = boolean(*allowed);
+                        *inner = boolean_schema(*allowed);
                     }
-                    normalise(inner, value);
+                    normalise_schema(inner, value);
                 }
             }
             "items" | "contains" => {
                 // An empty schema allows any item, and `false` allows none.
                 if inner == &Value::Bool(true) {
-                    *inner = boolean(true);
+                    *inner = boolean_schema(true);
                 }
-                normalise(inner, value);
+                normalise_schema(inner, value);
             }
             _ => {
                 for inner in subschemas(keyword, inner) {
-                    normalise(inner, value);
+                    normalise_schema(inner, value);
                 }
             }
         }
     }
 }
 
-fn names(list: Option<&Value>) -> Vec<String> {
+fn string_items(list: Option<&Value>) -> Vec<String> {
     let names = list.and_then(Value::as_array).into_iter().flatten();
     names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
@@ -143,18 +143,18 @@ fn is_null(schema: &Value) -> bool {
         || schema.get("const").is_some_and(Value::is_null)
 }
 
-/// The pattern that schemars gives to decimal numbers that can also be written as JSON numbers.
+/// The pattern that schemars generates for decimal numbers that can also be written as JSON numbers.
 const DECIMAL_INPUT: &str = r"^-?\d+(\.\d+)?([eE]\d+)?$";
 
 /// The pattern of decimal numbers as text.
 const DECIMAL_TEXT: &str = r"^-?\d+(\.\d+)?$";
 
-/// Maximum length of a decimal number as text: `rust_decimal` holds every number of this length without rounding it, or
-/// refuses it.
+/// Maximum length of a decimal number as text: `rust_decimal` either represents a number of this length without
+/// rounding or rejects it.
 const DECIMAL_LENGTH: usize = 29;
 
-/// Makes text of decimal numbers, which `rust_decimal` and `bigdecimal` accept as text and as JSON numbers. A JSON number
-/// is not exact everywhere, its pattern would not be enforced, and several model APIs reject two types.
+/// Restricts decimal numbers, which `rust_decimal` and `bigdecimal` accept both as text and as JSON numbers, to text. A
+/// JSON number is not exact everywhere, its pattern would not be enforced, and several model APIs reject two types.
 fn numbers_as_text(object: &mut Map<String, Value>) {
     if object
         .get("pattern")

@@ -1,16 +1,16 @@
-//! Writes what clients get of a schema where it differs from what is enforced.
+//! Creates the schema that clients receive if it differs from the enforced schema.
 
 use serde_json::Value;
 
 use super::subschemas::subschemas;
 use crate::format::add_to_description;
 
-/// Returns the schema for clients, or `None` if that is the schema itself.
+/// Returns the schema for clients, or `None` if clients receive the original.
 ///
-/// Several model APIs reject `uniqueItems`, so the description mentions it instead. Duplicates are refused all the same if
-/// the value is checked against the original.
+/// Several model APIs reject `uniqueItems`, so the description mentions it instead. Duplicates are still rejected
+/// because values are checked against the original schema.
 #[must_use]
-pub fn published(schema: &Value) -> Option<Value> {
+pub fn schema_to_publish(schema: &Value) -> Option<Value> {
     let mut published = schema.clone();
     describe_unique_items(&mut published).then_some(published)
 }
@@ -44,25 +44,28 @@ mod tests {
         let described = json!({"type": "array", "description": "without duplicates"});
         for place in ["properties", "$defs", "patternProperties"] {
             assert_eq!(
-                published(&json!({place: {"uniqueItems": unique}})),
+                schema_to_publish(&json!({place: {"uniqueItems": unique}})),
                 Some(json!({place: {"uniqueItems": described}})),
             );
         }
         for place in ["anyOf", "allOf", "prefixItems"] {
             assert_eq!(
-                published(&json!({place: [{}, unique]})),
+                schema_to_publish(&json!({place: [{}, unique]})),
                 Some(json!({place: [{}, described]})),
             );
         }
         for place in ["items", "additionalProperties", "not"] {
             assert_eq!(
-                published(&json!({"uniqueItems": false, place: unique})),
+                schema_to_publish(&json!({"uniqueItems": false, place: unique})),
                 Some(json!({place: described})),
             );
         }
         // Values are not schemas.
         for place in ["default", "examples", "enum"] {
-            assert_eq!(published(&json!({place: [{"uniqueItems": true}]})), None);
+            assert_eq!(
+                schema_to_publish(&json!({place: [{"uniqueItems": true}]})),
+                None
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Returns the schemas directly in the value of a keyword, which is empty for keywords that hold none.
+/// Returns the schemas directly inside a keyword's value, or an empty list for keywords that contain none.
 pub(super) fn subschemas<'v>(keyword: &str, value: &'v mut Value) -> Vec<&'v mut Value> {
     match (keyword, value) {
         (

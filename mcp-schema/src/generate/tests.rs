@@ -36,7 +36,7 @@ fn schema_of(property: Property<'_>) -> String {
     let mut schema = properties.property(property, &mut problems);
     properties.finish(&mut schema);
     if problems.is_empty() {
-        published(&schema).unwrap_or(schema).to_string()
+        schema_to_publish(&schema).unwrap_or(schema).to_string()
     } else {
         problems.join("\n")
     }

@@ -9,7 +9,7 @@ use crate::format;
 /// Maximum nesting depth to examine. Schemas used in practice are not this deep.
 const DEEPEST: usize = 64;
 
-/// Keywords that assert nothing and that hosts may drop, or that have a rule of their own.
+/// Keywords that assert nothing and may be dropped by hosts, and keywords covered by a separate rule.
 const KEYWORDS_WITHOUT_RULE: [&str; 10] = [
     "$schema",
     "$id",
@@ -28,22 +28,22 @@ const KEYWORDS_WITHOUT_RULE: [&str; 10] = [
 pub struct Breach {
     /// The rule.
     pub rule: &'static ModelRule,
-    /// The mistake and its place, as part of a sentence for the author.
+    /// The mistake and its location, as part of a sentence for the author.
     pub text: String,
 }
 
-/// Returns every breach of the rules of one of these severities by a tool with this name and input schema. If `name` is
+/// Returns all breaches with one of these severities that a tool with this name and input schema commits. If `name` is
 /// `None`, only the schema is examined.
 #[must_use]
 pub fn breaches(name: Option<&str>, schema: &Value, severities: &[Severity]) -> Vec<Breach> {
     let mut subschemas = Vec::new();
-    collect(schema, "", 0, DEEPEST, &mut subschemas);
+    collect_subschemas(schema, "", 0, DEEPEST, &mut subschemas);
     let mut found: Vec<Breach> = Vec::new();
     let rules = MODEL_RULES
         .iter()
         .filter(|rule| severities.contains(&rule.severity));
     for rule in rules {
-        // Rules of several APIs can forbid the same; the first one is the strictest.
+        // Rules of several APIs can forbid the same thing; the first is the strictest.
         let mut push = |text: String| {
             if found.iter().all(|breach| breach.text != text) {
                 found.push(Breach { rule, text });
@@ -61,7 +61,7 @@ pub fn breaches(name: Option<&str>, schema: &Value, severities: &[Severity]) -> 
             }
             demand => {
                 for subschema in &subschemas {
-                    subschema.examine(demand, &mut push);
+                    subschema.check_demand(demand, &mut push);
                 }
             }
         }
@@ -78,7 +78,7 @@ struct Subschema<'s> {
     depth: usize,
 }
 
-fn collect<'s>(
+fn collect_subschemas<'s>(
     schema: &'s Value,
     pointer: &str,
     depth: usize,
@@ -99,7 +99,7 @@ fn collect<'s>(
         for (name, schema) in all.into_iter().flatten() {
             let mut pointer = pointer.to_owned();
             push_token(&mut pointer, name);
-            collect(schema, &pointer, inner, left, subschemas);
+            collect_subschemas(schema, &pointer, inner, left, subschemas);
         }
     }
     for keyword in [
@@ -111,20 +111,20 @@ fn collect<'s>(
     ] {
         if let Some(schema) = members.get(keyword) {
             let pointer = format!("{pointer}/{keyword}");
-            collect(schema, &pointer, inner, left, subschemas);
+            collect_subschemas(schema, &pointer, inner, left, subschemas);
         }
     }
     for keyword in ["anyOf", "oneOf", "allOf", "prefixItems"] {
         let all = members.get(keyword).and_then(Value::as_array);
         for schema in all.into_iter().flatten() {
-            collect(schema, pointer, inner, left, subschemas);
+            collect_subschemas(schema, pointer, inner, left, subschemas);
         }
     }
 }
 
 impl Subschema<'_> {
-    /// Applies a demand that concerns a single schema.
-    fn examine(&self, demand: Demand, push: &mut impl FnMut(String)) {
+    /// Checks a demand that concerns a single schema.
+    fn check_demand(&self, demand: Demand, push: &mut impl FnMut(String)) {
         let (pointer, members) = (&self.pointer, self.members);
         let subject = if pointer.is_empty() {
             "the schema"
@@ -158,9 +158,9 @@ impl Subschema<'_> {
                 }
             }
             Demand::PropertyName(longest, others) => {
-                self.names(push, &|name| is_name(name, longest, others));
+                self.check_property_names(push, &|name| is_name(name, longest, others));
             }
-            Demand::NameStart => self.names(push, &|name| {
+            Demand::NameStart => self.check_property_names(push, &|name| {
                 name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             }),
             Demand::Closed if is_of_type(members, "object") => {
@@ -215,7 +215,7 @@ impl Subschema<'_> {
     }
 
     /// Reports the properties whose names are not `allowed`.
-    fn names(&self, push: &mut impl FnMut(String), allowed: &dyn Fn(&str) -> bool) {
+    fn check_property_names(&self, push: &mut impl FnMut(String), allowed: &dyn Fn(&str) -> bool) {
         let properties = self.members.get("properties").and_then(Value::as_object);
         for name in properties.into_iter().flat_map(Map::keys) {
             if !allowed(name) {

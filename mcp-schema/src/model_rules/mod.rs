@@ -1,9 +1,9 @@
 //! The rules of the large model APIs for tools, as one table.
 //!
-//! Hosts pass schemas on to a model; a schema that the model's API rejects can make the whole server useless there. All of
-//! the table is applied by `check` on the command line and in the tests of the examples. When a server starts, it logs only
-//! the generated schemas that are refused.
-//! [`generate`](crate::generate) writes schemas that follow it as far as a type permits.
+//! Hosts pass schemas on to a model; a schema that the model's API rejects can make the whole server useless there. The
+//! `check` command and the tests of the examples apply the whole table. When a server starts, it logs only the
+//! generated schemas that are refused. [`generate`](crate::generate) writes schemas that follow it as far as a type
+//! permits.
 //!
 //! One published rule is missing because no schema can follow it everywhere: with `strict: true`, `OpenAI` wants every
 //! argument to be required and an optional one to allow `null`, which Gemini rejects. Hosts convert schemas themselves.
@@ -55,7 +55,7 @@ impl Severity {
 pub enum Demand {
     /// The tool's name has at most this many ASCII letters, digits and other listed characters.
     ToolName(usize, &'static str),
-    /// As [`ToolName`](Self::ToolName), for the names of properties.
+    /// Like [`ToolName`](Self::ToolName), but for the names of properties.
     PropertyName(usize, &'static str),
     /// The names of properties begin with a letter or `_`.
     NameStart,
@@ -79,9 +79,10 @@ pub enum Demand {
     ListedFormat,
     /// At most this many levels of objects, and this many properties in total.
     Size(usize, usize),
-    /// Lengths and points of time are not objects of seconds and nanoseconds, as serde writes those of `std::time`.
+    /// Durations and times are not objects of seconds and nanoseconds, which is how serde writes the types in
+    /// `std::time`.
     ReadableTime,
-    /// Bytes are not an array of numbers, as serde writes `Vec<u8>`.
+    /// Bytes are not an array of numbers, which is how serde writes `Vec<u8>`.
     ReadableBytes,
 }
 

@@ -2,16 +2,16 @@
 
 use super::RuleVerdict;
 
-/// The parts of a rate: at most `count` calls in `seconds`, and `burst` at once.
+/// The parts of a rate: `count` calls per `seconds`, in bursts of up to `burst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSyntax {
     /// The number of calls, at least 1.
     pub count: u32,
     /// The unit of time.
     pub seconds: u64,
-    /// The number of calls at once, at least 1. Defaults to `count`.
+    /// The maximum burst size, at least 1. Defaults to `count`.
     pub burst: u32,
-    /// `true` if each caller has a rate of its own.
+    /// `true` if the rate applies to each caller separately.
     pub per_caller: bool,
 }
 
@@ -55,7 +55,7 @@ pub const fn rate(text: &str) -> RuleVerdict {
 /// Returns the kind of mistake, which [`rate`] describes.
 pub const fn parse_rate(text: &str) -> Result<RateSyntax, RateError> {
     let bytes = text.as_bytes();
-    let (Some(count), mut at) = number(bytes, 0) else {
+    let (Some(count), mut at) = read_number(bytes, 0) else {
         return Err(RateError::Form);
     };
     if count == 0 {
@@ -65,24 +65,24 @@ pub const fn parse_rate(text: &str) -> Result<RateSyntax, RateError> {
         return Err(RateError::Form);
     }
     at += 1;
-    let seconds = if has_word(bytes, at, b"s") {
+    let seconds = if starts_with_word(bytes, at, b"s") {
         at += 1;
         1
-    } else if has_word(bytes, at, b"min") {
+    } else if starts_with_word(bytes, at, b"min") {
         at += 3;
         60
-    } else if has_word(bytes, at, b"h") {
+    } else if starts_with_word(bytes, at, b"h") {
         at += 1;
         3_600
     } else {
         return Err(RateError::Unit);
     };
-    at = after_spaces(bytes, at);
+    at = skip_spaces(bytes, at);
     let mut burst = count;
-    if has_word(bytes, at, b"burst") {
-        burst = match number(bytes, after_spaces(bytes, at + 5)) {
+    if starts_with_word(bytes, at, b"burst") {
+        burst = match read_number(bytes, skip_spaces(bytes, at + 5)) {
             (Some(burst), end) if burst > 0 => {
-                at = after_spaces(bytes, end);
+                at = skip_spaces(bytes, end);
                 burst
             }
             _ => return Err(RateError::Burst),
@@ -97,9 +97,9 @@ pub const fn parse_rate(text: &str) -> Result<RateSyntax, RateError> {
     if at == bytes.len() {
         return Ok(rate);
     }
-    if has_word(bytes, at, b"per") {
-        at = after_spaces(bytes, at + 3);
-        if has_word(bytes, at, b"caller") && after_spaces(bytes, at + 6) == bytes.len() {
+    if starts_with_word(bytes, at, b"per") {
+        at = skip_spaces(bytes, at + 3);
+        if starts_with_word(bytes, at, b"caller") && skip_spaces(bytes, at + 6) == bytes.len() {
             return Ok(RateSyntax {
                 per_caller: true,
                 ..rate
@@ -111,7 +111,7 @@ pub const fn parse_rate(text: &str) -> Result<RateSyntax, RateError> {
 
 /// Parses the whole number at `at` and returns it together with the position after it. The number is `None` if there
 /// are no digits or the value is too large.
-const fn number(bytes: &[u8], mut at: usize) -> (Option<u32>, usize) {
+const fn read_number(bytes: &[u8], mut at: usize) -> (Option<u32>, usize) {
     let start = at;
     let mut value: Option<u32> = Some(0);
     while at < bytes.len() && bytes[at].is_ascii_digit() {
@@ -128,7 +128,7 @@ const fn number(bytes: &[u8], mut at: usize) -> (Option<u32>, usize) {
 }
 
 /// Returns `true` if the text at `at` starts with the word, followed by a space or the end of the text.
-const fn has_word(bytes: &[u8], at: usize, word: &[u8]) -> bool {
+const fn starts_with_word(bytes: &[u8], at: usize, word: &[u8]) -> bool {
     let mut index = 0;
     while index < word.len() {
         if at + index >= bytes.len() || bytes[at + index] != word[index] {
@@ -139,7 +139,7 @@ const fn has_word(bytes: &[u8], at: usize, word: &[u8]) -> bool {
     at + index == bytes.len() || bytes[at + index] == b' '
 }
 
-const fn after_spaces(bytes: &[u8], mut at: usize) -> usize {
+const fn skip_spaces(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() && bytes[at] == b' ' {
         at += 1;
     }

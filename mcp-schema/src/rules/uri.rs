@@ -10,7 +10,7 @@ use crate::verdict::{RuleVerdict, character_length};
 #[must_use]
 pub const fn uri(text: &str) -> RuleVerdict {
     if !has_scheme(text.as_bytes()) {
-        return no_scheme(text);
+        return missing_scheme_verdict(text);
     }
     let bytes = text.as_bytes();
     let mut index = 0;
@@ -23,15 +23,17 @@ pub const fn uri(text: &str) -> RuleVerdict {
                     "` has a variable, so it is a URI template; use `resource_template`",
                 ]);
             }
-            b'%' if !is_percent_encoded(bytes, index) => return stray_percent("URI `", text),
-            byte if is_forbidden(byte) => return forbidden("URI `", text, byte),
+            b'%' if !is_percent_encoded(bytes, index) => {
+                return stray_percent_verdict("URI `", text);
+            }
+            byte if is_forbidden(byte) => return forbidden_byte_verdict("URI `", text, byte),
             _ => index += 1,
         }
     }
     RuleVerdict::HOLDS
 }
 
-const fn no_scheme(text: &str) -> RuleVerdict {
+const fn missing_scheme_verdict(text: &str) -> RuleVerdict {
     RuleVerdict::wrong(&[
         "URI `",
         text,
@@ -61,7 +63,7 @@ const fn is_forbidden(byte: u8) -> bool {
     )
 }
 
-const fn forbidden(what: &str, text: &str, byte: u8) -> RuleVerdict {
+const fn forbidden_byte_verdict(what: &str, text: &str, byte: u8) -> RuleVerdict {
     let verdict = RuleVerdict::wrong(&[what, text, "` contains "]);
     match byte {
         b' ' => verdict.with("a space; write `%20`"),
@@ -80,7 +82,7 @@ const fn is_percent_encoded(bytes: &[u8], index: usize) -> bool {
         && bytes[index + 2].is_ascii_hexdigit()
 }
 
-const fn stray_percent(what: &str, text: &str) -> RuleVerdict {
+const fn stray_percent_verdict(what: &str, text: &str) -> RuleVerdict {
     RuleVerdict::wrong(&[what, text, "` has a `%` that encodes nothing; write `%25`"])
 }
 
@@ -91,18 +93,18 @@ pub const fn template_syntax(template: &str) -> RuleVerdict {
     const WHAT: &str = "URI template `";
     let bytes = template.as_bytes();
     if !has_scheme(bytes) {
-        return no_scheme(template);
+        return missing_scheme_verdict(template);
     }
     let mut variables = 0;
     let mut index = 0;
     while index < bytes.len() {
         match bytes[index] {
             b'{' => {
-                let end = find(bytes, index, b'}');
+                let end = find_byte(bytes, index, b'}');
                 if end == bytes.len() {
                     return RuleVerdict::wrong(&[WHAT, template, "` has a `{` without `}`"]);
                 }
-                let verdict = expression(template, index + 1, end);
+                let verdict = expression_verdict(template, index + 1, end);
                 if !verdict.holds() {
                     return verdict;
                 }
@@ -110,9 +112,13 @@ pub const fn template_syntax(template: &str) -> RuleVerdict {
                 index = end + 1;
             }
             b'}' => return RuleVerdict::wrong(&[WHAT, template, "` has a `}` without `{`"]),
-            b'%' if !is_percent_encoded(bytes, index) => return stray_percent(WHAT, template),
+            b'%' if !is_percent_encoded(bytes, index) => {
+                return stray_percent_verdict(WHAT, template);
+            }
             // A URI may contain an apostrophe, but a template may not.
-            byte if is_forbidden(byte) || byte == b'\'' => return forbidden(WHAT, template, byte),
+            byte if is_forbidden(byte) || byte == b'\'' => {
+                return forbidden_byte_verdict(WHAT, template, byte);
+            }
             _ => index += 1,
         }
     }
@@ -135,7 +141,7 @@ pub const fn template_syntax(template: &str) -> RuleVerdict {
 }
 
 /// Checks the text between a pair of braces: an optional operator, followed by variables separated by commas.
-const fn expression(template: &str, start: usize, end: usize) -> RuleVerdict {
+const fn expression_verdict(template: &str, start: usize, end: usize) -> RuleVerdict {
     const WHAT: &str = "URI template `";
     let bytes = template.as_bytes();
     let mut index = start;
@@ -207,14 +213,14 @@ const fn is_plain_name_byte(byte: u8) -> bool {
 
 /// Returns the character that starts at `index`, or an empty string if `index` is inside a character.
 const fn character_at(text: &str, index: usize) -> &str {
-    slice(
+    substring(
         text,
         index,
         index + character_length(text.as_bytes()[index]),
     )
 }
 
-const fn slice(text: &str, start: usize, end: usize) -> &str {
+const fn substring(text: &str, start: usize, end: usize) -> &str {
     let bytes = text.as_bytes();
     if end > bytes.len() || start > end {
         return "";
@@ -225,7 +231,7 @@ const fn slice(text: &str, start: usize, end: usize) -> &str {
     }
 }
 
-const fn find(bytes: &[u8], mut index: usize, wanted: u8) -> usize {
+const fn find_byte(bytes: &[u8], mut index: usize, wanted: u8) -> usize {
     while index < bytes.len() && bytes[index] != wanted {
         index += 1;
     }
@@ -243,7 +249,7 @@ impl VariableSpan {
     /// Returns the name of the variable.
     #[must_use]
     pub const fn name(self, template: &str) -> &str {
-        slice(template, self.start, self.end)
+        substring(template, self.start, self.end)
     }
 
     const fn count_in(self, template: &str) -> usize {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::percent::{decode, encode};
+use super::percent::{decode, write_percent_encoded};
 use super::{ExplodedList, Expression, Operator, TemplatePart, Variable};
 
 impl Expression {
@@ -44,7 +44,7 @@ impl Expression {
 
     /// Returns the number of bytes that this expression matches. The expression matches as many bytes as it can
     /// contain, up to the start of the next part of the template.
-    pub(super) fn extent(&self, rest: &str, following: &[TemplatePart]) -> Option<usize> {
+    pub(super) fn match_length(&self, rest: &str, following: &[TemplatePart]) -> Option<usize> {
         let next = following.first();
         let (first, separator) = self.operator.marks();
         let start = match first {
@@ -97,7 +97,11 @@ impl Expression {
     }
 
     /// Extracts the values from the text that the expression matched.
-    pub(super) fn read<'t>(&'t self, text: &str, found: &mut Vec<(&'t str, String)>) -> Option<()> {
+    pub(super) fn match_text<'t>(
+        &'t self,
+        text: &str,
+        found: &mut Vec<(&'t str, String)>,
+    ) -> Option<()> {
         let (first, separator) = self.operator.marks();
         let body = match first {
             Some(mark) => match text.strip_prefix(mark) {
@@ -107,7 +111,7 @@ impl Expression {
             None => text,
         };
         if self.operator.is_named() {
-            return self.read_named(body, separator, found);
+            return self.match_named_values(body, separator, found);
         }
         let last = self.variables.len().saturating_sub(1);
         let mut rest = Some(body);
@@ -132,8 +136,8 @@ impl Expression {
                 Some(_) if separator == '/' && value.starts_with('/') && !variable.any_path => {
                     return None;
                 }
-                Some(kind) => variable.array(value.split(separator), kind)?,
-                None => variable.value(value)?,
+                Some(kind) => variable.array_json(value.split(separator), kind)?,
+                None => variable.percent_decoded_value(value)?,
             };
             found.push((&variable.name, read));
         }
@@ -141,7 +145,7 @@ impl Expression {
         rest.is_none_or(str::is_empty).then_some(())
     }
 
-    fn read_named<'t>(
+    fn match_named_values<'t>(
         &'t self,
         body: &str,
         separator: char,
@@ -160,7 +164,7 @@ impl Expression {
             match variable.list {
                 Some(_) => several.push((variable, value)),
                 None if found.iter().any(|(name, _)| *name == variable.name) => {}
-                None => found.push((&variable.name, variable.value(value)?)),
+                None => found.push((&variable.name, variable.percent_decoded_value(value)?)),
             }
         }
         for variable in &self.variables {
@@ -172,13 +176,17 @@ impl Expression {
             if let Some(list) = variable.list
                 && values.peek().is_some()
             {
-                found.push((&variable.name, variable.array(values, list)?));
+                found.push((&variable.name, variable.array_json(values, list)?));
             }
         }
         Some(())
     }
 
-    pub(super) fn write<'v>(&self, value: &impl Fn(&str) -> Option<&'v str>, out: &mut String) {
+    pub(super) fn write_expansion<'v>(
+        &self,
+        value: &impl Fn(&str) -> Option<&'v str>,
+        out: &mut String,
+    ) {
         let (first, separator) = self.operator.marks();
         let mut begun = false;
         for variable in &self.variables {
@@ -196,16 +204,16 @@ impl Expression {
                 if !value.is_empty() || self.operator != Operator::Parameters {
                     out.push('=');
                 }
-                encode(value, false, out);
+                write_percent_encoded(value, false, out);
             } else if variable.explode {
                 for (index, piece) in value.split(separator).enumerate() {
                     if index > 0 {
                         out.push(separator);
                     }
-                    encode(piece, self.operator.keeps_reserved(), out);
+                    write_percent_encoded(piece, self.operator.keeps_reserved(), out);
                 }
             } else {
-                encode(value, self.operator.keeps_reserved(), out);
+                write_percent_encoded(value, self.operator.keeps_reserved(), out);
             }
         }
     }
@@ -213,14 +221,14 @@ impl Expression {
 
 impl Variable {
     /// Converts several values into the text of a JSON array.
-    fn array<'v>(
+    fn array_json<'v>(
         &self,
         values: impl Iterator<Item = &'v str>,
         list: ExplodedList,
     ) -> Option<String> {
         let mut out = String::from("[");
         for value in values {
-            let value = self.value(value)?;
+            let value = self.percent_decoded_value(value)?;
             if out.len() > 1 {
                 out.push(',');
             }
@@ -234,7 +242,7 @@ impl Variable {
         Some(out)
     }
 
-    fn value(&self, text: &str) -> Option<String> {
+    fn percent_decoded_value(&self, text: &str) -> Option<String> {
         let value = decode(text)?;
         (self.any_path || stays_below_directory(&value)).then_some(value)
     }

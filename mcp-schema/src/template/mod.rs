@@ -17,9 +17,9 @@ mod percent;
 mod tests;
 
 use crate::rules::template_syntax;
-use parse::parts;
+use parse::parse_template;
 pub use percent::percent_encode;
-pub use percent::{decode, encode};
+pub use percent::{decode, write_percent_encoded};
 
 /// A parsed URI template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl UriTemplate {
     /// Returns the reason if the syntax is invalid.
     pub fn parse(template: &str) -> Result<Self, String> {
         template_syntax(template).into_result()?;
-        let parts = parts(template);
+        let parts = parse_template(template);
         let variables = parts
             .iter()
             .filter_map(|part| match part {
@@ -216,9 +216,9 @@ impl UriTemplate {
             match part {
                 TemplatePart::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
                 TemplatePart::Expression(expression) => {
-                    let taken = expression.extent(rest, following)?;
+                    let taken = expression.match_length(rest, following)?;
                     let (text, after) = rest.split_at_checked(taken)?;
-                    expression.read(text, &mut found)?;
+                    expression.match_text(text, &mut found)?;
                     rest = after;
                 }
             }
@@ -244,7 +244,9 @@ impl UriTemplate {
         for part in &self.parts {
             match part {
                 TemplatePart::Literal(text) => out.push_str(text),
-                TemplatePart::Expression(expression) => expression.write(&value, &mut out),
+                TemplatePart::Expression(expression) => {
+                    expression.write_expansion(&value, &mut out);
+                }
             }
         }
         out

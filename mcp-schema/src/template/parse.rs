@@ -3,13 +3,13 @@
 use super::{Expression, Operator, TemplatePart, Variable};
 
 /// Returns the literals and expressions of a template.
-pub(super) fn parts(template: &str) -> Vec<TemplatePart> {
+pub(super) fn parse_template(template: &str) -> Vec<TemplatePart> {
     let mut parts = Vec::new();
     let mut rest = template;
     while let Some((literal, after)) = rest.split_once('{') {
         let (inner, after) = after.split_once('}').unwrap_or((after, ""));
         parts.extend(literal_part(literal));
-        parts.push(TemplatePart::Expression(expression(inner)));
+        parts.push(TemplatePart::Expression(parse_expression(inner)));
         rest = after;
     }
     parts.extend(literal_part(rest));
@@ -20,7 +20,7 @@ fn literal_part(text: &str) -> Option<TemplatePart> {
     (!text.is_empty()).then(|| TemplatePart::Literal(text.to_owned()))
 }
 
-fn expression(inner: &str) -> Expression {
+fn parse_expression(inner: &str) -> Expression {
     let operator = match inner.bytes().next() {
         Some(b'+') => Operator::Reserved,
         Some(b'#') => Operator::Fragment,

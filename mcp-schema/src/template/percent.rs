@@ -30,13 +30,13 @@ pub fn decode(text: &str) -> Option<String> {
 #[must_use]
 pub fn percent_encode(value: &str) -> String {
     let mut encoded = String::with_capacity(value.len());
-    encode(value, false, &mut encoded);
+    write_percent_encoded(value, false, &mut encoded);
     encoded
 }
 
 /// Percent-encodes a string so that [`decode`] restores it. Reserved characters are left unencoded if `keep_reserved`
 /// is `true`.
-pub fn encode(text: &str, keep_reserved: bool, out: &mut String) {
+pub fn write_percent_encoded(text: &str, keep_reserved: bool, out: &mut String) {
     for byte in text.bytes() {
         let reserved = b":/?#[]@!$&'()*+,;=";
         if byte.is_ascii_alphanumeric()

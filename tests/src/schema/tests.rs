@@ -1,4 +1,4 @@
-//! The schemas find what is wrong, and nothing else.
+//! The schemas reject invalid messages and only those.
 
 use super::*;
 

@@ -82,7 +82,7 @@ async fn what_cannot_be_completed_is_empty_or_invalid_params() {
 // Covers: COMP-05
 #[tokio::test(start_paused = true)]
 async fn a_completion_in_an_array_is_charged_once() {
-    // Two seconds' worth may be asked for at once.
+    // A burst may contain two seconds' worth of requests.
     let limits =
         mcp_runtime::Limits::default().with(|limits| limits.calls.max_completions_per_second = 5);
     let mut client = crate::support::limited(Version::V2025_03_26, limits).await;

@@ -1,4 +1,4 @@
-//! Tasks and other extensions, none of which this server supports: a request for them is served as if it were not there.
+//! Tasks and other extensions, none of which this server supports: a request that uses one is served as if it did not.
 
 use serde_json::{Value, json};
 use tests::{Client, Version};

@@ -115,7 +115,7 @@ async fn a_flood_is_cut_short() {
                 .ok("logging/setLevel", json!({"level": "debug"}))
                 .await;
         }
-        // Two seconds' worth at once, and not one more.
+        // A burst of two seconds' worth of messages, and no more.
         client.tool("flood", json!({"messages": 100})).await;
         assert_eq!(levels(&client.drain().await), ["info"; 20], "{version:?}");
         client.tool("flood", json!({"messages": 20})).await;

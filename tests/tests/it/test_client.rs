@@ -100,7 +100,7 @@ async fn talk(ctx: Context) {
     ctx.server().tools().disable("pair");
 }
 
-/// Says how far it is, faster than clients are told.
+/// Reports progress faster than notifications are sent to clients.
 #[tool(tags("test-client"))]
 fn hurry(ctx: &Context) {
     for step in 1..=100 {

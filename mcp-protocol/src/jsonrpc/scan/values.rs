@@ -23,14 +23,14 @@ impl<'a> Scan<'a> {
     #[inline]
     pub fn next_value(&mut self) -> Option<&'a str> {
         let start = self.next_value_start();
-        self.value(0)?;
+        self.read_value(0)?;
         self.text.get(start..self.at)
     }
 
     /// Reads the next value, which must be a string. Returns the decoded string.
     pub fn next_string(&mut self) -> Option<Cow<'a, str>> {
         if self.peek() != Some(b'"') {
-            return self.syntax();
+            return self.fail_syntax();
         }
         let inside = self.text.get(self.at + 1..)?;
         match decode_leading(inside) {
@@ -40,7 +40,7 @@ impl<'a> Scan<'a> {
             }
             Err(at) => {
                 self.at += at + 1;
-                self.syntax()
+                self.fail_syntax()
             }
         }
     }
@@ -49,7 +49,7 @@ impl<'a> Scan<'a> {
     pub fn next_number(&mut self) -> Option<&'a str> {
         self.peek();
         let start = self.at;
-        self.number()?;
+        self.read_number()?;
         self.text.get(start..self.at)
     }
 
@@ -61,18 +61,18 @@ impl<'a> Scan<'a> {
     ) -> Option<()> {
         let name = |scan: &mut Self| {
             let start = scan.at + 1;
-            match scan.plain_key() {
+            match scan.read_plain_key() {
                 Some(name) => scan.text.get(start..start + name.len()).map(Cow::Borrowed),
-                None => scan.other_key(),
+                None => scan.read_other_key(),
             }
         };
-        self.object_by(0, name, each)
+        self.read_object_by(0, name, each)
     }
 
     /// Reads the items of the next value, which must be an array. Calls `each` before every item; `each` must then read
     /// the item.
     pub fn items(&mut self, each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        self.array(0, each)
+        self.read_array(0, each)
     }
 
     /// Returns the text from `start` to the current position.

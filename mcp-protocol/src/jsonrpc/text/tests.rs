@@ -39,7 +39,7 @@ proptest! {
     fn plain_bytes_are_counted(plains in 0..100_usize, bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         let bytes = [vec![b'a'; plains], bytes].concat();
         let expected = bytes.iter().position(|b| *b < 0x20 || *b == b'"' || *b == b'\\').unwrap_or(bytes.len());
-        prop_assert_eq!(plain(&bytes), expected);
+        prop_assert_eq!(plain_length(&bytes), expected);
     }
 }
 
@@ -59,7 +59,10 @@ fn parts_are_found_at_every_offset_of_every_length() {
                 let json = String::from_utf8(json).unwrap();
                 assert_eq!(json, serde_json::to_string(&text).unwrap());
                 assert_eq!(unquote(&json).unwrap(), text);
-                assert_eq!(plain(text.as_bytes()), plain_run(text.as_bytes()));
+                assert_eq!(
+                    plain_length(text.as_bytes()),
+                    plain_run_length(text.as_bytes())
+                );
             }
         }
     }

@@ -93,7 +93,7 @@ fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
     ] {
         let shaped = value(&object_schema(raw(schema)));
         assert_eq!(shaped, expected);
-        let root = OutputRoot::of(Some(&raw(schema)));
+        let root = OutputRoot::from_schema(Some(&raw(schema)));
         for given in values {
             assert_eq!(as_sent(root, &given, V2026_07_28), given);
             for version in [V2025_06_18, V2025_11_25] {
@@ -107,7 +107,7 @@ fn every_schema_gets_an_object_at_its_root_that_its_values_fit() {
 
 #[test]
 fn without_a_schema_a_value_says_what_it_is() {
-    let root = OutputRoot::of(None);
+    let root = OutputRoot::from_schema(None);
     for (given, expected) in [
         (json!({"result": 1}), json!({"result": 1})),
         (json!(null), json!({"result": null})),

@@ -30,8 +30,8 @@ impl fmt::Display for SurfaceChange {
 }
 
 /// Returns all changes from one surface to another, breaking changes first.
-pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
-    let mut changes = Changes::default();
+pub(crate) fn compare_surfaces(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
+    let mut changes = SurfaceChanges::default();
     if old.instructions() != new.instructions() {
         changes.push_compatible("the instructions are different");
     }
@@ -44,9 +44,9 @@ pub(crate) fn compare(old: &Surface, new: &Surface) -> Vec<SurfaceChange> {
 }
 
 #[derive(Default)]
-pub(super) struct Changes(Vec<SurfaceChange>);
+pub(super) struct SurfaceChanges(Vec<SurfaceChange>);
 
-impl Changes {
+impl SurfaceChanges {
     pub(super) fn push_compatible(&mut self, text: impl Into<String>) {
         self.push(false, text.into());
     }
@@ -168,7 +168,7 @@ impl Changes {
 fn items_by_key(list: ListRequest, items: &[Value]) -> BTreeMap<&str, &Value> {
     let items = items.iter();
     items
-        .filter_map(|item| Some((item[list.key()].as_str()?, item)))
+        .filter_map(|item| Some((item[list.item_key()].as_str()?, item)))
         .collect()
 }
 

@@ -1,13 +1,13 @@
-//! Changes of the extensions that a server has.
+//! Compares the extensions of two surfaces.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::client::surface::Surface;
-use crate::client::surface::compare::Changes;
+use crate::client::surface::compare::SurfaceChanges;
 
-impl Changes {
+impl SurfaceChanges {
     pub(super) fn compare_extensions(&mut self, old: &Surface, new: &Surface) {
         let mut after: BTreeMap<_, _> = new.extensions().collect();
         for (id, was) in old.extensions() {
@@ -15,7 +15,7 @@ impl Changes {
                 self.push_breaking(format!("extension `{id}` was removed"));
                 continue;
             };
-            let (had, has) = (methods(was), methods(is));
+            let (had, has) = (extension_methods(was), extension_methods(is));
             for method in had.iter().filter(|method| !has.contains(method)) {
                 self.push_breaking(format!("method `{method}` of extension `{id}` was removed"));
             }
@@ -32,7 +32,7 @@ impl Changes {
     }
 }
 
-fn methods(extension: &Value) -> Vec<&str> {
+fn extension_methods(extension: &Value) -> Vec<&str> {
     let methods = extension["methods"].as_array();
     methods
         .into_iter()

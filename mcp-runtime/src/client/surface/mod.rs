@@ -34,10 +34,14 @@ impl Surface {
             let mut items = match list {
                 ListRequest::Tools => client.all_tools()?,
                 ListRequest::Resources => client.resources_without_listers()?,
-                list => client.list(list).await?,
+                list => client.fetch_list(list).await?,
             };
-            items.sort_by(|a, b| a[list.key()].as_str().cmp(&b[list.key()].as_str()));
-            members.insert(list.member().into(), items.into());
+            items.sort_by(|a, b| {
+                a[list.item_key()]
+                    .as_str()
+                    .cmp(&b[list.item_key()].as_str())
+            });
+            members.insert(list.result_member().into(), items.into());
         }
         Ok(Self(members))
     }
@@ -63,7 +67,7 @@ impl Surface {
     }
 
     pub(crate) fn items(&self, list: ListRequest) -> &[Value] {
-        let items = self.0.get(list.member()).and_then(Value::as_array);
+        let items = self.0.get(list.result_member()).and_then(Value::as_array);
         items.map_or(&[], Vec::as_slice)
     }
 }

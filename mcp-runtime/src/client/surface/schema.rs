@@ -91,14 +91,17 @@ struct NarrowingSearch<'s> {
 
 impl<'s> NarrowingSearch<'s> {
     fn compare_schemas(&mut self, from: &'s Value, to: &'s Value, at: &str, depth: usize) {
-        let (from, to) = (resolve(from, self.roots.0), resolve(to, self.roots.1));
+        let (from, to) = (
+            resolve_reference(from, self.roots.0),
+            resolve_reference(to, self.roots.1),
+        );
         if from == to && self.roots.0.get("$defs") == self.roots.1.get("$defs") {
             return;
         }
         let Some(depth) = depth.checked_sub(1) else {
             return;
         };
-        let (values, allowed) = (branches(from), branches(to));
+        let (values, allowed) = (split_branches(from), split_branches(to));
         if let ([value], [fits]) = (values.as_slice(), allowed.as_slice()) {
             return self.compare_branches(value, fits, at, depth);
         }
@@ -125,10 +128,16 @@ impl<'s> NarrowingSearch<'s> {
         }
     }
 
-    fn compare_branches(&mut self, from: &Branch<'s>, to: &Branch<'s>, at: &str, depth: usize) {
+    fn compare_branches(
+        &mut self,
+        from: &SchemaBranch<'s>,
+        to: &SchemaBranch<'s>,
+        at: &str,
+        depth: usize,
+    ) {
         let (from, to) = match (from, to) {
-            (Branch::Value(from), Branch::Value(to)) if from == to => return,
-            (Branch::Value(from), Branch::Schema(to)) => {
+            (SchemaBranch::Value(from), SchemaBranch::Value(to)) if from == to => return,
+            (SchemaBranch::Value(from), SchemaBranch::Schema(to)) => {
                 let types = allowed_types(to);
                 if !types.is_empty()
                     && !types.iter().any(|name| types_of_value(from).contains(name))
@@ -142,15 +151,15 @@ impl<'s> NarrowingSearch<'s> {
                 }
                 return;
             }
-            (_, Branch::Value(to)) => {
-                let (from, to) = (from.describe(), Branch::Value(to).describe());
+            (_, SchemaBranch::Value(to)) => {
+                let (from, to) = (from.describe(), SchemaBranch::Value(to).describe());
                 let text = match self.direction {
                     ValueDirection::Input => format!("only {to} is now accepted, was {from}"),
                     ValueDirection::Output => format!("may now be {from}, was {to}"),
                 };
                 return self.push_narrowing(at, text);
             }
-            (Branch::Schema(from), Branch::Schema(to)) => (*from, *to),
+            (SchemaBranch::Schema(from), SchemaBranch::Schema(to)) => (*from, *to),
         };
         if to == &Value::Bool(true) || to.as_object().is_some_and(serde_json::Map::is_empty) {
             return;
@@ -262,13 +271,13 @@ impl<'s> NarrowingSearch<'s> {
 
 /// An alternative within a schema.
 #[derive(Debug)]
-enum Branch<'s> {
+enum SchemaBranch<'s> {
     Schema(&'s Value),
     /// Exactly this value.
     Value(&'s Value),
 }
 
-impl Branch<'_> {
+impl SchemaBranch<'_> {
     fn describe(&self) -> String {
         match self {
             Self::Value(value) => format!("`{value}`"),
@@ -287,30 +296,30 @@ impl Branch<'_> {
     }
 }
 
-fn branches(schema: &Value) -> Vec<Branch<'_>> {
+fn split_branches(schema: &Value) -> Vec<SchemaBranch<'_>> {
     if let Some(value) = schema.get("const") {
-        return vec![Branch::Value(value)];
+        return vec![SchemaBranch::Value(value)];
     }
     for keyword in ["enum", "anyOf", "oneOf"] {
         let Some(all) = schema.get(keyword).and_then(Value::as_array) else {
             continue;
         };
         return match keyword {
-            "enum" => all.iter().map(Branch::Value).collect(),
+            "enum" => all.iter().map(SchemaBranch::Value).collect(),
             // One level of alternatives within a branch is expanded; deeper levels are compared without expansion.
             _ => all
                 .iter()
                 .flat_map(|inner| match (inner.get("const"), inner.get("enum")) {
-                    (Some(value), _) => vec![Branch::Value(value)],
+                    (Some(value), _) => vec![SchemaBranch::Value(value)],
                     (None, Some(Value::Array(values))) => {
-                        values.iter().map(Branch::Value).collect()
+                        values.iter().map(SchemaBranch::Value).collect()
                     }
-                    _ => vec![Branch::Schema(inner)],
+                    _ => vec![SchemaBranch::Schema(inner)],
                 })
                 .collect(),
         };
     }
-    vec![Branch::Schema(schema)]
+    vec![SchemaBranch::Schema(schema)]
 }
 
 /// Returns the types that a schema allows, or an empty set if the schema does not specify any.
@@ -341,7 +350,7 @@ fn required_names(schema: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Resolves a reference within the schema.
-fn resolve<'s>(schema: &'s Value, root: &'s Value) -> &'s Value {
+fn resolve_reference<'s>(schema: &'s Value, root: &'s Value) -> &'s Value {
     let reference = schema.get("$ref").and_then(Value::as_str);
     let target = reference.and_then(|reference| root.pointer(reference.strip_prefix('#')?));
     target.unwrap_or(schema)

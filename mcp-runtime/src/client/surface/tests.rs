@@ -6,12 +6,12 @@
 use serde_json::{Value, json};
 
 use crate::client::surface::Surface;
-use crate::client::surface::compare::compare;
+use crate::client::surface::compare::compare_surfaces;
 
 /// Returns the changes between two surfaces.
 fn changes(old: Value, new: Value) -> Vec<String> {
     let read = |value: Value| Surface::parse(&value.to_string()).unwrap();
-    let changes = compare(&read(old), &read(new));
+    let changes = compare_surfaces(&read(old), &read(new));
     changes.iter().map(ToString::to_string).collect()
 }
 

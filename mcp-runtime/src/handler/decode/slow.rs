@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use mcp_schema::check::Validator;
-use mcp_schema::explain::{Fault, FaultSubject, missing, quote, unknown};
+use mcp_schema::explain::{Fault, FaultSubject, missing_name_message, quote, unknown_name_message};
 use mcp_schema::format;
 use mcp_schema::query::allows;
 use serde_json::{Map, Value};
@@ -45,7 +45,10 @@ impl Decoder {
         for (name, value) in &entries {
             let Some(position) = self.position(name, 0) else {
                 if self.closed && !self.is_flattened(name) && faults.len() < FAULTS {
-                    faults.push(Fault::new("", unknown("argument", name, &absent)));
+                    faults.push(Fault::new(
+                        "",
+                        unknown_name_message("argument", name, &absent),
+                    ));
                 }
                 rest.push((name, value));
                 continue;
@@ -61,7 +64,10 @@ impl Decoder {
                     .iter()
                     .find(|argument| argument.name == wire.name)
                     .map(|argument| &argument.schema);
-                faults.push(Fault::new("", missing("argument", wire.name, schema)));
+                faults.push(Fault::new(
+                    "",
+                    missing_name_message("argument", wire.name, schema),
+                ));
             }
         }
         if let Some(index) = self.flatten {

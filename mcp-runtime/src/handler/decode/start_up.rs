@@ -2,7 +2,7 @@
 
 use mcp_schema::check::Validator;
 use mcp_schema::constraint::{Constraints, TextConstraints};
-use mcp_schema::generate::{Properties, Property, published};
+use mcp_schema::generate::{Properties, Property, schema_to_publish};
 use mcp_schema::query::{allows, candidates};
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -96,7 +96,7 @@ impl Decoder {
         let mut published_schema = None;
         if !raw {
             check_published_defaults(&validator, &arguments, &mut problems);
-            published_schema = published(validator.schema()).map(Box::new);
+            published_schema = schema_to_publish(validator.schema()).map(Box::new);
         }
         if !problems.is_empty() {
             return Err(problems);

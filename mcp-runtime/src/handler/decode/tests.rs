@@ -5,7 +5,7 @@
 )]
 
 use mcp_schema::constraint::{Bound, Constraints};
-use mcp_schema::explain::describe;
+use mcp_schema::explain::describe_faults;
 use proptest::prelude::*;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ fn no_context() -> Context {
 
 fn said(refusal: CallRefusal) -> String {
     match refusal {
-        CallRefusal::Arguments(faults) => describe(&faults),
+        CallRefusal::Arguments(faults) => describe_faults(&faults),
         CallRefusal::Error(error) => panic!("{error:?}"),
     }
 }
@@ -440,7 +440,10 @@ fn strings_become_what_the_parameter_wants() {
         "/limit: expected integer, received \"007\""
     );
     let faults = decoder.from_strings(r#"{"query":3}"#).unwrap_err();
-    assert_eq!(describe(&faults), "/query: expected string, received 3");
+    assert_eq!(
+        describe_faults(&faults),
+        "/query: expected string, received 3"
+    );
     assert_eq!(
         decoder
             .from_decodable_pairs([("query", "x"), ("limit", "y")])

@@ -9,7 +9,7 @@ use hyper::{Response, StatusCode};
 
 use crate::context::{HttpParts, Principal};
 use crate::dispatch::Dispatcher;
-use crate::http::access::challenge::Challenge;
+use crate::http::access::challenge::BearerChallenge;
 #[cfg(feature = "auth")]
 use crate::http::access::protection::Protection;
 use crate::http::options::HttpOptions;
@@ -75,7 +75,10 @@ impl Authentication {
         }
         #[cfg(feature = "auth")]
         if let Some(protection) = &self.protection {
-            return protection.admit(parts, dispatcher).await.map(Some);
+            return protection
+                .authenticate_request(parts, dispatcher)
+                .await
+                .map(Some);
         }
         Ok(None)
     }
@@ -91,7 +94,7 @@ impl Authentication {
             Some(_) => (StatusCode::FORBIDDEN, Some("insufficient_scope")),
             None => (StatusCode::UNAUTHORIZED, None),
         };
-        let challenge = Challenge {
+        let challenge = BearerChallenge {
             error: reason,
             scopes: &errors::scopes_needed(&error).unwrap_or_default(),
             metadata: self.metadata_url(),
@@ -100,15 +103,15 @@ impl Authentication {
         HttpRefusal::new(status, error).with_challenge(challenge)
     }
 
-    /// Rejects a request whose caller has to authorize again, as an earlier call of the same caller demanded.
-    pub(in crate::http) fn refuse_again(&self, error: ErrorObject) -> HttpRefusal {
+    /// Rejects a request because an earlier call by the same caller demanded that the caller authorize again.
+    pub(in crate::http) fn refuse_until_reauthorized(&self, error: ErrorObject) -> HttpRefusal {
         let (status, challenge) = self.new_challenge(&error);
         HttpRefusal::new(status, error).with_challenge(challenge)
     }
 
     /// If the call of a request demanded that its caller authorize again, turns the response with its error into a
-    /// challenge. An event stream cannot become one, so the next request is challenged.
-    pub(in crate::http) fn challenge_again(
+    /// challenge. An event stream cannot become a challenge, so the caller's next request is challenged instead.
+    pub(in crate::http) fn challenge_if_reauthorization_needed(
         &self,
         request: &HttpParts,
         response: &mut Response<HttpBody>,
@@ -131,7 +134,7 @@ impl Authentication {
             Some(_) => (StatusCode::FORBIDDEN, "insufficient_scope"),
             None => (StatusCode::UNAUTHORIZED, "invalid_token"),
         };
-        let challenge = Challenge {
+        let challenge = BearerChallenge {
             error: Some(reason),
             scopes: &scopes.unwrap_or_default(),
             metadata: self.metadata_url(),
@@ -157,9 +160,9 @@ impl Authentication {
 impl Authentication {
     /// Returns `true` if a document that is available without a token is published at `path`. `endpoint` is the
     /// server's path.
-    pub(in crate::http) fn publishes(&self, path: &str, endpoint: &str) -> bool {
+    pub(in crate::http) fn publishes_metadata_at(&self, path: &str, endpoint: &str) -> bool {
         let protection = self.protection.as_ref();
-        protection.is_some_and(|protection| protection.publishes(path, endpoint))
+        protection.is_some_and(|protection| protection.publishes_metadata_at(path, endpoint))
     }
 
     /// Returns the paths of the documents that are available without a token.
@@ -183,7 +186,7 @@ impl Authentication {
         let protection = self.protection.as_ref()?;
         let path = path(parts);
         protection
-            .publishes(path, endpoint)
+            .publishes_metadata_at(path, endpoint)
             .then(|| protection.public_document(&parts.method, path, dispatcher))
     }
 }

@@ -14,7 +14,7 @@ use crate::jsonrpc::ErrorObject;
 
 /// The contents of a challenge.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Challenge<'c> {
+pub(super) struct BearerChallenge<'c> {
     pub(super) error: Option<&'static str>,
     /// All scopes that the request needs.
     pub(super) scopes: &'c [&'c str],
@@ -22,7 +22,7 @@ pub(super) struct Challenge<'c> {
     pub(super) metadata: Option<&'c str>,
 }
 
-impl Challenge<'_> {
+impl BearerChallenge<'_> {
     /// Returns the value of the `WWW-Authenticate` header. All of its parts were checked at start-up.
     pub(super) fn header_value(&self) -> HeaderValue {
         let mut parameters = Vec::new();
@@ -64,9 +64,9 @@ mod tests {
     fn a_challenge_says_what_is_needed() {
         let scopes = ["a:read", "offline_access", "a:write"];
         for (challenge, value) in [
-            (Challenge::default(), "Bearer"),
+            (BearerChallenge::default(), "Bearer"),
             (
-                Challenge {
+                BearerChallenge {
                     error: Some("insufficient_scope"),
                     scopes: &scopes,
                     metadata: Some("https://a.b/.well-known/oauth-protected-resource"),
@@ -74,9 +74,9 @@ mod tests {
                 r#"Bearer error="insufficient_scope", scope="a:read a:write", resource_metadata="https://a.b/.well-known/oauth-protected-resource""#,
             ),
             (
-                Challenge {
+                BearerChallenge {
                     scopes: &["line\nbreak"],
-                    ..Challenge::default()
+                    ..BearerChallenge::default()
                 },
                 "Bearer",
             ),

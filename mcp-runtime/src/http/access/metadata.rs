@@ -30,13 +30,13 @@ impl Protection {
         ];
         paths.sort_unstable();
         paths.dedup();
-        paths.retain(|path| self.publishes(path, endpoint));
+        paths.retain(|path| self.publishes_metadata_at(path, endpoint));
         paths
     }
 
     /// Returns `true` if a document that is available without a token is published at `path`. `endpoint` is the
     /// server's path.
-    pub(super) fn publishes(&self, path: &str, endpoint: &str) -> bool {
+    pub(super) fn publishes_metadata_at(&self, path: &str, endpoint: &str) -> bool {
         let about = path
             .strip_prefix("/.well-known/")
             .and_then(|path| path.strip_prefix(METADATA))
@@ -58,12 +58,12 @@ impl Protection {
         dispatcher: &Dispatcher,
     ) -> Response<HttpBody> {
         if method != Method::GET {
-            return HttpRefusal::method("GET");
+            return HttpRefusal::method_not_allowed("GET");
         }
         if path == ORIGIN_METADATA
             && let Some(url) = &self.origin_metadata
         {
-            let mut response = answer::empty(StatusCode::TEMPORARY_REDIRECT);
+            let mut response = answer::empty_response(StatusCode::TEMPORARY_REDIRECT);
             let headers = response.headers_mut();
             headers.insert(header::LOCATION, url.clone());
             return response;
@@ -77,7 +77,7 @@ impl Protection {
         if !scopes.is_empty() {
             metadata["scopes_supported"] = json!(scopes);
         }
-        answer::json(StatusCode::OK, metadata.to_string().into_bytes())
+        answer::json_response(StatusCode::OK, metadata.to_string().into_bytes())
     }
 
     /// Returns the scopes to publish.

@@ -15,7 +15,7 @@ use crate::auth::{AuthError, AuthErrorKind, Authenticator, Credentials, Protecte
 use crate::context::Principal;
 use crate::dispatch::Dispatcher;
 use crate::http::access::bearer::{MalformedAuthorization, bearer_token, has_token_in_query};
-use crate::http::access::challenge::Challenge;
+use crate::http::access::challenge::BearerChallenge;
 use crate::http::response::refusal::HttpRefusal;
 
 /// Name of this server's metadata document.
@@ -66,14 +66,14 @@ impl Protection {
     }
 
     /// Rejects a request with a challenge for these scopes.
-    fn refuse(
+    fn challenge_refusal(
         &self,
         status: StatusCode,
         error: Option<&'static str>,
         scopes: &[String],
     ) -> HttpRefusal {
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
-        let challenge = Challenge {
+        let challenge = BearerChallenge {
             error,
             scopes: &scopes,
             metadata: self.metadata_url(),
@@ -82,13 +82,13 @@ impl Protection {
     }
 
     /// Authenticates a request's caller or rejects the request.
-    pub(super) async fn admit(
+    pub(super) async fn authenticate_request(
         &self,
         parts: &Parts,
         dispatcher: &Dispatcher,
     ) -> Result<Principal, HttpRefusal> {
         let limits = dispatcher.limits();
-        let refuse = |status, error| Err(self.refuse(status, error, &self.required));
+        let refuse = |status, error| Err(self.challenge_refusal(status, error, &self.required));
         if has_token_in_query(&parts.uri) {
             return refuse(StatusCode::BAD_REQUEST, Some("invalid_request"));
         }
@@ -126,9 +126,11 @@ impl Protection {
         tracing::debug!(why = refused.why, "a request was refused");
         match refused.kind {
             AuthErrorKind::Invalid => refuse(StatusCode::UNAUTHORIZED, Some("invalid_token")),
-            AuthErrorKind::Insufficient(scopes) => {
-                Err(self.refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"), &scopes))
-            }
+            AuthErrorKind::Insufficient(scopes) => Err(self.challenge_refusal(
+                StatusCode::FORBIDDEN,
+                Some("insufficient_scope"),
+                &scopes,
+            )),
             AuthErrorKind::Unavailable => {
                 Err(HttpRefusal::unavailable("authentication is unavailable"))
             }

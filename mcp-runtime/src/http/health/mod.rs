@@ -1,7 +1,7 @@
 //! Liveness and readiness endpoints for orchestrators and load balancers.
 //!
 //! Probes are answered before the host check and authentication, because orchestrators address a machine and have no
-//! token. They therefore tell nothing but a status: no body, no reason. The log has the reason.
+//! token. The response is therefore only a status, without a body; the reason is logged.
 
 pub(in crate::http) mod paths;
 mod readiness;
@@ -14,13 +14,13 @@ use hyper::{Method, Response, StatusCode};
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 pub(in crate::http) use paths::HealthPaths;
-pub(in crate::http) use readiness::Readiness;
+pub(in crate::http) use readiness::ReadinessProbe;
 pub(crate) use readiness::ReadyCheck;
 
 /// A question that an orchestrator asks about this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Probe {
-    /// The process answers at all. If it does not, it should be restarted.
+    /// The process responds. If it does not, it should be restarted.
     Live,
     /// Requests may be sent here.
     Ready,
@@ -32,17 +32,17 @@ pub(in crate::http) async fn answer_probe(
     is_good: impl Future<Output = bool>,
 ) -> Response<HttpBody> {
     if !matches!(*method, Method::GET | Method::HEAD) {
-        let mut response = answer::empty(StatusCode::METHOD_NOT_ALLOWED);
+        let mut response = answer::empty_response(StatusCode::METHOD_NOT_ALLOWED);
         let allow = HeaderValue::from_static("GET, HEAD");
         response.headers_mut().insert(header::ALLOW, allow);
         return response;
     }
-    let mut response = answer::empty(if is_good.await {
+    let mut response = answer::empty_response(if is_good.await {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     });
-    // The answer of a cache would be that of another moment.
+    // A cached answer could be out of date.
     let no_store = HeaderValue::from_static("no-store");
     response
         .headers_mut()

@@ -2,13 +2,13 @@
 
 use crate::http::health::Probe;
 
-/// Paths at which probes are answered, and the choice to answer them.
+/// Paths at which probes are answered, and the setting that turns them on or off.
 #[derive(Clone, Debug)]
 pub(in crate::http) struct HealthPaths {
     pub(in crate::http) live: String,
     pub(in crate::http) ready: String,
-    /// `None` means that a listener of this crate answers probes, and a service that is mounted in another program does
-    /// not: that program may have such paths already.
+    /// `None` means that this crate's listener answers probes but a service mounted in another program does not,
+    /// because that program may already use these paths.
     pub(in crate::http) served: Option<bool>,
 }
 
@@ -24,7 +24,7 @@ impl Default for HealthPaths {
 
 impl HealthPaths {
     /// Returns the probe served at this path, if a listener of this crate serves one.
-    pub(in crate::http) fn probe_of_listener(&self, path: &str) -> Option<Probe> {
+    pub(in crate::http) fn probe_at(&self, path: &str) -> Option<Probe> {
         if self.served == Some(false) {
             return None;
         }
@@ -63,7 +63,7 @@ impl HealthPaths {
 }
 
 /// Returns the path with a leading slash.
-pub(in crate::http) fn absolute(path: impl Into<String>) -> String {
+pub(in crate::http) fn absolute_path(path: impl Into<String>) -> String {
     let mut path = path.into();
     if !path.starts_with('/') {
         path.insert(0, '/');

@@ -1,7 +1,8 @@
-//! Checks of the things that a server depends on, such as its database.
+//! Checks the services that a server depends on, such as its database.
 //!
-//! Anyone who can reach the server may ask whether it is ready. However often they ask, at most one round of checks runs
-//! at a time, and one second begins at most one round. A round goes on if the client that began it disconnects.
+//! Anyone who can reach the server may ask whether it is ready. No matter how many requests arrive, at most one round
+//! of checks runs at a time, and at most one round begins per second. A round continues even if the client that started
+//! it disconnects.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -18,13 +19,13 @@ use tokio::time::{Instant, timeout};
 use crate::error::Causes;
 use crate::lock::lock;
 
-/// Time for which the outcome of a round is used again.
+/// Time for which the outcome of a round is reused.
 const FRESH: Duration = Duration::from_secs(1);
 
 type CheckError = Box<dyn std::error::Error + Send + Sync>;
 type CheckFuture = Pin<Box<dyn Future<Output = Result<(), CheckError>> + Send>>;
 
-/// A check by the author of the server. Cheap to clone.
+/// A readiness check that the server's author has added. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct ReadyCheck {
     name: Arc<str>,
@@ -74,20 +75,20 @@ impl ReadyCheck {
 }
 
 /// All checks of a server.
-pub(in crate::http) struct Readiness {
+pub(in crate::http) struct ReadinessProbe {
     checks: Vec<ReadyCheck>,
-    /// Time that each check may take.
+    /// Time limit for each check.
     limit: Duration,
-    latest: Mutex<Option<Round>>,
+    latest: Mutex<Option<ReadinessRound>>,
 }
 
 /// One run of all checks.
-struct Round {
+struct ReadinessRound {
     since: Instant,
     passed: Shared<BoxFuture<'static, bool>>,
 }
 
-impl Readiness {
+impl ReadinessProbe {
     pub(in crate::http) fn new(checks: Vec<ReadyCheck>, limit: Duration) -> Self {
         Self {
             checks,
@@ -108,19 +109,19 @@ impl Readiness {
                 .filter(|round| round.passed.peek().is_none() || round.since.elapsed() < FRESH);
             match usable {
                 Some(round) => round.passed.clone(),
-                None => latest.insert(self.begin_round()).passed.clone(),
+                None => latest.insert(self.begin_readiness_round()).passed.clone(),
             }
         };
         passed.await
     }
 
-    fn begin_round(&self) -> Round {
+    fn begin_readiness_round(&self) -> ReadinessRound {
         let (checks, limit) = (self.checks.clone(), self.limit);
-        let mut task = RoundTask(tokio::spawn(async move {
+        let mut task = ReadinessRoundTask(tokio::spawn(async move {
             let passed = join_all(checks.iter().map(|check| check.passes(limit))).await;
             passed.into_iter().all(|passed| passed)
         }));
-        Round {
+        ReadinessRound {
             since: Instant::now(),
             passed: async move { (&mut task.0).await.unwrap_or(false) }
                 .boxed()
@@ -130,9 +131,9 @@ impl Readiness {
 }
 
 /// A running round. It ends with the server.
-struct RoundTask(JoinHandle<bool>);
+struct ReadinessRoundTask(JoinHandle<bool>);
 
-impl Drop for RoundTask {
+impl Drop for ReadinessRoundTask {
     fn drop(&mut self) {
         self.0.abort();
     }

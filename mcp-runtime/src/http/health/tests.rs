@@ -30,7 +30,7 @@ fn counted(
 #[tokio::test(start_paused = true)]
 async fn a_thousand_questions_run_a_check_once_a_second() {
     let (check, runs) = counted(|run| run == 1);
-    let readiness = Readiness::new(vec![check], LIMIT);
+    let readiness = ReadinessProbe::new(vec![check], LIMIT);
     let ask = || async {
         let all = join_all((0..1_000).map(|_| readiness.is_ready())).await;
         assert!(all.iter().all(|ready| *ready == all[0]));
@@ -48,7 +48,7 @@ async fn a_thousand_questions_run_a_check_once_a_second() {
 async fn a_check_that_hangs_or_panics_is_a_check_that_fails() {
     let (good, _) = counted(|_| false);
     let hangs = ReadyCheck::new("hangs", std::future::pending::<Result<(), String>>);
-    let readiness = Readiness::new(vec![good.clone(), hangs], LIMIT);
+    let readiness = ReadinessProbe::new(vec![good.clone(), hangs], LIMIT);
     let began = Instant::now();
     assert!(!readiness.is_ready().await);
     assert_eq!(began.elapsed(), LIMIT);
@@ -65,7 +65,7 @@ async fn a_check_that_hangs_or_panics_is_a_check_that_fails() {
             }
         };
         let readiness =
-            Readiness::new(vec![good.clone(), ReadyCheck::new("panics", panics)], LIMIT);
+            ReadinessProbe::new(vec![good.clone(), ReadyCheck::new("panics", panics)], LIMIT);
         assert!(!readiness.is_ready().await);
     }
 }
@@ -81,7 +81,7 @@ async fn a_client_that_goes_away_neither_stops_nor_repeats_a_check() {
             Ok::<(), String>(())
         }
     };
-    let readiness = Readiness::new(vec![ReadyCheck::new("slow", slow)], LIMIT);
+    let readiness = ReadinessProbe::new(vec![ReadyCheck::new("slow", slow)], LIMIT);
     let asked = Instant::now();
     for _ in 0..100 {
         let gone = tokio::time::timeout(Duration::from_millis(10), readiness.is_ready()).await;
@@ -104,7 +104,7 @@ async fn the_checks_of_a_server_that_is_gone_end() {
             never
         }
     };
-    let readiness = Readiness::new(vec![ReadyCheck::new("waits", waits)], LIMIT);
+    let readiness = ReadinessProbe::new(vec![ReadyCheck::new("waits", waits)], LIMIT);
     let mut asking = Box::pin(readiness.is_ready());
     while Arc::strong_count(&held) < 3 {
         assert!((&mut asking).now_or_never().is_none());
@@ -159,8 +159,8 @@ fn a_path_that_is_used_twice_is_a_mistake() {
 #[test]
 fn paths_are_compared_as_they_are() {
     let paths = HealthPaths::default();
-    assert_eq!(paths.probe_of_listener("/livez"), Some(Probe::Live));
-    assert_eq!(paths.probe_of_listener("/readyz"), Some(Probe::Ready));
+    assert_eq!(paths.probe_at("/livez"), Some(Probe::Live));
+    assert_eq!(paths.probe_at("/readyz"), Some(Probe::Ready));
     for path in [
         "/",
         "/livez/",
@@ -169,6 +169,6 @@ fn paths_are_compared_as_they_are() {
         "/%6civez",
         "/livez/../mcp",
     ] {
-        assert_eq!(paths.probe_of_listener(path), None, "{path}");
+        assert_eq!(paths.probe_at(path), None, "{path}");
     }
 }

@@ -10,7 +10,7 @@ use hyper::StatusCode;
 use crate::dispatch::read_batch;
 use crate::http::legacy::posted::{AwaitedAnswers, PostOutcome, PostResponse};
 use crate::http::legacy::requests::{
-    error_message, live_session, serve_on_stream, take_notification,
+    error_message, handle_notification, require_live_session, serve_on_stream,
 };
 use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
@@ -63,30 +63,30 @@ pub(in crate::http) fn serve_batch(
         .iter()
         .filter(|element| element.message.is_err())
         .count();
-    let session = match live_session(state, found.as_ref(), version) {
+    let session = match require_live_session(state, found.as_ref(), version) {
         Ok(session) => session,
         Err(refusal) => return refusal.into(),
     };
     let save = |session| {
         found
             .as_ref()
-            .and_then(|found| found.changed(session, None))
+            .and_then(|found| found.pending_save_if_changed(session, None))
     };
     let answers = requests.saturating_add(invalid);
     if answers == 0 {
         for message in messages() {
-            take_notification(state, &session, head.caller, message);
+            handle_notification(state, &session, head.caller, message);
         }
         return PostOutcome {
             save: save(&session),
-            answer: PostResponse::Over(answer::empty(StatusCode::ACCEPTED)),
+            answer: PostResponse::Over(answer::empty_response(StatusCode::ACCEPTED)),
         };
     }
     let accepts = head.headers.accepts;
     if !accepts.json && !accepts.events {
         return HttpRefusal::answer_not_accepted().into();
     }
-    // The other calls of the batch must not be answered with the challenge of one.
+    // A challenge for one call must not replace the answers to the other calls in the batch.
     head.parts.send_head(false);
     let stream = session.open_stream(accepts.events, answers, state.limits());
     let open = || Arc::clone(&stream);
@@ -95,11 +95,11 @@ pub(in crate::http) fn serve_batch(
             Ok(message) if is_request(message) => {
                 let answer = serve_on_stream(state, &session, head, message, &open);
                 if let Some(answer) = answer {
-                    stream.answer(&answer.into_text());
+                    stream.push_answer(&answer.into_text());
                 }
             }
-            Ok(message) => take_notification(state, &session, head.caller, message),
-            Err((id, error)) => stream.answer(&error_message(id.as_ref(), error)),
+            Ok(message) => handle_notification(state, &session, head.caller, message),
+            Err((id, error)) => stream.push_answer(&error_message(id.as_ref(), error)),
         }
     }
     if found.is_none() {

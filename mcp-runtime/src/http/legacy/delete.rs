@@ -10,11 +10,11 @@ use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::state::ServiceState;
-use crate::http::stores::session_id::is_id;
+use crate::http::stores::session_id::is_valid_id;
 use crate::http::stores::session_storage::SessionStorage;
 
 /// Ends a session.
-pub(in crate::http) async fn delete(
+pub(in crate::http) async fn handle_delete(
     state: &ServiceState,
     head: RequestHead<'_>,
 ) -> Response<HttpBody> {
@@ -27,31 +27,31 @@ async fn end_session(
     head: RequestHead<'_>,
 ) -> Result<Response<HttpBody>, HttpRefusal> {
     let SessionStorage::Store(store) = &state.sessions.storage else {
-        return Ok(HttpRefusal::method("POST"));
+        return Ok(HttpRefusal::method_not_allowed("POST"));
     };
     if is_modern(declared_version(head.headers)?) {
-        return Ok(HttpRefusal::method("POST"));
+        return Ok(HttpRefusal::method_not_allowed("POST"));
     }
     let id = head
         .headers
-        .session()
+        .session_id()
         .ok_or_else(HttpRefusal::session_required)?;
-    let id = id.ok().filter(|id| is_id(id));
+    let id = id.ok().filter(|id| is_valid_id(id));
     let id = id.ok_or_else(HttpRefusal::unknown_session)?;
     let time = state.limits().sessions.store_timeout;
-    let record = store.load(id, Duration::ZERO).within(time).await?;
-    if record.is_some_and(|record| !record.is_of(head.caller)) {
+    let record = store.load(id, Duration::ZERO).with_timeout(time).await?;
+    if record.is_some_and(|record| !record.is_owned_by(head.caller)) {
         return Err(HttpRefusal::unknown_session());
     }
-    let removed = store.remove(id).within(time).await?;
-    state.sessions.end(id);
+    let removed = store.remove(id).with_timeout(time).await?;
+    state.sessions.end_session(id);
     if !removed {
         return Err(HttpRefusal::unknown_session());
     }
     if let Some(events) = &state.sessions.events {
         // The result is ignored because the session has ended in any case, and its remaining events expire in the
         // store.
-        let _ = events.forget(id).within(time).await;
+        let _ = events.forget(id).with_timeout(time).await;
     }
-    Ok(answer::empty(StatusCode::NO_CONTENT))
+    Ok(answer::empty_response(StatusCode::NO_CONTENT))
 }

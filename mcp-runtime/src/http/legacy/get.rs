@@ -18,21 +18,21 @@ use crate::http::streams::session_stream::is_standalone;
 use crate::http::streams::stream_reader::StreamReader;
 
 /// Opens a session's standalone stream, or resumes a stream whose connection broke.
-pub(in crate::http) async fn get(
+pub(in crate::http) async fn handle_get(
     state: &ServiceState,
     head: RequestHead<'_>,
 ) -> Response<HttpBody> {
-    let opened = open_or_resume(state, head).await;
+    let opened = open_or_resume_stream(state, head).await;
     opened.unwrap_or_else(HttpRefusal::into_response)
 }
 
-async fn open_or_resume(
+async fn open_or_resume_stream(
     state: &ServiceState,
     head: RequestHead<'_>,
 ) -> Result<Response<HttpBody>, HttpRefusal> {
     let headers = head.headers;
     if is_modern(declared_version(headers)?) || !state.sessions.storage.is_lasting() {
-        return Ok(HttpRefusal::method("POST"));
+        return Ok(HttpRefusal::method_not_allowed("POST"));
     }
     let found = state.sessions.find(head).await?;
     let found = found.ok_or_else(HttpRefusal::session_required)?;
@@ -43,8 +43,8 @@ async fn open_or_resume(
     session.mark_used_by(head.caller);
     let reader = match headers.last_event_id() {
         None => {
-            let stream = session.standalone(state.limits());
-            stream.reader(stream.first_unread(), true)
+            let stream = session.standalone_stream(state.limits());
+            stream.new_reader(stream.first_unread(), true)
         }
         Some(id) => match id.ok().and_then(sse::parse_event_id) {
             Some(event) => resume_stream(state, &session, event).await?,
@@ -66,9 +66,9 @@ async fn resume_stream(
     let Some(next) = position.checked_add(1) else {
         return Ok(None);
     };
-    let kept = session.stream(number, limits);
+    let kept = session.find_stream(number, limits);
     let is_ours = kept.as_ref().is_some_and(|stream| !stream.is_copy);
-    let reader = kept.and_then(|stream| stream.reader(next, false));
+    let reader = kept.and_then(|stream| stream.new_reader(next, false));
     let (None, false, Some(store)) = (&reader, is_ours, &state.sessions.events) else {
         return Ok(reader);
     };
@@ -79,6 +79,6 @@ async fn resume_stream(
         } else {
             next
         };
-        stream.reader(next, false)
+        stream.new_reader(next, false)
     }))
 }

@@ -17,7 +17,7 @@ use crate::protocol::{ProtocolVersion, encode, errors};
 use crate::telemetry::RequestTimer;
 
 /// Answers `initialize`.
-pub(super) fn initialize(
+pub(super) fn handle_initialize(
     state: &ServiceState,
     head: RequestHead<'_>,
     id: RequestId,
@@ -98,8 +98,8 @@ fn shake_hands(
     let session = match storage {
         SessionStorage::Store(_) => {
             let max = state.limits().sessions.max_client_bytes;
-            if record.client_size() > max {
-                return Err(too_large(
+            if record.client_bytes() > max {
+                return Err(handshake_too_large_error(
                     &params,
                     &format!("a session keeps at most {max} bytes of client data"),
                 ));
@@ -112,7 +112,7 @@ fn shake_hands(
             let token = sealed.seal(&record).filter(|token| token.len() <= max);
             let token = token.and_then(|token| HeaderValue::from_maybe_shared(token).ok());
             let limit = format!("the session id, which contains it, has at most {max} characters");
-            let token = token.ok_or_else(|| too_large(&params, &limit))?;
+            let token = token.ok_or_else(|| handshake_too_large_error(&params, &limit))?;
             NewSession::Unstored(Some(token))
         }
         SessionStorage::None => NewSession::Unstored(None),
@@ -121,7 +121,7 @@ fn shake_hands(
 }
 
 /// Returns an error that names the member that makes a client's description of itself too large.
-fn too_large(params: &InitializeParams, limit: &str) -> ErrorObject {
+fn handshake_too_large_error(params: &InitializeParams, limit: &str) -> ErrorObject {
     let size = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len());
     let info = size(serde_json::to_vec(&params.client_info));
     let capabilities = size(serde_json::to_vec(&params.capabilities));

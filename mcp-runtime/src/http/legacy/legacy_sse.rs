@@ -13,7 +13,7 @@ use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
 use crate::dispatch::read_batch;
-use crate::http::legacy::requests::{error_message, serve_on_stream, take_notification};
+use crate::http::legacy::requests::{error_message, handle_notification, serve_on_stream};
 use crate::http::request::head::RequestHead;
 use crate::http::request::tags;
 use crate::http::response::body::HttpBody;
@@ -27,7 +27,7 @@ use crate::http::streams::stream_reader::StreamReader;
 use crate::http::timers::expiry::ExpiryTimer;
 use crate::jsonrpc::{self, ErrorObject, Incoming, Message, MetaMember};
 use crate::protocol::{ProtocolVersion, errors};
-use crate::telemetry::{RefusalKind, refused};
+use crate::telemetry::{RefusalKind, record_refusal};
 
 /// Query parameter that contains the connection id in the URL for messages.
 const CONNECTION: &str = "connection=";
@@ -41,17 +41,17 @@ pub(in crate::http) fn open_sse_connection(
     if !head.headers.accepts.events {
         return HttpRefusal::events_not_accepted().into_response();
     }
-    let session = match state.sessions.connect(head.caller) {
+    let session = match state.sessions.open_sse_connection(head.caller) {
         Ok(session) => session,
         Err(refusal) => return refusal.into_response(),
     };
-    let stream = session.standalone(state.limits());
-    let Some(reader) = stream.reader(1, false) else {
+    let stream = session.standalone_stream(state.limits());
+    let Some(reader) = stream.new_reader(1, false) else {
         return HttpRefusal::unavailable("the stream has ended").into_response();
     };
-    session.reader_came();
+    session.reader_connected();
     let mut endpoint = format!("{path}?{CONNECTION}{}", session.id);
-    if let Ok(Some(tags)) = tags::raw_query(head.uri) {
+    if let Ok(Some(tags)) = tags::raw_query_tags(head.uri) {
         // Messages are sent to this URL only.
         endpoint.push_str("&tags=");
         endpoint.push_str(tags);
@@ -73,7 +73,7 @@ pub(in crate::http) fn connection_id(uri: &Uri) -> Option<&str> {
 }
 
 /// Handles a message and sends the response on the stream.
-pub(in crate::http) fn post(
+pub(in crate::http) fn handle_post(
     state: &ServiceState,
     head: RequestHead<'_>,
     connection: &str,
@@ -82,10 +82,10 @@ pub(in crate::http) fn post(
     let Some(session) = state.sessions.find_connection(connection, head.caller) else {
         return HttpRefusal::unknown_session().into_response();
     };
-    let stream = session.standalone(state.limits());
+    let stream = session.standalone_stream(state.limits());
     if stream.is_full() {
-        let error = ErrorObject::invalid_request("the client does not read the stream");
-        refused(RefusalKind::TooMany, None);
+        let error = ErrorObject::invalid_request("the client is not reading the stream");
+        record_refusal(RefusalKind::TooMany, None);
         return HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, error).into_response();
     }
     let take = |message: &Message<'_>| serve_message(state, head, (&session, &stream), message);
@@ -102,7 +102,7 @@ pub(in crate::http) fn post(
             for element in elements {
                 match element.message {
                     Ok(message) => take(&message),
-                    Err((id, error)) => stream.answer(&error_message(id.as_ref(), &error)),
+                    Err((id, error)) => stream.push_answer(&error_message(id.as_ref(), &error)),
                 }
             }
         }
@@ -112,7 +112,7 @@ pub(in crate::http) fn post(
                 .into_response();
         }
     }
-    answer::empty(StatusCode::ACCEPTED)
+    answer::empty_response(StatusCode::ACCEPTED)
 }
 
 fn serve_message(
@@ -123,7 +123,7 @@ fn serve_message(
 ) {
     let id = message.id.to_request_id();
     if message.method.is_none() || id.is_none() {
-        take_notification(state, session, head.caller, message);
+        handle_notification(state, session, head.caller, message);
         return;
     }
     if let Ok(Some(claimed)) = message.params.meta_string(MetaMember::ProtocolVersion) {
@@ -131,11 +131,11 @@ fn serve_message(
         let supported = ProtocolVersion::supported_by_handshake();
         let error = errors::unsupported_version(&claimed)
             .with_data(json!({ "supported": supported, "requested": claimed }));
-        stream.answer(&error_message(id.as_ref(), &error));
+        stream.push_answer(&error_message(id.as_ref(), &error));
         return;
     }
     if let Some(answer) = serve_on_stream(state, session, head, message, &|| Arc::clone(stream)) {
-        stream.answer(&answer.into_text());
+        stream.push_answer(&answer.into_text());
     }
 }
 
@@ -159,7 +159,7 @@ impl EventSource for SseConnection {
         if let Some(endpoint) = self.endpoint.take() {
             sse::write_event(out, None, "endpoint", endpoint.as_bytes());
         }
-        let has_expired = self.expiry.poll(self.session.readable_until(), cx);
+        let has_expired = self.expiry.poll(self.session.credentials_valid_until(), cx);
         let status = if has_expired {
             self.reader.poll(cx, out)
         } else {

@@ -7,9 +7,9 @@
 use hyper::StatusCode;
 
 use crate::context::Principal;
-use crate::http::legacy::handshake::initialize;
+use crate::http::legacy::handshake::handle_initialize;
 use crate::http::legacy::posted::PostOutcome;
-use crate::http::legacy::requests::{live_session, serve_request, take_notification};
+use crate::http::legacy::requests::{handle_notification, require_live_session, serve_request};
 use crate::http::legacy::version_header::{declared_version, is_modern};
 use crate::http::request::head::RequestHead;
 use crate::http::response::answer;
@@ -35,12 +35,12 @@ pub(in crate::http) fn serve_message(
         Err(refusal) => return with_id(refusal),
     };
     let Some(method) = message.method.as_deref() else {
-        return take_client_response(state, head.caller, found, message)
+        return handle_client_response(state, head.caller, found, message)
             .unwrap_or_else(PostOutcome::from);
     };
     let Some(id) = id.clone() else {
         if is_modern(version) {
-            return answer::empty(StatusCode::ACCEPTED).into();
+            return answer::empty_response(StatusCode::ACCEPTED).into();
         }
         return serve_notification(state, head.caller, found, message)
             .unwrap_or_else(PostOutcome::from);
@@ -63,7 +63,7 @@ pub(in crate::http) fn serve_message(
         Err(refusal) => return with_id(refusal),
     };
     match found {
-        None if is_handshake => initialize(state, head, id, message),
+        None if is_handshake => handle_initialize(state, head, id, message),
         // In a session or on a server without sessions, this is a legacy request for an unknown method.
         None if is_only_modern && has_sessions(state) => with_id(missing_claim()),
         Some(_) if is_handshake => {
@@ -71,7 +71,7 @@ pub(in crate::http) fn serve_message(
             with_id(refusal)
         }
         found => {
-            let answered = live_session(state, found.as_ref(), version)
+            let answered = require_live_session(state, found.as_ref(), version)
                 .map(|session| serve_request(state, found.as_ref(), &session, head, message));
             answered.unwrap_or_else(with_id)
         }
@@ -79,7 +79,7 @@ pub(in crate::http) fn serve_message(
 }
 
 /// Handles the client's response to a request from the server.
-fn take_client_response(
+fn handle_client_response(
     state: &ServiceState,
     caller: Option<&Principal>,
     found: SessionLookup<'_>,
@@ -88,10 +88,10 @@ fn take_client_response(
     let required = || HttpRefusal::bad_request("a response requires a session");
     let found = found?.ok_or_else(required)?;
     // The call that is waiting for the response runs in the session's live part.
-    if let Some(session) = state.sessions.get(found.id) {
-        session.decide(&state.dispatcher, (caller, None), message, &mut Vec::new());
+    if let Some(session) = state.sessions.find_live(found.id) {
+        session.decide_message(&state.dispatcher, (caller, None), message, &mut Vec::new());
     }
-    Ok(answer::empty(StatusCode::ACCEPTED).into())
+    Ok(answer::empty_response(StatusCode::ACCEPTED).into())
 }
 
 /// Serves a notification.
@@ -101,29 +101,29 @@ fn serve_notification(
     found: SessionLookup<'_>,
     message: &Message<'_>,
 ) -> Result<PostOutcome, HttpRefusal> {
-    let mut posted = PostOutcome::from(answer::empty(StatusCode::ACCEPTED));
+    let mut posted = PostOutcome::from(answer::empty_response(StatusCode::ACCEPTED));
     match found? {
         None if !has_sessions(state) => {}
         None => return Err(HttpRefusal::session_required()),
         // This notification alone does not create a live part, because every client sends it once and many send no
         // other message for a long time.
-        Some(found) if is_initialized(message) => {
+        Some(found) if is_initialized_notification(message) => {
             let change = SessionUpdate {
                 ready: !found.record.is_ready(),
                 ..SessionUpdate::default()
             };
-            posted.save = (!change.is_nothing()).then(|| found.save(change, None));
+            posted.save = (!change.is_empty()).then(|| found.pending_save(change, None));
         }
         Some(found) => {
-            if let Some(session) = state.sessions.get(found.id) {
-                take_notification(state, &session, caller, message);
+            if let Some(session) = state.sessions.find_live(found.id) {
+                handle_notification(state, &session, caller, message);
             }
         }
     }
     Ok(posted)
 }
 
-fn is_initialized(message: &Message<'_>) -> bool {
+fn is_initialized_notification(message: &Message<'_>) -> bool {
     let method = message.method.as_deref();
     method.and_then(ClientNotification::named) == Some(ClientNotification::Initialized)
 }

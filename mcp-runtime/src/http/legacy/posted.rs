@@ -70,7 +70,7 @@ impl PostOutcome {
                 save: None,
                 answer: PostResponse::Over(response),
             } => PendingResponse::Over(response),
-            posted => PendingResponse::waiting(posted.wait_for_response(state)),
+            posted => PendingResponse::from_future(posted.wait_for_response(state)),
         }
     }
 
@@ -84,14 +84,14 @@ impl PostOutcome {
         match self.answer {
             PostResponse::Over(response) => response,
             PostResponse::Opening(opening) => opening.store_and_respond(state).await,
-            PostResponse::Waiting(answers) => answers.wait(state).await,
+            PostResponse::Waiting(answers) => answers.wait_for_answers(state).await,
         }
     }
 }
 
 impl AwaitedAnswers {
     /// Waits until it is decided whether the response is JSON or an event stream.
-    async fn wait(self, state: &ServiceState) -> Response<HttpBody> {
+    async fn wait_for_answers(self, state: &ServiceState) -> Response<HttpBody> {
         let Self {
             session,
             stream,
@@ -101,17 +101,18 @@ impl AwaitedAnswers {
         let mut silence = accepts
             .events
             .then(|| SilenceTimeout::new(state.limits(), &state.shutdown));
-        let mut is_due = |cx: &mut Context<'_>| silence.as_mut().is_some_and(|it| it.is_over(cx));
+        let mut is_due =
+            |cx: &mut Context<'_>| silence.as_mut().is_some_and(|it| it.has_elapsed(cx));
         let opening = poll_fn(|cx| match stream.poll_opening(cx) {
             Poll::Pending if is_due(cx) => Poll::Ready(ResponseStart::Events),
             polled => polled,
         });
         match opening.await {
             ResponseStart::Answers(answers) => {
-                session.forget(stream.number);
+                session.forget_stream(stream.number);
                 answers_response(&answers, is_batch, accepts)
             }
-            ResponseStart::Events => match stream.reader(1, true) {
+            ResponseStart::Events => match stream.new_reader(1, true) {
                 Some(reader) => events_response(state, session, reader),
                 None => unanswered_response(accepts),
             },

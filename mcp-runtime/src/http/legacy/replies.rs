@@ -16,19 +16,19 @@ pub(super) fn whole_response(
 ) -> Response<HttpBody> {
     let answer = answer.into();
     if accepts.json {
-        return answer::json(StatusCode::OK, answer);
+        return answer::json_response(StatusCode::OK, answer);
     }
     let mut out = Vec::new();
     sse::write_event(&mut out, None, "message", &answer.into_text());
-    answer::event_stream(HttpBody::whole(out))
+    answer::event_stream_response(HttpBody::from_bytes(out))
 }
 
 /// Returns the response to a cancelled request, which has no answer.
 pub(super) fn unanswered_response(accepts: AcceptedContentTypes) -> Response<HttpBody> {
     if accepts.events {
-        answer::event_stream(HttpBody::empty())
+        answer::event_stream_response(HttpBody::empty())
     } else {
-        answer::empty(StatusCode::NO_CONTENT)
+        answer::empty_response(StatusCode::NO_CONTENT)
     }
 }
 
@@ -45,14 +45,14 @@ pub(super) fn answers_response(
             let mut out = vec![b'['];
             out.extend_from_slice(&messages.join(&b','));
             out.push(b']');
-            answer::json(StatusCode::OK, out)
+            answer::json_response(StatusCode::OK, out)
         }
         messages => {
             let mut out = Vec::new();
             for message in messages {
                 sse::write_event(&mut out, None, "message", message);
             }
-            answer::event_stream(HttpBody::whole(out))
+            answer::event_stream_response(HttpBody::from_bytes(out))
         }
     }
 }

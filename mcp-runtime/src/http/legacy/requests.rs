@@ -20,11 +20,11 @@ use crate::http::stores::session_storage::SessionStorage;
 use crate::http::streams::session_stream::SessionStream;
 use crate::jsonrpc::{ErrorObject, Message, RequestId};
 use crate::protocol::{Method, ProtocolVersion, encode};
-use crate::telemetry::{RefusalKind, refused};
+use crate::telemetry::{RefusalKind, record_refusal};
 
 /// Returns the live part of the session that a request belongs to. On a server without sessions, the live part exists
 /// only for this request.
-pub(super) fn live_session(
+pub(super) fn require_live_session(
     state: &ServiceState,
     found: Option<&RequestSession<'_>>,
     version: Option<ProtocolVersion>,
@@ -40,13 +40,14 @@ pub(super) fn live_session(
 }
 
 /// Handles a notification.
-pub(super) fn take_notification(
+pub(super) fn handle_notification(
     state: &ServiceState,
     session: &HttpSession,
     caller: Option<&Principal>,
     message: &Message<'_>,
 ) {
-    let decision = session.decide(&state.dispatcher, (caller, None), message, &mut Vec::new());
+    let decision =
+        session.decide_message(&state.dispatcher, (caller, None), message, &mut Vec::new());
     if let Decision::Cancel(id) = decision {
         session.cancel(&id);
     }
@@ -78,11 +79,12 @@ pub(super) fn serve_request(
     };
     let is_open = stream.get().is_some();
     match answer {
-        Some(answer) if is_open => open().answer(&answer.into_text()),
+        Some(answer) if is_open => open().push_answer(&answer.into_text()),
         Some(answer) => {
             let found = found.filter(|_| is_remembered);
-            let save =
-                |found: &RequestSession<'_>| found.changed(session, message.id.to_request_id());
+            let save = |found: &RequestSession<'_>| {
+                found.pending_save_if_changed(session, message.id.to_request_id())
+            };
             return PostOutcome {
                 save: found.and_then(save),
                 answer: PostResponse::Over(whole_response(answer, accepts)),
@@ -119,7 +121,7 @@ pub(super) fn serve_on_stream(
     stream: &dyn Fn() -> Arc<SessionStream>,
 ) -> Option<WholeMessage> {
     try_serve_on_stream(state, session, head, message, stream).unwrap_or_else(|error| {
-        refused(RefusalKind::Forbidden, None);
+        record_refusal(RefusalKind::Forbidden, None);
         Some(error_message(message.id.valid(), &error).into())
     })
 }
@@ -134,7 +136,7 @@ fn try_serve_on_stream(
 ) -> Result<Option<WholeMessage>, Box<ErrorObject>> {
     let mut out = Vec::new();
     let sender = (head.caller, head.selection);
-    match session.decide(&state.dispatcher, sender, message, &mut out) {
+    match session.decide_message(&state.dispatcher, sender, message, &mut out) {
         Decision::Call(prepared) if let Some(id) = message.id.valid() => {
             let prepared = prepared.with_http_request(head.parts, session.public_id());
             let shared = (state.limits(), &state.heartbeat);

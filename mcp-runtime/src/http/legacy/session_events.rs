@@ -23,7 +23,7 @@ pub(super) fn events_response(
     if let Some(store) = &state.sessions.events {
         event_transfer::begin_storing(store, &session, &reader.stream, state.limits());
     }
-    session.reader_came();
+    session.reader_connected();
     state.event_stream(SessionEvents {
         session,
         reader,
@@ -50,7 +50,7 @@ impl EventSource for SessionEvents {
         if !is_standalone(self.reader.stream.number) {
             return self.reader.poll(cx, out);
         }
-        if self.expiry.poll(self.session.readable_until(), cx) {
+        if self.expiry.poll(self.session.credentials_valid_until(), cx) {
             // The client receives the rest when it reconnects.
             return StreamStatus::Ended;
         }
@@ -68,6 +68,6 @@ impl EventSource for SessionEvents {
 
 impl Drop for SessionEvents {
     fn drop(&mut self) {
-        self.session.reader_left();
+        self.session.reader_disconnected();
     }
 }

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::http::listener::timed_stream::{ConnectionTimeouts, TimedSocket};
 use crate::http::options::SSE_PATH;
 use crate::http::request::headers::{SESSION, VERSION};
-use crate::http::response::activity::{Activity, BusyGuard};
+use crate::http::response::activity::{BusyGuard, ConnectionActivity};
 use crate::http::response::refusal::HttpRefusal;
 use crate::http::service::http_service::{HttpResponseFuture, HttpService};
 use crate::jsonrpc::ErrorObject;
@@ -27,7 +27,7 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
     opening: impl Future<Output = io::Result<S>>,
     peer: Option<SocketAddr>,
     service: HttpService,
-    activity: Arc<Activity>,
+    activity: Arc<ConnectionActivity>,
 ) {
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
@@ -47,7 +47,7 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
         unread: limits.streams.stall_timeout,
     };
     let stream = TimedSocket::new(stream, Arc::clone(&activity), patience);
-    let serve = service_fn(move |request| route(&service, peer, activity.begin(), request));
+    let serve = service_fn(move |request| route(&service, peer, activity.mark_busy(), request));
     let connection = http1::Builder::new()
         // The stream has its own timers; hyper would create one for each request.
         .header_read_timeout(None)
@@ -95,7 +95,10 @@ fn route(
     let mut is_there = is_stream || path == options.path;
     #[cfg(feature = "auth")]
     {
-        is_there |= service.0.authentication.publishes(path, &options.path);
+        is_there |= service
+            .0
+            .authentication
+            .publishes_metadata_at(path, &options.path);
     }
     if is_stream {
         // Session headers from the client are ignored because this transport does not use them.
@@ -105,7 +108,7 @@ fn route(
     if is_there {
         return service.respond(peer, Some(busy), request);
     }
-    if let Some(probe) = options.health.probe_of_listener(request.uri().path()) {
+    if let Some(probe) = options.health.probe_at(request.uri().path()) {
         let (state, method) = (Arc::clone(&service.0), request.method().clone());
         return Box::pin(async move {
             let mut response = state.answer_probe(probe, &method).await;

@@ -15,18 +15,18 @@ use tracing::Instrument as _;
 use crate::error::Error;
 use crate::http::listener::accept::HttpListener;
 use crate::http::listener::connection::serve_connection;
-use crate::http::response::activity::Activity;
+use crate::http::response::activity::ConnectionActivity;
 use crate::http::service::http_service::HttpService;
-use crate::telemetry::{RefusalKind, refused};
+use crate::telemetry::{RefusalKind, record_refusal};
 use crate::transport::{OUT_OF_RESOURCES, is_temporary_accept_error};
 #[cfg(feature = "cli")]
-use crate::transport::{ProcessGuard, StopSequence, is_stuck};
+use crate::transport::{ProcessGuard, StopSequence, are_handlers_stuck};
 
 /// An open connection.
 struct OpenConnection {
     task: AbortHandle,
     since: Instant,
-    activity: Arc<Activity>,
+    activity: Arc<ConnectionActivity>,
 }
 
 /// Serves all connections, each after its handshake, until `shutdown` is cancelled. Work in progress may then finish
@@ -43,7 +43,7 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     H: Future<Output = io::Result<S>> + Send + 'static,
 {
-    let sessions = SessionGuard(service.clone());
+    let sessions = CloseSessionsOnDrop(service.clone());
     service.0.dispatcher.begin_work();
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
@@ -60,11 +60,11 @@ where
             accepted = listener.accept() => match accepted {
                 Ok(stream) => {
                     let peer = L::peer_address(&stream);
-                    if open.len() >= limits.http.max_connections.max(1) && !make_room(&mut open) {
-                        refused(RefusalKind::Connection, peer);
+                    if open.len() >= limits.http.max_connections.max(1) && !close_oldest_idle_connection(&mut open) {
+                        record_refusal(RefusalKind::Connection, peer);
                         continue;
                     }
-                    let activity = Arc::new(Activity::default());
+                    let activity = Arc::new(ConnectionActivity::default());
                     let opening = handshake(stream);
                     let serving = serve_connection(opening, peer, service.clone(), Arc::clone(&activity));
                     let task = tasks.spawn(serving.in_current_span());
@@ -108,27 +108,27 @@ pub(crate) async fn serve_process(
         delay: state.options.shutdown_delay,
         shutdown: state.shutdown.clone(),
     };
-    let _process = match ProcessGuard::take_control(state.limits(), stop, hung_up) {
+    let _process = match ProcessGuard::take_control_of_process(state.limits(), stop, hung_up) {
         Ok(process) => process,
         Err(error) => return (Err(error.into()), false),
     };
     let served = serve(listener, |stream| ready(Ok(stream)), service.clone()).await;
     let is_handler_running =
         || state.heartbeat.is_handler_running() || state.dispatcher.is_blocking();
-    (served, is_stuck(is_handler_running).await)
+    (served, are_handlers_stuck(is_handler_running).await)
 }
 
 /// Ends all sessions when dropped.
-struct SessionGuard(HttpService);
+struct CloseSessionsOnDrop(HttpService);
 
-impl Drop for SessionGuard {
+impl Drop for CloseSessionsOnDrop {
     fn drop(&mut self) {
-        self.0.0.sessions.close();
+        self.0.0.sessions.close_all();
     }
 }
 
 /// Closes the oldest connection that is not serving a request. Returns `false` if there is none.
-fn make_room(open: &mut HashMap<Id, OpenConnection>) -> bool {
+fn close_oldest_idle_connection(open: &mut HashMap<Id, OpenConnection>) -> bool {
     let idle = open.iter().filter(|(_, open)| !open.activity.is_busy());
     let Some((id, _)) = idle.min_by_key(|(_, open)| open.since) else {
         return false;

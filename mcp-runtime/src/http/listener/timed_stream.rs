@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use crate::http::response::activity::Activity;
-use crate::http::timers::alarm::{Alarm, after};
+use crate::http::response::activity::ConnectionActivity;
+use crate::http::timers::alarm::{Alarm, instant_after};
 
 /// Time limits for a client.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct ConnectionTimeouts {
 /// A socket with time limits.
 pub(super) struct TimedSocket<S> {
     socket: S,
-    activity: Arc<Activity>,
+    activity: Arc<ConnectionActivity>,
     patience: ConnectionTimeouts,
     /// `true` once request headers have begun to arrive.
     has_begun: bool,
@@ -41,20 +41,24 @@ pub(super) struct TimedSocket<S> {
 
 const IDLE: &str = "the client sent no further request in time";
 const SLOW: &str = "the headers of a request arrive too slowly";
-const UNREAD: &str = "the client does not read what it is sent";
+const UNREAD: &str = "the client is not reading the data sent to it";
 
-fn late<T>(what: &'static str) -> Poll<io::Result<T>> {
+fn timeout_error<T>(what: &'static str) -> Poll<io::Result<T>> {
     Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, what)))
 }
 
 impl<S> TimedSocket<S> {
-    pub(super) fn new(socket: S, activity: Arc<Activity>, patience: ConnectionTimeouts) -> Self {
+    pub(super) fn new(
+        socket: S,
+        activity: Arc<ConnectionActivity>,
+        patience: ConnectionTimeouts,
+    ) -> Self {
         Self {
             socket,
             activity,
             patience,
             has_begun: true,
-            due: Some(after(Instant::now(), patience.headers)),
+            due: Some(instant_after(Instant::now(), patience.headers)),
             reading: Alarm::default(),
             blocked: None,
             writing: Alarm::default(),
@@ -62,7 +66,7 @@ impl<S> TimedSocket<S> {
     }
 
     /// Limits how long a write may wait.
-    fn written<T>(
+    fn track_write<T>(
         &mut self,
         cx: &mut Context<'_>,
         polled: Poll<io::Result<T>>,
@@ -72,8 +76,11 @@ impl<S> TimedSocket<S> {
             return polled;
         }
         let since = *self.blocked.get_or_insert_with(Instant::now);
-        ready!(self.writing.poll(after(since, self.patience.unread), cx));
-        late(UNREAD)
+        ready!(
+            self.writing
+                .poll(instant_after(since, self.patience.unread), cx)
+        );
+        timeout_error(UNREAD)
     }
 }
 
@@ -102,10 +109,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedSocket<S> {
         } else {
             (this.patience.idle, IDLE)
         };
-        let begin = || after(Instant::now(), time);
+        let begin = || instant_after(Instant::now(), time);
         let due = *this.due.get_or_insert_with(begin);
         ready!(this.reading.poll(due, cx));
-        late(what)
+        timeout_error(what)
     }
 }
 
@@ -116,7 +123,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimedSocket<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.socket).poll_write(cx, bytes);
-        self.written(cx, polled)
+        self.track_write(cx, polled)
     }
 
     fn poll_write_vectored(
@@ -125,7 +132,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimedSocket<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.socket).poll_write_vectored(cx, slices);
-        self.written(cx, polled)
+        self.track_write(cx, polled)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -134,12 +141,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimedSocket<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.socket).poll_flush(cx);
-        self.written(cx, polled)
+        self.track_write(cx, polled)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // Over TLS, shutting down writes a closing message.
         let polled = Pin::new(&mut self.socket).poll_shutdown(cx);
-        self.written(cx, polled)
+        self.track_write(cx, polled)
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn start_call<'s>(
     let sink = || Arc::clone(queue.get_or_init(open)) as Arc<dyn Sink>;
     let mut message = Vec::with_capacity(256);
     let run = || prepared.run(&id, &sink, &mut message);
-    let progress = state.heartbeat.run(run);
+    let progress = state.heartbeat.run_watched(run);
     let queue = queue.into_inner();
     match progress {
         CallProgress::Answered(written) => {
@@ -59,7 +59,7 @@ pub(super) fn start_call<'s>(
                 queue,
                 heartbeat: Arc::clone(&state.heartbeat),
             };
-            PendingResponse::waiting(run_until_response(state, call, silence))
+            PendingResponse::from_future(run_until_response(state, call, silence))
         }
     }
 }
@@ -79,10 +79,10 @@ struct OwnedCall {
 impl OwnedCall {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<WrittenResponse> {
         if let Some(queue) = &self.queue {
-            queue.watch(cx.waker());
+            queue.set_waker(cx.waker());
         }
         let poll = || self.running.poll_response(&self.id, cx, &mut self.message);
-        self.heartbeat.run(poll)
+        self.heartbeat.run_watched(poll)
     }
 }
 
@@ -97,7 +97,11 @@ async fn run_until_response(
             return Poll::Ready(Some(written));
         }
         let has_messages = call.queue.as_ref().is_some_and(|queue| !queue.is_empty());
-        let mut is_due = || silence.as_mut().is_some_and(|silence| silence.is_over(cx));
+        let mut is_due = || {
+            silence
+                .as_mut()
+                .is_some_and(|silence| silence.has_elapsed(cx))
+        };
         if has_messages || is_due() {
             Poll::Ready(None)
         } else {
@@ -119,7 +123,7 @@ fn answer_response(
 ) -> Response<HttpBody> {
     let mut out = Vec::new();
     if let Some(queue) = queue {
-        queue.take(&mut out);
+        queue.drain_into(&mut out);
     }
     if out.is_empty() {
         let WrittenResponse { error, shared } = written;
@@ -127,7 +131,8 @@ fn answer_response(
             text: message,
             shared: shared.map(|shared| *shared),
         };
-        let response = answer::json(modern_status(error.as_ref().map(|e| e.code)), message);
+        let response =
+            answer::json_response(modern_status(error.as_ref().map(|e| e.code)), message);
         return match &error {
             Some(error) => with_retry_after(response, error),
             None => response,
@@ -135,7 +140,7 @@ fn answer_response(
     }
     written.complete(&mut message);
     sse::write_event(&mut out, None, "message", &message);
-    answer::event_stream(HttpBody::whole(out))
+    answer::event_stream_response(HttpBody::from_bytes(out))
 }
 
 /// A call's events: the messages that it sends, followed by its answer. The answer may be an error even though the
@@ -154,7 +159,7 @@ impl EventSource for CallEvents {
         };
         let polled = call.poll(cx);
         if let Some(queue) = &call.queue {
-            queue.take(out);
+            queue.drain_into(out);
         }
         let Poll::Ready(mut written) = polled else {
             return StreamStatus::Open;

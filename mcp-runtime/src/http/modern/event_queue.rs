@@ -32,25 +32,25 @@ impl EventQueue {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, QueuedMessages> {
+    fn lock_messages(&self) -> MutexGuard<'_, QueuedMessages> {
         lock(&self.state)
     }
 
     /// Wakes this task when a message is queued.
-    pub(super) fn watch(&self, waker: &Waker) {
-        let mut state = self.state();
+    pub(super) fn set_waker(&self, waker: &Waker) {
+        let mut state = self.lock_messages();
         if !state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
             state.waker = Some(waker.clone());
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.state().messages.is_empty()
+        self.lock_messages().messages.is_empty()
     }
 
     /// Appends the messages as events and removes them from the queue.
-    pub(super) fn take(&self, out: &mut Vec<u8>) {
-        let mut state = self.state();
+    pub(super) fn drain_into(&self, out: &mut Vec<u8>) {
+        let mut state = self.lock_messages();
         state.bytes = 0;
         for message in state.messages.drain(..) {
             sse::write_event(out, None, "message", &message);
@@ -60,7 +60,7 @@ impl EventQueue {
 
 impl Sink for EventQueue {
     fn send(&self, message: &[u8]) -> bool {
-        let mut state = self.state();
+        let mut state = self.lock_messages();
         if !self.takes_events || state.bytes >= self.max_bytes {
             return false;
         }

@@ -43,7 +43,7 @@ impl EventSource for ListenEvents {
         if is_over {
             self.listen.complete(&mut lines, self.dispatcher.identity());
         }
-        for message in sse::messages(&lines) {
+        for message in sse::split_messages(&lines) {
             sse::write_event(out, None, "message", message);
         }
         if is_over {

@@ -9,12 +9,15 @@ use hyper::header::HeaderMap;
 
 use crate::dispatch::MirroredName;
 use crate::handler::decode::{HeaderArgument, member};
-use crate::http::request::headers::{RequestHeaders, decoded};
+use crate::http::request::headers::{RequestHeaders, decode_header_value};
 use crate::jsonrpc::{Decimal, ErrorObject, unquote};
 use crate::protocol::errors::header_mismatch;
 
 /// Compares `Mcp-Method` with the body.
-pub(super) fn check_method(headers: &RequestHeaders<'_>, method: &str) -> Result<(), ErrorObject> {
+pub(super) fn check_method_header(
+    headers: &RequestHeaders<'_>,
+    method: &str,
+) -> Result<(), ErrorObject> {
     match headers.method() {
         None => Err(header_mismatch("Mcp-Method", "is missing")),
         Some(Ok(sent)) if sent == method => Ok(()),
@@ -26,7 +29,7 @@ pub(super) fn check_method(headers: &RequestHeaders<'_>, method: &str) -> Result
 }
 
 /// Compares `Mcp-Name` with the body.
-pub(super) fn check_name(
+pub(super) fn check_name_header(
     headers: &RequestHeaders<'_>,
     body: MirroredName<'_>,
 ) -> Result<(), ErrorObject> {
@@ -37,7 +40,7 @@ pub(super) fn check_name(
         (Some(_), MirroredName::Missing) => None,
         (Some(_), MirroredName::Name(body)) => Some(body),
     };
-    match headers.name.map(decoded) {
+    match headers.name.map(decode_header_value) {
         Some(Ok(sent)) if body.is_some_and(|body| body == sent) => Ok(()),
         Some(Ok(_)) => Err(header_mismatch(
             "Mcp-Name",
@@ -48,7 +51,7 @@ pub(super) fn check_name(
 }
 
 /// Compares the `Mcp-Param-*` headers for a tool with the tool's arguments.
-pub(in crate::http) fn check_arguments(
+pub(in crate::http) fn check_argument_headers(
     headers: &HeaderMap,
     mirrored: &[HeaderArgument],
     arguments: &str,
@@ -73,8 +76,8 @@ pub(in crate::http) fn check_arguments(
                     "mirrors an argument that is missing in the body",
                 ));
             }
-            (Some(sent), Some(value)) => match decoded(sent) {
-                Ok(sent) if is_same(&sent, value) => {}
+            (Some(sent), Some(value)) => match decode_header_value(sent) {
+                Ok(sent) if header_matches_value(&sent, value) => {}
                 Ok(_) => {
                     return Err(header_mismatch(
                         &name,
@@ -90,7 +93,7 @@ pub(in crate::http) fn check_arguments(
 
 /// Returns `true` if a header has the same value as an argument given as JSON. Numbers are compared by value, digit by
 /// digit, so `42` equals `42.0`.
-fn is_same(sent: &str, value: &str) -> bool {
+fn header_matches_value(sent: &str, value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'"') => unquote(value).is_ok_and(|text| text == sent),
         Some(b't' | b'f') => sent == value,
@@ -126,7 +129,11 @@ mod tests {
             ("9007199254740992", json!(9_007_199_254_740_993_i64), false),
             ("[]", json!([]), false),
         ] {
-            assert_eq!(is_same(sent, &value.to_string()), same, "{sent} {value}");
+            assert_eq!(
+                header_matches_value(sent, &value.to_string()),
+                same,
+                "{sent} {value}"
+            );
         }
     }
 
@@ -138,7 +145,7 @@ mod tests {
         }];
         let mut headers = HeaderMap::new();
         let check = |headers: &HeaderMap, arguments: &str| {
-            check_arguments(headers, &mirrored, arguments).map_err(|error| error.code)
+            check_argument_headers(headers, &mirrored, arguments).map_err(|error| error.code)
         };
         let there = r#"{"where":{"region":"eu"}}"#;
         assert_eq!(check(&headers, "{}"), Ok(()));

@@ -31,7 +31,7 @@ pub(in crate::http) fn answer_notification(
     let has_claim = params.meta(MetaMember::ProtocolVersion).is_some();
     match read_claim(headers, params) {
         Err(error) if has_claim => HttpRefusal::new(StatusCode::BAD_REQUEST, error).into_response(),
-        _ => answer::empty(StatusCode::ACCEPTED),
+        _ => answer::empty_response(StatusCode::ACCEPTED),
     }
 }
 
@@ -54,13 +54,13 @@ pub(in crate::http) fn serve_request<'s>(
     let dispatcher = &state.dispatcher;
     let origin = dispatcher.stateless_origin(head.caller.cloned(), head.selection.cloned());
     let known = Method::named(method);
-    let checked = mirrored_headers::check_method(headers, method)
+    let checked = mirrored_headers::check_method_header(headers, method)
         .and_then(|()| {
             let name =
                 dispatcher.mirrored_name((method, known), params, (&modern, origin.caller()));
-            mirrored_headers::check_name(headers, name)
+            mirrored_headers::check_name_header(headers, name)
         })
-        .and_then(|()| check_arguments(dispatcher, &origin, headers, known, params));
+        .and_then(|()| check_mirrored_arguments(dispatcher, &origin, headers, known, params));
     if let Err(error) = checked {
         return refuse(error).into();
     }
@@ -81,16 +81,18 @@ pub(in crate::http) fn serve_request<'s>(
             let prepared = prepared.with_http_request(head.parts, None);
             call::start_call(state, (prepared, id), accepts)
         }
-        Ok(RequestOutcome::Written) => PendingResponse::Over(answer::json(StatusCode::OK, out)),
+        Ok(RequestOutcome::Written) => {
+            PendingResponse::Over(answer::json_response(StatusCode::OK, out))
+        }
         Ok(RequestOutcome::Around(gap, page)) => {
             let shared = Some((gap, page));
-            PendingResponse::Over(answer::json(
+            PendingResponse::Over(answer::json_response(
                 StatusCode::OK,
                 WholeMessage { text: out, shared },
             ))
         }
         Ok(RequestOutcome::Listening(listen)) => {
-            let permit = match state.stream_permits.take(head.caller) {
+            let permit = match state.stream_permits.acquire(head.caller) {
                 Ok(permit) => permit,
                 Err(refused) => return HttpRefusal::from(refused).with_id(Some(id)).into(),
             };
@@ -118,7 +120,7 @@ pub(in crate::http) fn serve_request<'s>(
 }
 
 /// If the tool exists, compares the headers that mirror its arguments with the arguments themselves.
-fn check_arguments(
+fn check_mirrored_arguments(
     dispatcher: &Dispatcher,
     origin: &RequestOrigin,
     headers: &RequestHeaders<'_>,
@@ -138,5 +140,5 @@ fn check_arguments(
     if !arguments.starts_with('{') {
         return Ok(());
     }
-    mirrored_headers::check_arguments(headers.all, entry.handler.headers(), arguments)
+    mirrored_headers::check_argument_headers(headers.all, entry.handler.headers(), arguments)
 }

@@ -21,7 +21,7 @@ impl AcceptedContentTypes {
     };
 
     /// Adds the content types in an `Accept` header.
-    pub(super) fn add(&mut self, accept: &HeaderValue) {
+    pub(super) fn add_accept_header(&mut self, accept: &HeaderValue) {
         // Fast path for the value that clients usually send.
         if accept.as_bytes() == b"application/json, text/event-stream" {
             *self = Self::EVERYTHING;

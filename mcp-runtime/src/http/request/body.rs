@@ -27,7 +27,7 @@ pub(in crate::http) async fn read_body<B: Body>(
     headers: &RequestHeaders<'_>,
     limits: &Limits,
 ) -> Result<Bytes, HttpRefusal> {
-    headers.check_content()?;
+    headers.check_content_headers()?;
     let announced = headers
         .length
         .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -43,14 +43,14 @@ pub(in crate::http) async fn read_body<B: Body>(
     {
         return Ok(data.copy_to_bytes(data.remaining()));
     }
-    Box::pin(gather(first, body, limits)).await
+    Box::pin(collect_body(first, body, limits)).await
 }
 
 /// Result of polling a body for its next frame.
 type FramePoll<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
 
 /// Waits for a body's frames and joins them.
-async fn gather<B: Body>(
+async fn collect_body<B: Body>(
     mut polled: FramePoll<B>,
     mut body: Pin<&mut B>,
     limits: &Limits,

@@ -61,7 +61,7 @@ fn is_allowed_host(options: &HttpOptions, host: &str) -> bool {
     let is = |text: &str, other: &str| text.eq_ignore_ascii_case(other);
     is_loopback(name)
         || options.hosts.iter().any(|allowed| {
-            (allowed == "*" && has_host_form(name)) || is(allowed, host) || is(allowed, name)
+            (allowed == "*" && is_valid_host(name)) || is(allowed, host) || is(allowed, name)
         })
 }
 
@@ -104,7 +104,7 @@ fn without_port(host: &str) -> Option<&str> {
 }
 
 /// Returns `true` if `host` has the syntax of a host name or an IP address.
-fn has_host_form(host: &str) -> bool {
+fn is_valid_host(host: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
     !host.is_empty() && host.bytes().all(is_part)
 }

@@ -22,7 +22,7 @@ static TAGS: HeaderName = HeaderName::from_static("x-mcp-tags");
 
 /// Returns `true` for headers that must have a single value. If such a header occurred twice, a proxy and the server
 /// could use different values.
-fn is_single(name: &HeaderName) -> bool {
+fn must_be_single(name: &HeaderName) -> bool {
     let single = [
         header::HOST,
         header::ORIGIN,
@@ -52,7 +52,9 @@ fn find_repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Optio
     if headers.len() == headers.keys_len() {
         return None;
     }
-    let mut names = headers.keys().filter(|name| is_single(name) && of(name));
+    let mut names = headers
+        .keys()
+        .filter(|name| must_be_single(name) && of(name));
     names.find(|name| headers.get_all(*name).iter().nth(1).is_some())
 }
 
@@ -110,7 +112,9 @@ impl<'h> RequestHeaders<'h> {
                 "content-type" => &mut headers.kind,
                 "mcp-session-id" => &mut headers.session,
                 "mcp-protocol-version" => {
-                    headers.version.get_or_insert_with(|| plain(value));
+                    headers
+                        .version
+                        .get_or_insert_with(|| plain_header_value(value));
                     continue;
                 }
                 "mcp-method" => &mut headers.method,
@@ -119,7 +123,7 @@ impl<'h> RequestHeaders<'h> {
                 "accept" => {
                     accepts
                         .get_or_insert(AcceptedContentTypes::NOTHING)
-                        .add(value);
+                        .add_accept_header(value);
                     continue;
                 }
                 "content-encoding" => {
@@ -139,18 +143,18 @@ impl<'h> RequestHeaders<'h> {
     }
 
     /// Returns the session id.
-    pub(in crate::http) fn session(&self) -> Option<Result<&'h str, MalformedHeader>> {
-        self.session.map(plain)
+    pub(in crate::http) fn session_id(&self) -> Option<Result<&'h str, MalformedHeader>> {
+        self.session.map(plain_header_value)
     }
 
     /// Returns the MCP method from the `Mcp-Method` header, which proxies can read.
     pub(in crate::http) fn method(&self) -> Option<Result<&'h str, MalformedHeader>> {
-        self.method.map(plain)
+        self.method.map(plain_header_value)
     }
 
     /// Returns the id of the last event that the client received.
     pub(in crate::http) fn last_event_id(&self) -> Option<Result<&'h str, MalformedHeader>> {
-        self.all.get(&LAST_EVENT).map(plain)
+        self.all.get(&LAST_EVENT).map(plain_header_value)
     }
 
     /// Rejects a repeated header that the protocol defines, with an error for legacy clients.
@@ -167,7 +171,7 @@ impl<'h> RequestHeaders<'h> {
 
     /// Rejects bodies that are not plain JSON. Other content types are rejected because web pages can send some of them
     /// without a preflight request. Content encodings and transfer encodings other than `chunked` are rejected, too.
-    pub(super) fn check_content(&self) -> Result<(), HttpRefusal> {
+    pub(super) fn check_content_headers(&self) -> Result<(), HttpRefusal> {
         let refuse = |message: &str| {
             Err(HttpRefusal::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -199,14 +203,16 @@ impl<'h> RequestHeaders<'h> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) struct MalformedHeader;
 
-fn plain(value: &HeaderValue) -> Result<&str, MalformedHeader> {
+fn plain_header_value(value: &HeaderValue) -> Result<&str, MalformedHeader> {
     let text = value.to_str().map_err(|_| MalformedHeader)?;
     Ok(text.trim_ascii())
 }
 
 /// Decodes a header value. Strings that a header cannot contain directly are encoded in Base64.
-pub(in crate::http) fn decoded(value: &HeaderValue) -> Result<Cow<'_, str>, MalformedHeader> {
-    let text = plain(value)?;
+pub(in crate::http) fn decode_header_value(
+    value: &HeaderValue,
+) -> Result<Cow<'_, str>, MalformedHeader> {
+    let text = plain_header_value(value)?;
     let Some(wrapped) = text
         .strip_prefix("=?base64?")
         .and_then(|rest| rest.strip_suffix("?="))
@@ -245,7 +251,7 @@ mod tests {
             ("é", Err(MalformedHeader)),
         ] {
             assert_eq!(
-                decoded(&value(header)).as_deref(),
+                decode_header_value(&value(header)).as_deref(),
                 expected.as_deref(),
                 "{header}"
             );
@@ -285,14 +291,18 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::CONTENT_TYPE, value(kind));
-            let check = |headers: &HeaderMap| RequestHeaders::read(headers).check_content().is_ok();
+            let check = |headers: &HeaderMap| {
+                RequestHeaders::read(headers)
+                    .check_content_headers()
+                    .is_ok()
+            };
             assert_eq!(check(&headers), allowed, "{kind}");
             headers.insert(header::CONTENT_ENCODING, value("gzip"));
             assert!(!check(&headers), "{kind}");
         }
         assert!(
             RequestHeaders::read(&HeaderMap::new())
-                .check_content()
+                .check_content_headers()
                 .is_err()
         );
     }

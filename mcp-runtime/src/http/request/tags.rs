@@ -1,7 +1,7 @@
 //! The tags by which a request selects definitions: the query parameter `tags` and the header `X-MCP-Tags`.
 //!
-//! Both narrow what the server and the caller's rights allow. The header is named like those by which hosted servers
-//! select groups of tools; the prefix `Mcp-` is left to the protocol.
+//! Both narrow what the server and the caller's rights allow. The header's name resembles the headers with which
+//! clients of hosted servers select groups of tools; the prefix `Mcp-` is reserved for the protocol.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ pub(in crate::http) fn read_selection(
         return Ok(None);
     }
     let refuse = |problem: &str| HttpRefusal::bad_request(&format!("`tags`: {problem}"));
-    let in_query = query(uri).map_err(refuse)?;
+    let in_query = decoded_query_tags(uri).map_err(refuse)?;
     let header = headers.tags.map(hyper::header::HeaderValue::to_str);
     let header = header.transpose();
     let in_header = header.map_err(|_| refuse("the header `X-MCP-Tags` is not ASCII"))?;
@@ -38,8 +38,8 @@ pub(in crate::http) fn read_selection(
 }
 
 /// Returns the decoded value of the query parameter.
-fn query(uri: &Uri) -> Result<Option<Cow<'_, str>>, &'static str> {
-    let Some(text) = raw_query(uri)? else {
+fn decoded_query_tags(uri: &Uri) -> Result<Option<Cow<'_, str>>, &'static str> {
+    let Some(text) = raw_query_tags(uri)? else {
         return Ok(None);
     };
     let decoded = decode(text).ok_or("the percent-encoding is invalid")?;
@@ -47,7 +47,7 @@ fn query(uri: &Uri) -> Result<Option<Cow<'_, str>>, &'static str> {
 }
 
 /// Returns the value of the query parameter as it was sent.
-pub(in crate::http) fn raw_query(uri: &Uri) -> Result<Option<&str>, &'static str> {
+pub(in crate::http) fn raw_query_tags(uri: &Uri) -> Result<Option<&str>, &'static str> {
     let pairs = uri.query().unwrap_or_default().split('&');
     let mut values = pairs.filter_map(|pair| match pair.split_once('=') {
         Some((PARAMETER, value)) => Some(value),
@@ -56,7 +56,7 @@ pub(in crate::http) fn raw_query(uri: &Uri) -> Result<Option<&str>, &'static str
     });
     let first = values.next();
     match values.next() {
-        // One reader could take them as alternatives, another as two conditions.
+        // One reader could interpret them as alternatives and another as two conditions.
         Some(_) => Err("the parameter occurs more than once; write one list, such as `tags=a,b`"),
         None => Ok(first),
     }

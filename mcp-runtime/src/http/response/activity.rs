@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The number of requests being served on a connection.
 #[derive(Debug, Default)]
-pub(in crate::http) struct Activity(AtomicUsize);
+pub(in crate::http) struct ConnectionActivity(AtomicUsize);
 
-impl Activity {
+impl ConnectionActivity {
     pub(in crate::http) fn is_busy(&self) -> bool {
         self.0.load(Ordering::Acquire) > 0
     }
 
     /// Marks a request as being served until the returned value is dropped.
-    pub(in crate::http) fn begin(self: &Arc<Self>) -> BusyGuard {
+    pub(in crate::http) fn mark_busy(self: &Arc<Self>) -> BusyGuard {
         self.0.fetch_add(1, Ordering::AcqRel);
         BusyGuard(Arc::clone(self))
     }
@@ -21,7 +21,7 @@ impl Activity {
 
 /// A request that is being served.
 #[derive(Debug)]
-pub(in crate::http) struct BusyGuard(Arc<Activity>);
+pub(in crate::http) struct BusyGuard(Arc<ConnectionActivity>);
 
 impl Drop for BusyGuard {
     fn drop(&mut self) {

@@ -7,7 +7,7 @@ use crate::http::response::body::HttpBody;
 use crate::http::response::message::WholeMessage;
 
 /// Returns a JSON response: one message, or an array of messages.
-pub(in crate::http) fn json(
+pub(in crate::http) fn json_response(
     status: StatusCode,
     message: impl Into<WholeMessage>,
 ) -> Response<HttpBody> {
@@ -21,14 +21,14 @@ pub(in crate::http) fn json(
 }
 
 /// Returns a response with a status and no body.
-pub(in crate::http) fn empty(status: StatusCode) -> Response<HttpBody> {
+pub(in crate::http) fn empty_response(status: StatusCode) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::empty());
     *response.status_mut() = status;
     response
 }
 
 /// Returns a response that streams events.
-pub(in crate::http) fn event_stream(body: HttpBody) -> Response<HttpBody> {
+pub(in crate::http) fn event_stream_response(body: HttpBody) -> Response<HttpBody> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(

@@ -14,7 +14,7 @@ use crate::http::response::activity::BusyGuard;
 use crate::http::response::event_source::{EventSource, StreamStatus};
 use crate::http::response::sse::KEEP_ALIVE;
 use crate::http::response::stream_permits::StreamPermit;
-use crate::http::timers::alarm::{Alarm, after};
+use crate::http::timers::alarm::{Alarm, instant_after};
 use crate::http::timers::shutdown::ShutdownPoll;
 use crate::limits::Limits;
 
@@ -62,19 +62,19 @@ impl HttpBody {
         Self::new(BodyContent::Whole(None))
     }
 
-    pub(in crate::http) fn whole(bytes: Vec<u8>) -> Self {
+    pub(in crate::http) fn from_bytes(bytes: Vec<u8>) -> Self {
         Self::new(BodyContent::Whole(Some(bytes.into())))
     }
 
     /// Creates a body for a complete message from the message's parts.
-    pub(in crate::http) fn parts(parts: [Bytes; 3]) -> Self {
+    pub(in crate::http) fn from_parts(parts: [Bytes; 3]) -> Self {
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         Self::new(BodyContent::Parts(parts.rev().collect()))
     }
 
     /// Creates a body that streams events. A comment is sent after each keep-alive interval without an event. The body
     /// ends no later than the drain timeout after shutdown begins.
-    pub(in crate::http) fn events(
+    pub(in crate::http) fn from_events(
         events: impl EventSource + 'static,
         limits: &Limits,
         shutdown: &CancellationToken,
@@ -123,7 +123,12 @@ impl Body for HttpBody {
         };
         let is_stopping = stream.stopping.poll(cx);
         if is_stopping {
-            let begin = || (after(Instant::now(), stream.drain), Alarm::default());
+            let begin = || {
+                (
+                    instant_after(Instant::now(), stream.drain),
+                    Alarm::default(),
+                )
+            };
             let (due, end) = stream.end.get_or_insert_with(begin);
             // Checked first, because a steady flow of events would otherwise keep the stream open.
             if end.poll(*due, cx).is_ready() {
@@ -141,7 +146,7 @@ impl Body for HttpBody {
         } else if status == StreamStatus::Ended {
             return Poll::Ready(None);
         } else {
-            let due = after(stream.since, stream.keep_alive);
+            let due = instant_after(stream.since, stream.keep_alive);
             ready!(stream.silence.poll(due, cx));
             Bytes::from_static(KEEP_ALIVE)
         };

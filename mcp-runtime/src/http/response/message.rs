@@ -32,9 +32,9 @@ impl WholeMessage {
     pub(super) fn into_body(self) -> HttpBody {
         let Self { mut text, shared } = self;
         let Some((gap, shared)) = shared else {
-            return HttpBody::whole(text);
+            return HttpBody::from_bytes(text);
         };
         let after = gap.split(&mut text);
-        HttpBody::parts([text.into(), shared, after.into()])
+        HttpBody::from_parts([text.into(), shared, after.into()])
     }
 }

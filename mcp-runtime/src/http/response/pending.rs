@@ -17,7 +17,7 @@ pub(in crate::http) enum PendingResponse<'s> {
 }
 
 impl<'s> PendingResponse<'s> {
-    pub(in crate::http) fn waiting(
+    pub(in crate::http) fn from_future(
         rest: impl Future<Output = Response<HttpBody>> + Send + 's,
     ) -> Self {
         Self::Waiting(Box::pin(rest))

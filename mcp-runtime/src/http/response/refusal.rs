@@ -5,7 +5,7 @@ use hyper::{Response, StatusCode};
 
 use crate::http::response::answer;
 use crate::http::response::body::HttpBody;
-use crate::http::response::stream_permits::NoPermit;
+use crate::http::response::stream_permits::PermitRefusal;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::encode;
 use crate::protocol::errors;
@@ -52,7 +52,7 @@ impl HttpRefusal {
     }
 
     /// 503: the server is stopping, and the time allowed for finishing requests has run out.
-    pub(in crate::http) fn stopping() -> Self {
+    pub(in crate::http) fn shutting_down() -> Self {
         let error = ErrorObject::internal("the server is stopping");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
     }
@@ -92,7 +92,7 @@ impl HttpRefusal {
     }
 
     /// 405: the HTTP method is not listed in `allow`.
-    pub(in crate::http) fn method(allow: &'static str) -> Response<HttpBody> {
+    pub(in crate::http) fn method_not_allowed(allow: &'static str) -> Response<HttpBody> {
         let error = ErrorObject::invalid_request("this HTTP method is not served here");
         let mut response = Self::new(StatusCode::METHOD_NOT_ALLOWED, error).into_response();
         response
@@ -104,7 +104,7 @@ impl HttpRefusal {
     pub(in crate::http) fn into_response(self) -> Response<HttpBody> {
         let mut out = Vec::with_capacity(128);
         encode::error(&mut out, self.id.as_ref(), &self.error);
-        let mut response = answer::json(self.status, out);
+        let mut response = answer::json_response(self.status, out);
         if let Some(challenge) = self.challenge {
             let headers = response.headers_mut();
             headers.insert(header::WWW_AUTHENTICATE, challenge);
@@ -117,11 +117,11 @@ impl HttpRefusal {
     }
 }
 
-impl From<NoPermit> for HttpRefusal {
-    fn from(refused: NoPermit) -> Self {
+impl From<PermitRefusal> for HttpRefusal {
+    fn from(refused: PermitRefusal) -> Self {
         match refused {
-            NoPermit::Server => Self::unavailable("there are too many event streams"),
-            NoPermit::Caller(retry) => {
+            PermitRefusal::Server => Self::unavailable("there are too many event streams"),
+            PermitRefusal::Caller(retry) => {
                 let error = errors::too_many_at_once("event streams for this caller", retry);
                 Self::new(StatusCode::TOO_MANY_REQUESTS, error)
             }

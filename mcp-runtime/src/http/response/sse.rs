@@ -34,7 +34,7 @@ pub(in crate::http) fn write_event(
 }
 
 /// Returns the messages in `lines`, where each message ends with a newline.
-pub(in crate::http) fn messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(in crate::http) fn split_messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     memchr::memchr_iter(b'\n', lines).filter_map(move |end| {
         let line = lines.get(start..end);
@@ -44,7 +44,7 @@ pub(in crate::http) fn messages(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Appends an event that contains only the id to resume from and the reconnection delay.
-pub(in crate::http) fn write_priming(out: &mut Vec<u8>, id: (u64, u64)) {
+pub(in crate::http) fn write_priming_event(out: &mut Vec<u8>, id: (u64, u64)) {
     write_id(out, id);
     out.extend_from_slice(b"retry: 500\ndata:\n\n");
 }

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::context::Principal;
 use crate::limits::Limits;
 use crate::lock::lock;
-use crate::telemetry::{RefusalKind, refused};
+use crate::telemetry::{RefusalKind, record_refusal};
 
 /// Delay after which a caller that has the maximum number of streams may retry.
 const RETRY: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ pub(in crate::http) struct StreamPermit {
 
 /// The reason why no permit is available.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::http) enum NoPermit {
+pub(in crate::http) enum PermitRefusal {
     /// All of the server's permits are in use.
     Server,
     /// The caller already holds the maximum number of permits and may retry after this delay.
@@ -49,27 +49,27 @@ impl StreamPermits {
         })
     }
 
-    fn taken(&self) -> MutexGuard<'_, HashMap<Box<str>, usize>> {
+    fn lock_counts(&self) -> MutexGuard<'_, HashMap<Box<str>, usize>> {
         lock(&self.taken)
     }
 
     /// Takes a permit for one of this caller's streams, if a permit is available.
-    pub(in crate::http) fn take(
+    pub(in crate::http) fn acquire(
         self: &Arc<Self>,
         caller: Option<&Principal>,
-    ) -> Result<StreamPermit, NoPermit> {
+    ) -> Result<StreamPermit, PermitRefusal> {
         let permit = Arc::clone(&self.all).try_acquire_owned();
         let mut permit = StreamPermit {
-            _permit: permit.map_err(|_| NoPermit::Server)?,
+            _permit: permit.map_err(|_| PermitRefusal::Server)?,
             owned: None,
         };
         if let Some(principal) = caller {
-            let mut taken = self.taken();
+            let mut taken = self.lock_counts();
             let count = taken.entry(principal.key().into()).or_default();
             if *count >= self.max_per_principal {
                 drop(taken);
-                refused(RefusalKind::TooMany, None);
-                return Err(NoPermit::Caller(RETRY));
+                record_refusal(RefusalKind::TooMany, None);
+                return Err(PermitRefusal::Caller(RETRY));
             }
             *count = count.saturating_add(1);
             permit.owned = Some((Arc::clone(self), principal.key().into()));
@@ -83,7 +83,7 @@ impl Drop for StreamPermit {
         let Some((permits, key)) = &self.owned else {
             return;
         };
-        let mut taken = permits.taken();
+        let mut taken = permits.lock_counts();
         if let Some(count) = taken.get_mut(key) {
             *count = count.saturating_sub(1);
             if *count == 0 {

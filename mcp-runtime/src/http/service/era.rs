@@ -23,7 +23,7 @@ pub(super) fn serve_body<'s>(
     if state.options.legacy_sse
         && let Some(connection) = legacy_sse::connection_id(head.uri)
     {
-        return PendingResponse::Over(legacy_sse::post(state, head, connection, body));
+        return PendingResponse::Over(legacy_sse::handle_post(state, head, connection, body));
     }
     match jsonrpc::parse(body, &state.limits().message.parse_limits()) {
         Ok(Incoming::Message(message)) => serve_message(state, head, found, &message),

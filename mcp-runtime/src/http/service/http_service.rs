@@ -50,18 +50,18 @@ impl HttpService {
 
     /// Completes when a signal has asked the process to stop.
     #[cfg(feature = "cli")]
-    pub(crate) async fn stop_announced(&self) {
+    pub(crate) async fn wait_for_stop_signal(&self) {
         self.0.stop_announced.cancelled().await;
     }
 
-    /// Makes the states that have not been made yet.
+    /// Creates any states that do not exist yet.
     pub(crate) async fn make_states(&self) -> Result<(), Error> {
         self.0.dispatcher.make_states().await
     }
 
     /// Returns the name of a definition that no caller could use because HTTP requests are not authenticated, if there
     /// is one.
-    pub(crate) fn closed_to_anonymous(&self) -> Option<String> {
+    pub(crate) fn unusable_definition(&self) -> Option<String> {
         if self.0.authentication.is_required() {
             return None;
         }
@@ -116,7 +116,7 @@ impl HttpService {
         let state = Arc::clone(&self.0);
         let (parts, body) = request.into_parts();
         let proxies = state.options.proxies.as_ref();
-        let proxy = proxies.filter(|proxies| proxies.include(peer));
+        let proxy = proxies.filter(|proxies| proxies.contains_peer(peer));
         let client = match proxy {
             Some(proxies) => proxies.reported_client(&parts.headers),
             None => peer.map(|peer| peer.ip().to_canonical()),
@@ -133,16 +133,18 @@ impl HttpService {
             let origin = Origin::http(peer, |name| parts.headers.get(name)?.to_str().ok());
             let mut response =
                 if let Err((kind, refusal)) = check_head(&state, &parts.uri, &headers) {
-                    origin.refused(kind);
+                    origin.record_refusal(kind);
                     refusal.into_response()
                 } else {
-                    let served = pin!(routing::serve(&state, &origin, &request, &headers, body));
-                    let mut response = within_time(&state, served).await;
+                    let served = pin!(routing::route_request(
+                        &state, &origin, &request, &headers, body
+                    ));
+                    let mut response = with_timeout(&state, served).await;
                     state
                         .authentication
-                        .challenge_again(&request, &mut response);
+                        .challenge_if_reauthorization_needed(&request, &mut response);
                     if let Some(kind) = RefusalKind::of_status(response.status().as_u16()) {
-                        origin.refused(kind);
+                        origin.record_refusal(kind);
                     }
                     cors::add_cors(&state.options, headers.origin, &mut response);
                     response
@@ -162,7 +164,7 @@ impl HttpService {
 
 /// Waits for a response until the server has been told to stop and the time allowed for finishing requests has run out.
 /// Most responses are available immediately and need no timer.
-async fn within_time(
+async fn with_timeout(
     state: &ServiceState,
     mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,
 ) -> Response<HttpBody> {
@@ -171,9 +173,9 @@ async fn within_time(
         if let Poll::Ready(response) = served.as_mut().poll(cx) {
             return Poll::Ready(response);
         }
-        let overdue = overdue.get_or_insert_with(|| Box::pin(state.overdue()));
+        let overdue = overdue.get_or_insert_with(|| Box::pin(state.drain_timed_out()));
         let is_over = overdue.as_mut().poll(cx);
-        is_over.map(|()| HttpRefusal::stopping().into_response())
+        is_over.map(|()| HttpRefusal::shutting_down().into_response())
     })
     .await
 }

@@ -26,7 +26,7 @@ use crate::http::state::ServiceState;
 use crate::telemetry::Origin;
 
 /// Serves a request. Futures that few requests need are boxed, so that other requests do not pay for moving them.
-pub(super) async fn serve<B: Body>(
+pub(super) async fn route_request<B: Body>(
     state: &Arc<ServiceState>,
     origin: &Origin,
     request: &Arc<HttpParts>,
@@ -35,7 +35,7 @@ pub(super) async fn serve<B: Body>(
 ) -> Response<HttpBody> {
     let (options, parts) = (&state.options, &request.parts);
     if parts.method == Method::OPTIONS && !options.origins.is_empty() && headers.origin.is_some() {
-        let mut response = answer::empty(StatusCode::NO_CONTENT);
+        let mut response = answer::empty_response(StatusCode::NO_CONTENT);
         cors::preflight(headers.all, &mut response);
         return response;
     }
@@ -50,7 +50,7 @@ pub(super) async fn serve<B: Body>(
     }
     if !matches!(parts.method, Method::POST | Method::GET | Method::DELETE) {
         let is_lasting = state.sessions.storage.is_lasting();
-        return HttpRefusal::method(if is_lasting {
+        return HttpRefusal::method_not_allowed(if is_lasting {
             "GET, POST, DELETE"
         } else {
             "POST"
@@ -83,30 +83,33 @@ pub(super) async fn serve<B: Body>(
         return refusal.into_response();
     }
     match parts.method {
-        Method::GET => Box::pin(get(state, head, parts)).await,
-        Method::DELETE => Box::pin(delete::delete(state, head)).await,
+        Method::GET => Box::pin(route_get(state, head, parts)).await,
+        Method::DELETE => Box::pin(delete::handle_delete(state, head)).await,
         _ => match request.take_earlier_demand(caller.as_ref()) {
-            Some(error) => state.authentication.refuse_again(error).into_response(),
-            None => post(state, head, body).await,
+            Some(error) => state
+                .authentication
+                .refuse_until_reauthorized(error)
+                .into_response(),
+            None => route_post(state, head, body).await,
         },
     }
 }
 
-async fn get(
+async fn route_get(
     state: &Arc<ServiceState>,
     head: RequestHead<'_>,
     parts: &Parts,
 ) -> Response<HttpBody> {
     let (options, headers) = (&state.options, head.headers);
-    let permit = match state.stream_permits.take(head.caller) {
+    let permit = match state.stream_permits.acquire(head.caller) {
         Ok(permit) => permit,
         Err(refused) => return HttpRefusal::from(refused).into_response(),
     };
-    let is_plain = headers.session().is_none() && headers.version.is_none();
+    let is_plain = headers.session_id().is_none() && headers.version.is_none();
     let mut response = if options.legacy_sse && is_plain {
         legacy_sse::open_sse_connection(state, head, mounted_path(options, parts))
     } else {
-        get::get(state, head).await
+        get::handle_get(state, head).await
     };
     response.body_mut().hold_permit(permit);
     response
@@ -125,7 +128,11 @@ fn mounted_path<'a>(options: &'a HttpOptions, parts: &'a Parts) -> &'a str {
     &options.path
 }
 
-async fn post<B: Body>(state: &ServiceState, head: RequestHead<'_>, body: B) -> Response<HttpBody> {
+async fn route_post<B: Body>(
+    state: &ServiceState,
+    head: RequestHead<'_>,
+    body: B,
+) -> Response<HttpBody> {
     let body = match read_body(pin!(body), head.headers, state.limits()).await {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),

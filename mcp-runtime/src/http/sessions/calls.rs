@@ -14,7 +14,7 @@ use crate::http::streams::session_stream::SessionStream;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::limits::Limits;
 use crate::protocol::errors;
-use crate::telemetry::{RefusalKind, refused};
+use crate::telemetry::{RefusalKind, record_refusal};
 
 impl HttpSession {
     /// Polls a call once. If it does not finish, continues it in a task that the session owns.
@@ -30,11 +30,11 @@ impl HttpSession {
         (limits, heartbeat): (&Limits, &Arc<Heartbeat>),
         stream: &dyn Fn() -> Arc<SessionStream>,
     ) -> Result<Option<WholeMessage>, ErrorObject> {
-        let serial = self.enter_call(id, limits)?;
+        let serial = self.register_call(id, limits)?;
         let mut answer = Vec::with_capacity(256);
         let run = || prepared.run(id, &|| stream() as Arc<dyn Sink>, &mut answer);
-        match heartbeat.run(run) {
-            CallProgress::Answered(written) if self.leave_call(serial) => {
+        match heartbeat.run_watched(run) {
+            CallProgress::Answered(written) if self.unregister_call(serial) => {
                 return Ok(Some(WholeMessage {
                     text: answer,
                     shared: written.shared.map(|shared| *shared),
@@ -67,13 +67,14 @@ impl HttpSession {
         state.calls.keep(id, serial, Arc::clone(&stream));
         let (session, call) = (Arc::downgrade(self), id.clone());
         let task = tokio::spawn(async move {
-            let poll =
-                poll_fn(|cx| heartbeat.run(|| running.poll_response(&call, cx, &mut answer)));
+            let poll = poll_fn(|cx| {
+                heartbeat.run_watched(|| running.poll_response(&call, cx, &mut answer))
+            });
             poll.await.complete(&mut answer);
             if let Some(session) = session.upgrade()
                 && session.finish_call(&call, serial)
             {
-                stream.answer(&answer);
+                stream.push_answer(&answer);
             }
         });
         // The session owns the task: it is aborted when the call is cancelled or the session ends.
@@ -82,20 +83,20 @@ impl HttpSession {
             .set_task_or_abort(id, serial, task.abort_handle());
     }
 
-    fn enter_call(&self, id: &RequestId, limits: &Limits) -> Result<u64, ErrorObject> {
+    fn register_call(&self, id: &RequestId, limits: &Limits) -> Result<u64, ErrorObject> {
         let calls = &mut self.state().calls;
         if calls.holds(id) {
             return Err(errors::id_in_use());
         }
         if calls.len() >= limits.calls.max_running {
-            refused(RefusalKind::TooMany, None);
+            record_refusal(RefusalKind::TooMany, None);
             return Err(errors::too_many_at_once("calls", errors::RETRY_AFTER));
         }
         Ok(calls.enter(id))
     }
 
     /// Ends a call's first poll. Returns `false` if the call was cancelled in the meantime.
-    fn leave_call(&self, serial: u64) -> bool {
+    fn unregister_call(&self, serial: u64) -> bool {
         let mut state = self.state();
         state.used = Instant::now();
         state.calls.leave(serial)

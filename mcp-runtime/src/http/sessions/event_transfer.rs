@@ -55,7 +55,7 @@ impl StreamStoringTask {
         let mut position = 0;
         while let Some(entry) = poll_fn(|cx| self.stream.poll_entry(position, cx)).await {
             let is_last = entry == StreamEntry::Ended;
-            if !self.store(position, entry).await {
+            if !self.store_entry(position, entry).await {
                 return;
             }
             position = position.saturating_add(1);
@@ -67,7 +67,7 @@ impl StreamStoringTask {
     }
 
     /// Stores an entry, retrying up to the maximum number of attempts. Returns `false` if all of them fail.
-    async fn store(&self, position: u64, entry: StreamEntry) -> bool {
+    async fn store_entry(&self, position: u64, entry: StreamEntry) -> bool {
         let keep = match entry {
             StreamEntry::Ended => self.limits.streams.replay_timeout,
             StreamEntry::Opened | StreamEntry::Message(_) => {
@@ -80,7 +80,7 @@ impl StreamStoringTask {
                 .store
                 .append(&self.session, number, position, entry.clone(), keep);
             if appended
-                .within(self.limits.sessions.store_timeout)
+                .with_timeout(self.limits.sessions.store_timeout)
                 .await
                 .is_ok()
             {
@@ -103,12 +103,12 @@ pub(in crate::http) async fn fetch_stream(
     limits: &Limits,
 ) -> Result<Option<Arc<SessionStream>>, StoreFailed> {
     let entries = store.read(&session.id, number, after);
-    let Some(entries) = entries.within(limits.sessions.store_timeout).await? else {
+    let Some(entries) = entries.with_timeout(limits.sessions.store_timeout).await? else {
         return Ok(None);
     };
     if is_standalone(number) {
         // A standalone stream continues at whichever instance its client connects to.
-        let stream = session.standalone(limits);
+        let stream = session.standalone_stream(limits);
         for entry in entries {
             if let StreamEntry::Message(message) = entry {
                 stream.push(message);
@@ -119,12 +119,12 @@ pub(in crate::http) async fn fetch_stream(
     let mut fetching = FetchingTask {
         store: Arc::clone(store),
         session: Arc::clone(&session.id),
-        stream: session.state().streams.copy(number, after, limits),
+        stream: session.state().streams.add_copy(number, after, limits),
         position: after,
         limits: limits.clone(),
     };
     let stream = Arc::clone(&fetching.stream);
-    if !fetching.take(entries) {
+    if !fetching.append_entries(entries) {
         session.spawn_transfer(fetching.fetch_entries());
     }
     Ok(Some(stream))
@@ -141,7 +141,7 @@ struct FetchingTask {
 
 impl FetchingTask {
     /// Copies entries. Returns `true` if they include the stream's last entry.
-    fn take(&mut self, entries: Vec<StreamEntry>) -> bool {
+    fn append_entries(&mut self, entries: Vec<StreamEntry>) -> bool {
         for entry in entries {
             self.position = self.position.saturating_add(1);
             match entry {
@@ -165,9 +165,9 @@ impl FetchingTask {
             let read = self
                 .store
                 .read(&self.session, self.stream.number, self.position);
-            match read.within(self.limits.sessions.store_timeout).await {
+            match read.with_timeout(self.limits.sessions.store_timeout).await {
                 Ok(Some(entries)) => {
-                    if self.take(entries) {
+                    if self.append_entries(entries) {
                         return;
                     }
                 }

@@ -80,18 +80,25 @@ impl HttpSession {
         record: &SessionRecord,
         dispatcher: &Arc<Dispatcher>,
     ) -> Self {
-        let memory = (kind != SessionKind::Alone).then(|| record.memory());
+        let memory = (kind != SessionKind::Alone).then(|| record.session_memory());
         Self::new(
             id,
             kind,
             record.owner().map(Into::into),
             record.changes(),
-            |wake| ChannelMemory::resume(dispatcher, wake, record.agreed(), memory.as_ref()),
+            |wake| {
+                ChannelMemory::resume(
+                    dispatcher,
+                    wake,
+                    record.handshake_outcome(),
+                    memory.as_ref(),
+                )
+            },
         )
     }
 
     /// Creates the session for a new 2024-11-05 connection.
-    pub(super) fn connection(
+    pub(super) fn for_sse_connection(
         id: Arc<str>,
         caller: Option<&Principal>,
         dispatcher: &Arc<Dispatcher>,
@@ -157,12 +164,12 @@ impl HttpSession {
         self.is_known.then(|| Arc::clone(&self.id))
     }
 
-    pub(super) fn is_connection(&self) -> bool {
+    pub(super) fn is_sse_connection(&self) -> bool {
         self.kind == SessionKind::Connection
     }
 
     /// Decides how to handle a message from this caller, with the definitions that its request selects.
-    pub(in crate::http) fn decide<'m>(
+    pub(in crate::http) fn decide_message<'m>(
         &self,
         dispatcher: &Arc<Dispatcher>,
         (caller, selection): (Option<&Principal>, Option<&TagSelection>),
@@ -181,7 +188,7 @@ impl HttpSession {
     }
 
     /// Returns the time until which the client may read its stream.
-    pub(in crate::http) fn readable_until(&self) -> ValidUntil {
+    pub(in crate::http) fn credentials_valid_until(&self) -> ValidUntil {
         self.state().until
     }
 
@@ -193,7 +200,7 @@ impl HttpSession {
     /// Returns the changes made since the record was read, if any.
     pub(super) fn change_since(&self, record: &SessionRecord) -> Option<SessionUpdate> {
         let memory = self.state().channel.memory()?;
-        Some(SessionUpdate::between(record, memory)).filter(|change| !change.is_nothing())
+        Some(SessionUpdate::between(record, memory)).filter(|change| !change.is_empty())
     }
 
     /// Records that the client is still present.
@@ -256,23 +263,23 @@ impl HttpSession {
     }
 
     /// Returns the standalone stream, creating it if it does not exist.
-    pub(in crate::http) fn standalone(&self, limits: &Limits) -> Arc<SessionStream> {
+    pub(in crate::http) fn standalone_stream(&self, limits: &Limits) -> Arc<SessionStream> {
         let mut state = self.state();
         let properties = self.stream_properties(&state, true);
-        state.streams.standalone(properties, limits)
+        state.streams.standalone_stream(properties, limits)
     }
 
     /// Returns the stream with this number, if it is still kept.
-    pub(in crate::http) fn stream(
+    pub(in crate::http) fn find_stream(
         &self,
         number: u64,
         limits: &Limits,
     ) -> Option<Arc<SessionStream>> {
-        self.state().streams.get(number, limits)
+        self.state().streams.find_stream(number, limits)
     }
 
     /// Removes a stream that no client will resume.
-    pub(in crate::http) fn forget(&self, number: u64) {
+    pub(in crate::http) fn forget_stream(&self, number: u64) {
         self.state().streams.remove(number);
     }
 
@@ -285,29 +292,29 @@ impl HttpSession {
     ) -> StreamStatus {
         // Register before draining, because only the first change after a drain rings the bell.
         self.bell.register(cx.waker());
-        self.pump(&reader.stream);
+        self.queue_notifications(&reader.stream);
         reader.poll(cx, out)
     }
 
     /// Moves as many change notifications to the standalone stream as it has room for. The rest stay pending and are
     /// merged with later notifications of the same change.
-    pub(super) fn pump(&self, standalone: &SessionStream) {
+    pub(super) fn queue_notifications(&self, standalone: &SessionStream) {
         let mut lines = Vec::new();
-        let room = standalone.room().min(MAX_POLLED_BYTES);
+        let room = standalone.remaining_capacity().min(MAX_POLLED_BYTES);
         self.state().channel.drain(&mut lines, room);
-        for message in sse::messages(&lines) {
+        for message in sse::split_messages(&lines) {
             standalone.push(message.into());
         }
     }
 
     /// Records that a connection has started reading one of the session's streams.
-    pub(in crate::http) fn reader_came(&self) {
+    pub(in crate::http) fn reader_connected(&self) {
         let mut state = self.state();
         state.readers = state.readers.saturating_add(1);
     }
 
     /// Records that a connection has stopped reading one of the session's streams.
-    pub(in crate::http) fn reader_left(&self) {
+    pub(in crate::http) fn reader_disconnected(&self) {
         let mut state = self.state();
         state.readers = state.readers.saturating_sub(1);
         state.used = Instant::now();
@@ -344,7 +351,7 @@ impl LiveState {
         self.renewed = now;
         if record.changes() > self.known {
             self.known = record.changes();
-            self.channel.restore(&record.memory());
+            self.channel.restore(&record.session_memory());
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 
 /// All of a server's sessions.
-pub(in crate::http) struct Sessions {
+pub(in crate::http) struct SessionRegistry {
     dispatcher: Arc<Dispatcher>,
     pub(in crate::http) storage: SessionStorage,
     pub(in crate::http) events: Option<Arc<dyn EventStore>>,
@@ -37,7 +37,7 @@ pub(super) struct LiveSessions {
     pub(super) tending: Option<JoinHandle<()>>,
 }
 
-impl Sessions {
+impl SessionRegistry {
     pub(in crate::http) fn new(dispatcher: &Arc<Dispatcher>, options: &HttpOptions) -> Arc<Self> {
         Arc::new(Self {
             dispatcher: Arc::clone(dispatcher),
@@ -47,7 +47,7 @@ impl Sessions {
         })
     }
 
-    pub(super) fn live(&self) -> MutexGuard<'_, LiveSessions> {
+    pub(super) fn lock_live(&self) -> MutexGuard<'_, LiveSessions> {
         lock(&self.live)
     }
 
@@ -66,18 +66,18 @@ impl Sessions {
         if version.is_some_and(ProtocolVersion::is_modern) {
             return Ok(None);
         }
-        let id = match headers.session() {
+        let id = match headers.session_id() {
             None => return Ok(None),
             Some(Ok(id)) => id,
             Some(Err(_)) => return Err(HttpRefusal::unknown_session()),
         };
         let limits = self.limits();
         let loaded = self.storage.load(id, limits.sessions.idle_timeout);
-        let Some(record) = loaded.within(limits.sessions.store_timeout).await? else {
-            self.end(id);
+        let Some(record) = loaded.with_timeout(limits.sessions.store_timeout).await? else {
+            self.end_session(id);
             return Err(HttpRefusal::unknown_session());
         };
-        if !record.is_of(head.caller) {
+        if !record.is_owned_by(head.caller) {
             return Err(HttpRefusal::unknown_session());
         }
         Ok(Some(RequestSession { id, record }))
@@ -92,13 +92,13 @@ impl Sessions {
     ) -> Result<bool, StoreFailed> {
         let limits = self.limits();
         let in_use = |id: &str| {
-            let live = self.live();
+            let live = self.lock_live();
             live.sessions
                 .get(id)
                 .is_some_and(|session| session.is_busy())
         };
         let inserted = store.insert(id, Arc::new(record), limits.sessions.start_timeout, &in_use);
-        inserted.within(limits.sessions.store_timeout).await
+        inserted.with_timeout(limits.sessions.store_timeout).await
     }
 
     /// Returns the live part of a session, creating it if it does not exist.
@@ -106,14 +106,14 @@ impl Sessions {
         self: &Arc<Self>,
         found: &RequestSession<'_>,
     ) -> Result<Arc<HttpSession>, HttpRefusal> {
-        let mut live = self.live();
+        let mut live = self.lock_live();
         if let Some(session) = live.sessions.get(found.id) {
             session.touch_with_record(&found.record);
             return Ok(Arc::clone(session));
         }
         self.make_room(&mut live)?;
         let session = Arc::new(self.live_from_record(found.id.into(), &found.record));
-        self.add(&mut live, &session);
+        self.insert_live(&mut live, &session);
         Ok(session)
     }
 
@@ -122,14 +122,17 @@ impl Sessions {
         &self,
         version: ProtocolVersion,
     ) -> Result<Arc<HttpSession>, HttpRefusal> {
-        self.make_room(&mut self.live())?;
-        let session = self.live_from_record(random_id().into(), &SessionRecord::unknown(version));
+        self.make_room(&mut self.lock_live())?;
+        let session = self.live_from_record(
+            random_id().into(),
+            &SessionRecord::for_unknown_client(version),
+        );
         Ok(Arc::new(session.for_single_request()))
     }
 
     /// Keeps a session whose call continues, so that the call survives a broken connection.
     pub(in crate::http) fn keep_live(self: &Arc<Self>, session: &Arc<HttpSession>) {
-        self.add(&mut self.live(), session);
+        self.insert_live(&mut self.lock_live(), session);
     }
 
     fn live_from_record(&self, id: Arc<str>, record: &SessionRecord) -> HttpSession {
@@ -144,15 +147,15 @@ impl Sessions {
     }
 
     /// Opens a 2024-11-05 connection. Fails if too many are open.
-    pub(in crate::http) fn connect(
+    pub(in crate::http) fn open_sse_connection(
         self: &Arc<Self>,
         caller: Option<&Principal>,
     ) -> Result<Arc<HttpSession>, HttpRefusal> {
-        let mut live = self.live();
+        let mut live = self.lock_live();
         self.make_room(&mut live)?;
-        let session = HttpSession::connection(random_id().into(), caller, &self.dispatcher);
+        let session = HttpSession::for_sse_connection(random_id().into(), caller, &self.dispatcher);
         let session = Arc::new(session);
-        self.add(&mut live, &session);
+        self.insert_live(&mut live, &session);
         Ok(session)
     }
 
@@ -163,17 +166,17 @@ impl Sessions {
         caller: Option<&Principal>,
     ) -> Option<Arc<HttpSession>> {
         let key = caller.map(Principal::key);
-        let live = self.live();
+        let live = self.lock_live();
         let session = live.sessions.get(id);
-        let session =
-            session.filter(|session| session.is_connection() && session.owner.as_deref() == key)?;
+        let session = session
+            .filter(|session| session.is_sse_connection() && session.owner.as_deref() == key)?;
         session.touch();
         Some(Arc::clone(session))
     }
 
     /// Returns the live part with this id, if it exists.
-    pub(in crate::http) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
-        self.live().sessions.get(id).cloned()
+    pub(in crate::http) fn find_live(&self, id: &str) -> Option<Arc<HttpSession>> {
+        self.lock_live().sessions.get(id).cloned()
     }
 
     fn make_room(&self, live: &mut LiveSessions) -> Result<(), HttpRefusal> {
@@ -197,11 +200,11 @@ impl Sessions {
     }
 
     /// Ends the live part of a session that has ended.
-    pub(in crate::http) fn end(&self, id: &str) {
+    pub(in crate::http) fn end_session(&self, id: &str) {
         let removed = {
-            let mut live = self.live();
+            let mut live = self.lock_live();
             // A request cannot end a connection by sending the connection's id as its session id.
-            let is_session = |session: &Arc<HttpSession>| !session.is_connection();
+            let is_session = |session: &Arc<HttpSession>| !session.is_sse_connection();
             let is_there = live.sessions.get(id).is_some_and(is_session);
             is_there.then(|| live.sessions.remove(id)).flatten()
         };
@@ -212,22 +215,22 @@ impl Sessions {
 
     /// Ends a 2024-11-05 connection.
     pub(in crate::http) fn disconnect(&self, session: &HttpSession) {
-        self.live().sessions.remove(&session.id);
+        self.lock_live().sessions.remove(&session.id);
         session.close();
     }
 
     /// Ends all live parts.
-    pub(in crate::http) fn close(&self) {
-        let all = std::mem::take(&mut self.live().sessions);
+    pub(in crate::http) fn close_all(&self) {
+        let all = std::mem::take(&mut self.lock_live().sessions);
         for session in all.into_values() {
             session.close();
         }
     }
 }
 
-impl Drop for Sessions {
+impl Drop for SessionRegistry {
     fn drop(&mut self) {
-        if let Some(tending) = self.live().tending.take() {
+        if let Some(tending) = self.lock_live().tending.take() {
             tending.abort();
         }
     }

@@ -48,7 +48,7 @@ impl LiveStreams {
         awaited: usize,
         limits: &Limits,
     ) -> Arc<SessionStream> {
-        self.sweep(limits);
+        self.drop_ended_streams(limits);
         let number = self.next;
         // Streams opened by requests have odd numbers.
         self.next = number.saturating_add(2);
@@ -56,7 +56,7 @@ impl LiveStreams {
     }
 
     /// Returns the standalone stream, creating it with these properties if it does not exist.
-    pub(super) fn standalone(
+    pub(super) fn standalone_stream(
         &mut self,
         properties: StreamProperties,
         limits: &Limits,
@@ -68,12 +68,17 @@ impl LiveStreams {
     }
 
     /// Creates a copy of a stream from another instance and ends any earlier copy.
-    pub(super) fn copy(&mut self, number: u64, after: u64, limits: &Limits) -> Arc<SessionStream> {
+    pub(super) fn add_copy(
+        &mut self,
+        number: u64,
+        after: u64,
+        limits: &Limits,
+    ) -> Arc<SessionStream> {
         let before = self.streams.remove(&number);
         if let Some(before) = before {
             before.end();
         }
-        self.add(SessionStream::copy(number, after, limits))
+        self.add(SessionStream::new_copy(number, after, limits))
     }
 
     fn add(&mut self, stream: SessionStream) -> Arc<SessionStream> {
@@ -87,8 +92,12 @@ impl LiveStreams {
     }
 
     /// Returns the stream with this number, if it is still kept.
-    pub(super) fn get(&mut self, number: u64, limits: &Limits) -> Option<Arc<SessionStream>> {
-        self.sweep(limits);
+    pub(super) fn find_stream(
+        &mut self,
+        number: u64,
+        limits: &Limits,
+    ) -> Option<Arc<SessionStream>> {
+        self.drop_ended_streams(limits);
         self.streams.get(&number).cloned()
     }
 
@@ -106,7 +115,7 @@ impl LiveStreams {
     }
 
     /// Drops streams that have ended. Resumable streams are kept as long as the limits allow.
-    pub(super) fn sweep(&mut self, limits: &Limits) {
+    pub(super) fn drop_ended_streams(&mut self, limits: &Limits) {
         self.transfers.retain(|transfer| !transfer.is_finished());
         let now = Instant::now();
         let mut kept = Vec::new();

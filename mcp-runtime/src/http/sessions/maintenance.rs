@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use tokio::task::JoinHandle;
 
 use crate::http::sessions::http_session::HttpSession;
-use crate::http::sessions::live_sessions::{LiveSessions, Sessions};
+use crate::http::sessions::live_sessions::{LiveSessions, SessionRegistry};
 use crate::http::stores::maybe_ready::StoreFailed;
 use crate::http::stores::session_storage::SessionStorage;
 
@@ -21,9 +21,13 @@ const LINGER: Duration = Duration::from_secs(5);
 /// Maximum number of records that are checked concurrently.
 const TOGETHER: usize = 16;
 
-impl Sessions {
+impl SessionRegistry {
     /// Adds a live part and maintains it from then on.
-    pub(super) fn add(self: &Arc<Self>, live: &mut LiveSessions, session: &Arc<HttpSession>) {
+    pub(super) fn insert_live(
+        self: &Arc<Self>,
+        live: &mut LiveSessions,
+        session: &Arc<HttpSession>,
+    ) {
         let id = Arc::clone(&session.id);
         live.sessions.insert(id, Arc::clone(session));
         if live.tending.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -37,14 +41,14 @@ impl Sessions {
         let mut ended = Vec::new();
         let mut due = Vec::new();
         let is_over = {
-            let mut live = self.live();
+            let mut live = self.lock_live();
             let after = RENEW.min(limits.sessions.idle_timeout / 3);
             live.sessions.retain(|_, session| {
                 if session.is_expired(limits) || session.is_unused(LINGER, limits) {
                     ended.push(Arc::clone(session));
                     return false;
                 }
-                let keep = session.renewal(after, limits);
+                let keep = session.renewed_lifetime(after, limits);
                 due.extend(keep.map(|keep| (Arc::clone(session), keep)));
                 true
             });
@@ -69,10 +73,10 @@ impl Sessions {
                 }
                 let loaded = store
                     .load(&session.id, keep)
-                    .within(limits.sessions.store_timeout);
+                    .with_timeout(limits.sessions.store_timeout);
                 match loaded.await {
                     Ok(Some(record)) => session.apply_record(&record),
-                    Ok(None) => self.end(&session.id),
+                    Ok(None) => self.end_session(&session.id),
                     // The error has been logged. Work in progress continues, and the remaining records are checked next
                     // time.
                     Err(StoreFailed) => has_failed.store(true, Ordering::Relaxed),
@@ -85,7 +89,7 @@ impl Sessions {
 }
 
 /// Maintains live parts until none are left.
-async fn maintain_until_empty(sessions: Weak<Sessions>) {
+async fn maintain_until_empty(sessions: Weak<SessionRegistry>) {
     loop {
         let pause = match sessions.upgrade() {
             Some(sessions) => TEND.min(sessions.limits().sessions.idle_timeout / 3),

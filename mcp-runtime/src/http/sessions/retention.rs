@@ -9,7 +9,7 @@ impl HttpSession {
     /// Returns `true` if the live part is empty and has not been used for more than `linger`.
     pub(super) fn is_unused(&self, linger: Duration, limits: &Limits) -> bool {
         let mut state = self.state();
-        state.streams.sweep(limits);
+        state.streams.drop_ended_streams(limits);
         self.kind != SessionKind::Connection
             && state.calls.is_empty()
             && state.readers == 0
@@ -19,7 +19,7 @@ impl HttpSession {
     }
 
     /// Returns how long to keep the record from now on, if the record has not been read for at least `after`.
-    pub(super) fn renewal(&self, after: Duration, limits: &Limits) -> Option<Duration> {
+    pub(super) fn renewed_lifetime(&self, after: Duration, limits: &Limits) -> Option<Duration> {
         let state = self.state();
         let is_due =
             matches!(self.kind, SessionKind::Kept { .. }) && state.renewed.elapsed() >= after;

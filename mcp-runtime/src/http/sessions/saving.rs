@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::response::refusal::HttpRefusal;
-use crate::http::sessions::live_sessions::Sessions;
+use crate::http::sessions::live_sessions::SessionRegistry;
 use crate::http::sessions::session_lookup::PendingSave;
 use crate::http::stores::maybe_ready::StoreFailed;
 use crate::http::stores::record::SessionRecord;
@@ -14,14 +14,14 @@ use crate::http::stores::session_store::SessionStore;
 /// Maximum number of attempts to save a change to a session that is being changed concurrently.
 const ATTEMPTS: usize = 8;
 
-impl Sessions {
+impl SessionRegistry {
     /// Saves a change, even if the session is changed concurrently.
     pub(in crate::http) async fn save(&self, save: PendingSave) -> Result<(), HttpRefusal> {
         let SessionStorage::Store(store) = &self.storage else {
             return Ok(());
         };
         let saved = self.save_in(&**store, &save).await;
-        let session = self.get(&save.id);
+        let session = self.find_live(&save.id);
         let refusal = match (saved, session) {
             (Ok(Some(record)), session) => {
                 if let Some(session) = session {
@@ -30,7 +30,7 @@ impl Sessions {
                 return Ok(());
             }
             (Ok(None), _) => {
-                self.end(&save.id);
+                self.end_session(&save.id);
                 HttpRefusal::unknown_session()
             }
             (Err(StoreFailed), session) => {
@@ -52,13 +52,14 @@ impl Sessions {
         let limits = self.limits();
         let mut record = Arc::clone(&save.record);
         for _ in 0..ATTEMPTS {
-            let changed = Arc::new(record.changed(&save.change, limits.streams.max_subscriptions));
+            let changed =
+                Arc::new(record.with_update(&save.change, limits.streams.max_subscriptions));
             let saved = store.save(&save.id, Arc::clone(&changed));
-            if saved.within(limits.sessions.store_timeout).await? {
+            if saved.with_timeout(limits.sessions.store_timeout).await? {
                 return Ok(Some(changed));
             }
             let loaded = store.load(&save.id, Duration::ZERO);
-            match loaded.within(limits.sessions.store_timeout).await? {
+            match loaded.with_timeout(limits.sessions.store_timeout).await? {
                 Some(loaded) => record = loaded,
                 None => return Ok(None),
             }

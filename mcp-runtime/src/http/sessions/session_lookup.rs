@@ -25,7 +25,7 @@ pub(in crate::http) struct RequestSession<'h> {
 
 impl RequestSession<'_> {
     /// Returns a change that must be saved. `request` is the request that made the change, if any.
-    pub(in crate::http) fn save(
+    pub(in crate::http) fn pending_save(
         &self,
         change: SessionUpdate,
         request: Option<RequestId>,
@@ -39,13 +39,13 @@ impl RequestSession<'_> {
     }
 
     /// Returns the changes to the session since it was loaded, if any.
-    pub(in crate::http) fn changed(
+    pub(in crate::http) fn pending_save_if_changed(
         &self,
         session: &HttpSession,
         request: Option<RequestId>,
     ) -> Option<PendingSave> {
         let change = session.change_since(&self.record);
-        change.map(|change| self.save(change, request))
+        change.map(|change| self.pending_save(change, request))
     }
 }
 

@@ -42,7 +42,7 @@ async fn send(
     if !session.is_empty() {
         request = request.header("mcp-session-id", session);
     }
-    let body = HttpBody::whole(message.as_bytes().to_vec());
+    let body = HttpBody::from_bytes(message.as_bytes().to_vec());
     let request = request.body(body).unwrap();
     service.clone().call(request).await.unwrap()
 }
@@ -69,7 +69,7 @@ async fn frame(stream: &mut Response<HttpBody>) -> Option<String> {
 }
 
 fn live(service: &HttpService) -> usize {
-    service.0.sessions.live().sessions.len()
+    service.0.sessions.lock_live().sessions.len()
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,15 +133,15 @@ async fn a_stream_takes_as_many_notifications_as_it_has_room_for() {
         let followed = send(&service, "POST", &session, &follow).await;
         assert_eq!(followed.status(), 200);
     }
-    let live = service.0.sessions.get(&session).unwrap();
-    let stream = live.standalone(&limits);
+    let live = service.0.sessions.find_live(&session).unwrap();
+    let stream = live.standalone_stream(&limits);
     for _ in 0..3 {
         for number in 0..RESOURCES {
             handle.notify().resource_updated(format!("a://{number}"));
         }
-        live.pump(&stream);
+        live.queue_notifications(&stream);
         // The last notification may exceed the limit.
-        let unread = stream.unread();
+        let unread = stream.unread_count();
         assert!((2_000..2_200).contains(&unread), "{unread}");
     }
     let mut reading = send(&service, "GET", &session, "").await;

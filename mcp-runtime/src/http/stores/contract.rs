@@ -45,7 +45,9 @@ pub async fn check_session_store(store: &dyn SessionStore) {
 }
 
 fn record() -> Arc<SessionRecord> {
-    Arc::new(SessionRecord::unknown(ProtocolVersion::LATEST_LEGACY))
+    Arc::new(SessionRecord::for_unknown_client(
+        ProtocolVersion::LATEST_LEGACY,
+    ))
 }
 
 fn next(record: &SessionRecord) -> Arc<SessionRecord> {
@@ -55,7 +57,7 @@ fn next(record: &SessionRecord) -> Arc<SessionRecord> {
         followed: vec![uri.into()],
         ..SessionUpdate::default()
     };
-    Arc::new(record.changed(&change, usize::MAX))
+    Arc::new(record.with_update(&change, usize::MAX))
 }
 
 async fn insert(store: &dyn SessionStore, id: &str, keep: Duration) -> Arc<SessionRecord> {

@@ -31,7 +31,7 @@ impl<'a, T> MaybeReady<'a, T> {
     }
 
     /// Waits for the result for at most `time`. The cause of a failure is logged.
-    pub(in crate::http) async fn within(self, time: Duration) -> Result<T, StoreFailed> {
+    pub(in crate::http) async fn with_timeout(self, time: Duration) -> Result<T, StoreFailed> {
         let known = match self {
             Self::Ready(known) => known,
             Self::Later(future) => Box::pin(tokio::time::timeout(time, future))

@@ -51,17 +51,17 @@ impl MemoryEvents {
 
 impl StoredStream {
     fn push(&mut self, entry: StreamEntry) {
-        self.bytes = self.bytes.saturating_add(entry_size(&entry));
+        self.bytes = self.bytes.saturating_add(entry_bytes(&entry));
         self.entries.push_back(entry);
     }
 
     /// Drops the oldest entries while a limit is exceeded, but never the last one.
-    fn forget(&mut self, max_entries: usize, max_bytes: usize) {
+    fn drop_oldest_entries(&mut self, max_entries: usize, max_bytes: usize) {
         while self.entries.len() > 1 && (self.entries.len() > max_entries || self.bytes > max_bytes)
         {
             if let Some(entry) = self.entries.pop_front() {
                 self.first = self.first.saturating_add(1);
-                self.bytes = self.bytes.saturating_sub(entry_size(&entry));
+                self.bytes = self.bytes.saturating_sub(entry_bytes(&entry));
             }
         }
     }
@@ -76,7 +76,7 @@ impl StoredStream {
     }
 }
 
-fn entry_size(entry: &StreamEntry) -> usize {
+fn entry_bytes(entry: &StreamEntry) -> usize {
     match entry {
         StreamEntry::Message(message) => message.len(),
         StreamEntry::Opened | StreamEntry::Ended => 0,
@@ -122,7 +122,7 @@ impl EventStore for MemoryEvents {
         // Falls back to one year if the clock cannot represent the expiry time.
         let until = now.checked_add(keep);
         log.until = until.unwrap_or_else(|| now + Duration::from_hours(24 * 365));
-        log.forget(self.max_entries, self.max_bytes);
+        log.drop_oldest_entries(self.max_entries, self.max_bytes);
         let is_too_much = |streams: &StoredStreams| {
             let bytes = streams.values().map(|log| log.bytes);
             streams.len() > self.max_entries || bytes.sum::<usize>() > self.max_bytes

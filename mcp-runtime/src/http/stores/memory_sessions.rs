@@ -63,8 +63,8 @@ impl MemorySessions {
     }
 
     /// Locks the table, removes expired entries if a sweep is due, and returns the table and the current time.
-    fn table(&self) -> (MutexGuard<'_, SessionTable>, u64) {
-        let now = microseconds(self.began.elapsed());
+    fn lock_table(&self) -> (MutexGuard<'_, SessionTable>, u64) {
+        let now = to_microseconds(self.began.elapsed());
         let mut table = lock(&self.table);
         if now.saturating_sub(table.swept) > SWEEP {
             table.swept = now;
@@ -79,7 +79,7 @@ impl MemorySessions {
     }
 }
 
-fn microseconds(time: Duration) -> u64 {
+fn to_microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
@@ -122,7 +122,12 @@ impl SessionTable {
 
     /// Makes room for another session for a principal that may have up to `max` sessions. Returns `false` if all of the
     /// principal's sessions are in use.
-    fn make_room_of(&mut self, owner: &str, max: usize, in_use: &dyn Fn(&str) -> bool) -> bool {
+    fn make_room_for_owner(
+        &mut self,
+        owner: &str,
+        max: usize,
+        in_use: &dyn Fn(&str) -> bool,
+    ) -> bool {
         let Some(ids) = self.owned.get_mut(owner) else {
             return true;
         };
@@ -144,9 +149,11 @@ impl SessionStore for MemorySessions {
         keep: Duration,
         in_use: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> MaybeReady<'a, bool> {
-        let (mut table, now) = self.table();
+        let (mut table, now) = self.lock_table();
         let owner = record.owner();
-        if !owner.is_none_or(|owner| table.make_room_of(owner, self.max_per_principal, in_use)) {
+        if !owner
+            .is_none_or(|owner| table.make_room_for_owner(owner, self.max_per_principal, in_use))
+        {
             return MaybeReady::ready(false);
         }
         if table.entries.len() >= self.max_sessions && !table.make_room(in_use) {
@@ -158,7 +165,7 @@ impl SessionStore for MemorySessions {
         let entry = MemorySessionEntry {
             record,
             used: now,
-            until: now.saturating_add(microseconds(keep)),
+            until: now.saturating_add(to_microseconds(keep)),
         };
         table.entries.insert(id.into(), entry);
         MaybeReady::ready(true)
@@ -169,11 +176,11 @@ impl SessionStore for MemorySessions {
         id: &'a str,
         keep: Duration,
     ) -> MaybeReady<'a, Option<Arc<SessionRecord>>> {
-        let (mut table, now) = self.table();
+        let (mut table, now) = self.lock_table();
         let entry = table.get(id, now).map(|entry| {
             if !keep.is_zero() {
                 entry.used = now;
-                entry.until = entry.until.max(now.saturating_add(microseconds(keep)));
+                entry.until = entry.until.max(now.saturating_add(to_microseconds(keep)));
             }
             Arc::clone(&entry.record)
         });
@@ -181,7 +188,7 @@ impl SessionStore for MemorySessions {
     }
 
     fn save<'a>(&'a self, id: &'a str, record: Arc<SessionRecord>) -> MaybeReady<'a, bool> {
-        let (mut table, now) = self.table();
+        let (mut table, now) = self.lock_table();
         let before = record.changes().saturating_sub(1);
         let entry = table.get(id, now);
         let entry = entry.filter(|entry| entry.record.changes() == before);
@@ -190,7 +197,7 @@ impl SessionStore for MemorySessions {
     }
 
     fn remove<'a>(&'a self, id: &'a str) -> MaybeReady<'a, bool> {
-        let (mut table, now) = self.table();
+        let (mut table, now) = self.lock_table();
         let removed = table.entries.remove(id);
         MaybeReady::ready(removed.is_some_and(|entry| now <= entry.until))
     }
@@ -215,7 +222,9 @@ mod tests {
     }
 
     fn record() -> Arc<SessionRecord> {
-        Arc::new(SessionRecord::unknown(ProtocolVersion::V2025_11_25))
+        Arc::new(SessionRecord::for_unknown_client(
+            ProtocolVersion::V2025_11_25,
+        ))
     }
 
     fn store(sessions: usize) -> MemorySessions {
@@ -297,7 +306,7 @@ mod tests {
         let store = store(10);
         known(store.insert("a", record(), MINUTE, &|_| false));
         let change = crate::http::stores::record::SessionUpdate::default();
-        let next = Arc::new(record().changed(&change, 0));
+        let next = Arc::new(record().with_update(&change, 0));
         assert!(known(store.save("a", Arc::clone(&next))));
         assert!(!known(store.save("a", next)));
         assert!(known(store.remove("a")));

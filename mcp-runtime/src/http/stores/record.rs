@@ -63,7 +63,7 @@ impl SessionRecord {
         (lists, seen): (&ListenFilter, ListVersion),
         caller: Option<&Principal>,
     ) -> Self {
-        let mut record = Self::unknown(params.version);
+        let mut record = Self::for_unknown_client(params.version);
         record.seen = seen;
         record.owner = caller.map(|principal| principal.key().into());
         record.lists = [lists.tools, lists.prompts, lists.resources];
@@ -72,7 +72,7 @@ impl SessionRecord {
     }
 
     /// Creates the record for a client about which only the protocol version is known.
-    pub(in crate::http) fn unknown(version: ProtocolVersion) -> Self {
+    pub(in crate::http) fn for_unknown_client(version: ProtocolVersion) -> Self {
         Self {
             changes: 1,
             version,
@@ -87,7 +87,7 @@ impl SessionRecord {
     }
 
     /// Returns `true` if the session belongs to this caller.
-    pub(in crate::http) fn is_of(&self, caller: Option<&Principal>) -> bool {
+    pub(in crate::http) fn is_owned_by(&self, caller: Option<&Principal>) -> bool {
         self.owner() == caller.map(Principal::key)
     }
 
@@ -102,11 +102,11 @@ impl SessionRecord {
     }
 
     /// Returns the size of the client's description of itself, in bytes.
-    pub(in crate::http) fn client_size(&self) -> usize {
+    pub(in crate::http) fn client_bytes(&self) -> usize {
         self.client.len()
     }
 
-    pub(in crate::http) fn agreed(&self) -> HandshakeOutcome {
+    pub(in crate::http) fn handshake_outcome(&self) -> HandshakeOutcome {
         let client = serde_json::from_str::<SessionClientInfo<'_>>(&self.client).ok();
         let (capabilities, info) = client.map_or_else(Default::default, |client| {
             let info = client.info.map(Cow::into_owned);
@@ -127,7 +127,7 @@ impl SessionRecord {
         }
     }
 
-    pub(in crate::http) fn memory(&self) -> SessionMemory {
+    pub(in crate::http) fn session_memory(&self) -> SessionMemory {
         SessionMemory {
             level: self.level,
             ready: self.ready,
@@ -136,7 +136,7 @@ impl SessionRecord {
     }
 
     /// Returns the record with a change applied, adding subscriptions only up to a total of `max`.
-    pub(in crate::http) fn changed(&self, change: &SessionUpdate, max: usize) -> Self {
+    pub(in crate::http) fn with_update(&self, change: &SessionUpdate, max: usize) -> Self {
         let mut uris = self.uris.to_vec();
         uris.retain(|uri| !change.unfollowed.contains(uri));
         for uri in &change.followed {
@@ -190,7 +190,7 @@ impl SessionUpdate {
         }
     }
 
-    pub(in crate::http) fn is_nothing(&self) -> bool {
+    pub(in crate::http) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -234,7 +234,7 @@ mod tests {
                 Some(&Implementation::new("c", "1")),
             ),
             uris: uris(&["a://a", "a://b"]).into(),
-            ..SessionRecord::unknown(ProtocolVersion::V2025_06_18)
+            ..SessionRecord::for_unknown_client(ProtocolVersion::V2025_06_18)
         }
     }
 
@@ -250,8 +250,12 @@ mod tests {
             serde_json::from_str::<SessionRecord>(&json).unwrap(),
             record
         );
-        assert_eq!(record.agreed().info, Some(Implementation::new("c", "1")));
-        let unknown = SessionRecord::unknown(ProtocolVersion::V2025_03_26).agreed();
+        assert_eq!(
+            record.handshake_outcome().info,
+            Some(Implementation::new("c", "1"))
+        );
+        let unknown =
+            SessionRecord::for_unknown_client(ProtocolVersion::V2025_03_26).handshake_outcome();
         assert_eq!(
             (unknown.capabilities, unknown.info),
             (ClientCapabilities::default(), None)
@@ -273,14 +277,14 @@ mod tests {
             followed: uris(&["a://d"]),
             ..SessionUpdate::default()
         };
-        let after = before.changed(&meanwhile, 10).changed(&change, 10);
+        let after = before.with_update(&meanwhile, 10).with_update(&change, 10);
         assert_eq!(
             (after.changes, after.level, after.ready),
             (3, now.level, true)
         );
         assert_eq!(*after.uris, uris(&["a://b", "a://d", "a://c"]));
-        assert_eq!(before.changed(&change, 1).uris.len(), 1);
-        assert!(SessionUpdate::between(&before, before.memory()).is_nothing());
+        assert_eq!(before.with_update(&change, 1).uris.len(), 1);
+        assert!(SessionUpdate::between(&before, before.session_memory()).is_empty());
     }
 
     #[test]

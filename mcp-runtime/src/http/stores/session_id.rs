@@ -28,7 +28,7 @@ impl Hasher for IdSuffixHasher {
 }
 
 /// Returns `true` if `id` has the form of a generated id. Stores are never queried for other values.
-pub(in crate::http) fn is_id(id: &str) -> bool {
+pub(in crate::http) fn is_valid_id(id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     // Checks every byte with no early exit, so that the processor can check many at a time.
     id.len() == 43 && id.bytes().fold(true, |all, byte| all & is_plain(byte))

@@ -10,7 +10,7 @@ use crate::http::stores::memory_sessions::MemorySessions;
 use crate::http::stores::record::SessionRecord;
 #[cfg(feature = "sealing")]
 use crate::http::stores::sealed_sessions::SealedSessions;
-use crate::http::stores::session_id::is_id;
+use crate::http::stores::session_id::is_valid_id;
 use crate::http::stores::session_store::SessionStore;
 
 /// The storage for a server's sessions.
@@ -49,7 +49,7 @@ impl SessionStorage {
         keep: Duration,
     ) -> MaybeReady<'a, Option<Arc<SessionRecord>>> {
         match self {
-            Self::Store(store) if is_id(id) => store.load(id, keep),
+            Self::Store(store) if is_valid_id(id) => store.load(id, keep),
             #[cfg(feature = "sealing")]
             Self::Sealed(sealed) => MaybeReady::ready(sealed.open(id).map(Arc::new)),
             Self::Store(_) | Self::None => MaybeReady::ready(None),

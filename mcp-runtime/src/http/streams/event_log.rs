@@ -80,7 +80,7 @@ impl EventLog {
         }
     }
 
-    pub(super) fn room(&self, bounds: EventLogBounds) -> usize {
+    pub(super) fn remaining_capacity(&self, bounds: EventLogBounds) -> usize {
         bounds.outgoing.saturating_sub(self.unread_bytes)
     }
 
@@ -90,11 +90,11 @@ impl EventLog {
         self.kept_bytes = self.kept_bytes.saturating_add(message.len());
         self.unread_bytes = self.unread_bytes.saturating_add(message.len());
         self.events.push_back(message);
-        self.forget(bounds);
+        self.drop_oldest_events(bounds);
         self.wake();
     }
 
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settle_answer(&mut self) {
         self.awaited = self.awaited.saturating_sub(1);
         if self.awaited == 0 {
             self.finish();
@@ -127,7 +127,7 @@ impl EventLog {
 
     /// While the limits for reconnecting clients are exceeded, drops the oldest events, but only if they have been read
     /// and stored.
-    pub(super) fn forget(&mut self, bounds: EventLogBounds) {
+    pub(super) fn drop_oldest_events(&mut self, bounds: EventLogBounds) {
         while self.first < self.read.min(self.stored)
             && (self.events.len() > bounds.events || self.kept_bytes > bounds.bytes)
         {

@@ -81,7 +81,7 @@ impl SessionStream {
     }
 
     /// Creates a copy of a stream whose call runs at another instance, starting after a position.
-    pub(in crate::http) fn copy(number: u64, after: u64, limits: &Limits) -> Self {
+    pub(in crate::http) fn new_copy(number: u64, after: u64, limits: &Limits) -> Self {
         let properties = StreamProperties {
             takes_events: true,
             resumption: Resumption::ById,
@@ -101,15 +101,15 @@ impl SessionStream {
     }
 
     /// Queues an answer. Answers are always accepted because they were requested and their size is bounded.
-    pub(in crate::http) fn answer(&self, message: &[u8]) {
+    pub(in crate::http) fn push_answer(&self, message: &[u8]) {
         let mut log = self.log();
         log.push(message.into(), true, self.bounds);
         if !is_standalone(self.number) {
-            log.settle();
+            log.settle_answer();
         }
     }
 
-    /// Queues a message that was sent at another instance, or for which there is [room](Self::room).
+    /// Queues a message that was sent at another instance, or for which there is [capacity](Self::remaining_capacity).
     pub(in crate::http) fn push(&self, message: Arc<[u8]>) {
         self.log().push(message, false, self.bounds);
     }
@@ -117,7 +117,7 @@ impl SessionStream {
     /// Records that one answer will not be sent.
     pub(in crate::http) fn skip_answer(&self) {
         if !is_standalone(self.number) {
-            self.log().settle();
+            self.log().settle_answer();
         }
     }
 
@@ -130,21 +130,21 @@ impl SessionStream {
 
     /// Returns `true` if the stream holds the maximum number of unread bytes.
     pub(in crate::http) fn is_full(&self) -> bool {
-        self.log().room(self.bounds) == 0
+        self.log().remaining_capacity(self.bounds) == 0
     }
 
     /// Returns the number of unread bytes that may be added, which is zero once the stream has ended.
-    pub(in crate::http) fn room(&self) -> usize {
+    pub(in crate::http) fn remaining_capacity(&self) -> usize {
         let log = self.log();
         match log.awaited {
             0 => 0,
-            _ => log.room(self.bounds),
+            _ => log.remaining_capacity(self.bounds),
         }
     }
 
     /// Returns the number of unread bytes.
     #[cfg(test)]
-    pub(in crate::http) fn unread(&self) -> usize {
+    pub(in crate::http) fn unread_count(&self) -> usize {
         self.log().unread_bytes
     }
 
@@ -190,7 +190,7 @@ impl SessionStream {
     pub(in crate::http) fn mark_stored(&self, position: u64) {
         let mut log = self.log();
         log.stored = log.stored.max(position);
-        log.forget(self.bounds);
+        log.drop_oldest_events(self.bounds);
         log.wake_reader();
     }
 
@@ -217,7 +217,10 @@ impl SessionStream {
 impl Sink for SessionStream {
     fn send(&self, message: &[u8]) -> bool {
         let mut log = self.log();
-        if !self.properties.takes_events || log.awaited == 0 || log.room(self.bounds) == 0 {
+        if !self.properties.takes_events
+            || log.awaited == 0
+            || log.remaining_capacity(self.bounds) == 0
+        {
             return false;
         }
         log.push(message.into(), false, self.bounds);

@@ -10,7 +10,7 @@ use crate::http::streams::session_stream::{Resumption, SessionStream};
 impl SessionStream {
     /// Returns a reader for the events starting at `position`, or `None` if the event at `position` is no longer kept
     /// or `position` was never reached.
-    pub(in crate::http) fn reader(
+    pub(in crate::http) fn new_reader(
         self: &Arc<Self>,
         position: u64,
         primes: bool,
@@ -62,7 +62,7 @@ impl StreamReader {
         }
         if self.primes && log.stored > 0 {
             self.primes = false;
-            sse::write_priming(out, (stream.number, 0));
+            sse::write_priming_event(out, (stream.number, 0));
         }
         let end = log.close_at.unwrap_or(log.next).min(log.next);
         while self.position < end.min(log.stored) && out.len() < MAX_POLLED_BYTES {
@@ -81,7 +81,7 @@ impl StreamReader {
                 log.unread_bytes = log.unread_bytes.saturating_sub(size);
             }
         }
-        log.forget(stream.bounds);
+        log.drop_oldest_events(stream.bounds);
         if self.position >= end && log.close_at.is_some() && !self.primes {
             log.close_at = None;
             return StreamStatus::Ended;

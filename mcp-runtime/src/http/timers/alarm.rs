@@ -36,7 +36,7 @@ impl Alarm {
 
 /// Returns the time at which a time limit expires. If the clock cannot represent it, returns a time one year from now,
 /// which is later than any practical limit.
-pub(in crate::http) fn after(now: Instant, time: Duration) -> Instant {
+pub(in crate::http) fn instant_after(now: Instant, time: Duration) -> Instant {
     let far = || now + Duration::from_hours(24 * 365);
     now.checked_add(time).unwrap_or_else(far)
 }

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use tokio::time::Instant;
 
 use crate::context::Principal;
-use crate::http::timers::alarm::{Alarm, after};
+use crate::http::timers::alarm::{Alarm, instant_after};
 
 /// The time until which credentials are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +52,7 @@ impl ExpiryTimer {
             Some((known, due)) if known == time => due,
             _ => {
                 let left = time.duration_since(SystemTime::now()).unwrap_or_default();
-                let due = after(Instant::now(), left);
+                let due = instant_after(Instant::now(), left);
                 self.due = Some((time, due));
                 due
             }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::cancellation::CancellationToken;
-use crate::http::timers::alarm::{Alarm, after};
+use crate::http::timers::alarm::{Alarm, instant_after};
 use crate::limits::Limits;
 
 /// The silence timeout for a single call, measured from the first poll.
@@ -32,8 +32,8 @@ impl SilenceTimeout {
     }
 
     /// Returns `true` if the timeout has elapsed; otherwise, schedules this task to be woken when it elapses.
-    pub(in crate::http) fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
-        let begin = || after(Instant::now(), self.limit);
+    pub(in crate::http) fn has_elapsed(&mut self, cx: &mut Context<'_>) -> bool {
+        let begin = || instant_after(Instant::now(), self.limit);
         let due = *self.due.get_or_insert_with(begin);
         self.alarm.poll(due, cx).is_ready() && !self.shutdown.is_cancelled()
     }

@@ -13,7 +13,7 @@ use crate::handler::tags::UnknownTag;
 const LISTED: usize = 5;
 
 /// Returns the definitions to serve, each with its position in the program.
-pub(super) fn choose(
+pub(super) fn choose_definitions(
     only: Option<&[Selected]>,
     tags: &[String],
     definitions: &[&'static Definition],
@@ -57,7 +57,7 @@ pub(super) fn choose(
     for tag in tags {
         check(tag, &known);
     }
-    // Definitions made at run time can have such a tag too.
+    // Definitions inserted at run time can also have such a tag.
     let mut known = known;
     known.extend(early.iter().flat_map(Edit::tags));
     known.extend(rules.described_tags());
@@ -65,7 +65,7 @@ pub(super) fn choose(
         check(tag, &known);
     }
     let choice = AuthorChoice { only, tags };
-    let pages = choice.pages(definitions);
+    let pages = choice.selected_page_uris(definitions);
     let mut chosen = Vec::new();
     let mut orphans: Vec<(Owner, Vec<&Definition>)> = Vec::new();
     for (rank, definition) in (0_u32..).zip(definitions.iter().copied()) {
@@ -95,7 +95,7 @@ pub(super) fn choose(
     chosen
 }
 
-/// The choice of an author: functions, tags, or everything.
+/// The author's selection: functions, tags, or everything.
 #[derive(Clone, Copy)]
 pub(crate) struct AuthorChoice<'a> {
     pub(crate) only: Option<&'a [Selected]>,
@@ -113,8 +113,11 @@ impl AuthorChoice<'_> {
             || tags.any(|tag| self.tags.iter().any(|asked| asked == tag))
     }
 
-    /// Returns the URIs of the pages that chosen tools name. These pages are served too.
-    pub(crate) fn pages(self, definitions: &[&'static Definition]) -> Vec<&'static str> {
+    /// Returns the URIs of the pages that selected tools name. These pages are served too.
+    pub(crate) fn selected_page_uris(
+        self,
+        definitions: &[&'static Definition],
+    ) -> Vec<&'static str> {
         let definitions = definitions.iter();
         definitions
             .filter(|definition| self.includes(definition))

@@ -10,14 +10,14 @@ use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 
 /// Applies the edits. If one cannot be applied, the reason is added to `problems`.
-pub(super) fn apply(
+pub(super) fn apply_early_edits(
     snapshot: &mut Snapshot,
     edits: Vec<Edit>,
     declared: &DeclaredNames,
     rules: &ServerRules,
     problems: &mut Vec<String>,
 ) {
-    for edit in merge(edits) {
+    for edit in merge_edits(edits) {
         let prepared = match edit::prepare(edit, rules) {
             Ok(prepared) => prepared,
             Err(found) => {
@@ -59,7 +59,7 @@ fn no_such_name(noun: &str, Missing { name, suggestion }: &Missing) -> String {
 }
 
 /// Merges adjacent edits to the same list, because each edit copies its list.
-fn merge(edits: Vec<Edit>) -> Vec<Edit> {
+fn merge_edits(edits: Vec<Edit>) -> Vec<Edit> {
     let mut merged: Vec<Edit> = Vec::new();
     for edit in edits {
         match merged.last_mut() {

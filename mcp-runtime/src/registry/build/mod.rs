@@ -20,7 +20,7 @@ use crate::registry::declared::{self, ServerAdditions};
 use crate::registry::server_rules::ServerRules;
 use crate::registry::snapshot::Snapshot;
 use crate::registry::table::{CallableTable, OrderKey, TableSlot};
-use choose::{AuthorChoice, choose, nothing_to_serve_message};
+use choose::{AuthorChoice, choose_definitions, nothing_to_serve_message};
 
 /// The sources of a server's definitions.
 #[derive(Debug)]
@@ -97,7 +97,9 @@ pub(super) fn snapshot(sources: Sources) -> Result<Snapshot, Error> {
 pub(crate) fn serves_apps(only: Option<&[Selected]>, tags: &[String]) -> bool {
     let submitted = inventory::iter::<Submitted>();
     let definitions: Vec<_> = submitted.map(|submitted| submitted.0).collect();
-    !AuthorChoice { only, tags }.pages(&definitions).is_empty()
+    !AuthorChoice { only, tags }
+        .selected_page_uris(&definitions)
+        .is_empty()
 }
 
 /// Returns `true` if a server with this selection serves a tool with the option `task`.
@@ -133,7 +135,7 @@ fn assemble(
         slots: Vec::new(),
     };
     build.collect_receivers(sources.receivers, &definitions);
-    let chosen = choose(
+    let chosen = choose_definitions(
         sources.only.as_deref(),
         &sources.tags,
         &definitions,
@@ -171,7 +173,7 @@ fn assemble(
         templates: table(Capability::Templates),
         page_size: sources.page_size.max(1),
     };
-    early::apply(
+    early::apply_early_edits(
         &mut snapshot,
         sources.early,
         &build.taken,
@@ -184,7 +186,7 @@ fn assemble(
         build
             .problems
             .extend(unknown.map(|unknown| unknown.to_string()));
-        snapshot.select(selection);
+        snapshot.apply_selection(selection);
     }
     if build.problems.is_empty() {
         Ok(snapshot)
@@ -293,7 +295,7 @@ impl Build {
             rules: Arc::clone(&self.rules),
         };
         let mut find = |argument: &ArgumentInfo| self.named_completer(definition, argument);
-        let made = declared::callable(definition, given, &mut find);
+        let made = declared::declared_callable(definition, given, &mut find);
         made.map_err(|problems| self.report(definition, problems))
             .ok()
     }

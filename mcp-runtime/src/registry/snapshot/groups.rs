@@ -15,9 +15,9 @@ pub(crate) struct ToolGroup<'a> {
 }
 
 impl<'a> CallerView<'a> {
-    /// Returns the tools by tag: first the described tags in their order, then the others by name, and at last the tools
-    /// without tags. Returns nothing if no tool has a tag. A tool with several tags is in several groups, and tools that only
-    /// pages call are in none.
+    /// Groups the tools by tag: first the described tags in their given order, then the other tags by name, and finally
+    /// the tools without tags. Returns an empty list if no tool has a tag. A tool with several tags appears in several
+    /// groups; tools that only pages can call appear in none.
     pub(crate) fn tools_by_tag<'g>(
         &self,
         descriptions: &'g [(String, String)],

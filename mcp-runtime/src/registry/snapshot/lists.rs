@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::view::CallerView;
 use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
-use crate::registry::callable::{Callable, Details};
+use crate::registry::callable::{Callable, ItemDetails};
 use crate::registry::cursor::{Cursor, CursorPosition, InvalidCursor, ItemMark};
 use crate::registry::page::{ListPage, ListingTemplate, PartialPage};
 use crate::registry::table::{CallableTable, SelectedCallables, TableSlot};
@@ -55,9 +55,9 @@ impl CallerView<'_> {
         let size = self.snapshot.page_size;
         Ok(ListPage::Ready(if self.is_filtered(list) {
             let part = self.page_range(table, start);
-            table.members(&part, version, cursor).into()
+            table.page_members(&part, version, cursor).into()
         } else {
-            table.page(start, size, version, cursor)
+            table.render_page(start, size, version, cursor)
         }))
     }
 
@@ -71,7 +71,7 @@ impl CallerView<'_> {
         let open = visible.filter(|slot| self.permits(&slot.callable));
         let mut listers: Vec<_> = open
             .filter_map(|slot| {
-                let Details::Template { lister, .. } = &slot.callable.details else {
+                let ItemDetails::Template { lister, .. } = &slot.callable.details else {
                     return None;
                 };
                 let lister = lister.clone()?;
@@ -112,7 +112,7 @@ impl CallerView<'_> {
             listers.drain(..skip.min(listers.len()));
         }
         Ok(ListPage::Listing(Arc::new(PartialPage {
-            text: table.items(&part, version),
+            text: table.rendered_items(&part, version),
             count: part.len(),
             listers: listers
                 .into_iter()
@@ -132,8 +132,8 @@ impl CallerView<'_> {
     pub(crate) fn resources_without_listers(&self, version: ProtocolVersion) -> String {
         let table = &self.snapshot.resources;
         let permits = |callable: &Callable| self.permits(callable);
-        let all = table.select(0, usize::MAX, Some(&permits));
-        table.items(&all, version)
+        let all = table.select_visible(0, usize::MAX, Some(&permits));
+        table.rendered_items(&all, version)
     }
 
     /// Returns one page of the callables that the request may use.
@@ -141,7 +141,7 @@ impl CallerView<'_> {
         let permits = |callable: &Callable| self.permits(callable);
         let permits = Some(&permits as &dyn Fn(&Callable) -> bool);
         let filter = permits.filter(|_| self.is_filtered(table.list()));
-        table.select(start, self.snapshot.page_size, filter)
+        table.select_visible(start, self.snapshot.page_size, filter)
     }
 
     /// Returns the owner of a list's cursors, which is empty if all callers see the same list.

@@ -1,4 +1,4 @@
-//! Searches for tools, and lists of some tools.
+//! Searches for tools and renders the tools found.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::view::CallerView;
 use crate::context::Capability;
 use crate::protocol::ProtocolVersion;
 use crate::registry::callable::Callable;
-use crate::registry::items::push;
+use crate::registry::items::push_item;
 
 impl<'a> CallerView<'a> {
     /// Returns `true` if the request may use more than this number of tools.
@@ -20,8 +20,8 @@ impl<'a> CallerView<'a> {
         }
     }
 
-    /// Returns the members of a page that has `first`, which are rendered tools, and then the tools that the request may
-    /// use and for which `shows` returns `true`.
+    /// Returns the members of a page that contains the rendered tools in `first`, followed by the tools that the
+    /// request may use and for which `shows` returns `true`.
     pub(crate) fn short_tool_page(
         self,
         first: &str,
@@ -42,18 +42,18 @@ impl<'a> CallerView<'a> {
     ) -> String {
         let table = &self.snapshot.tools;
         let shows = |tool: &Callable| self.permits(tool) && shows(tool);
-        let others = table.select(0, usize::MAX, Some(&shows));
+        let others = table.select_visible(0, usize::MAX, Some(&shows));
         let mut items = first.to_owned();
-        push(&mut items, &table.items(&others, version));
+        push_item(&mut items, &table.rendered_items(&others, version));
         items
     }
 
-    /// Returns the tools that a query finds among those that the request may use, the best first.
+    /// Returns the tools that match a query and that the request may use, best match first.
     pub(crate) fn search_tools(self, query: &str) -> Vec<&'a Arc<Callable>> {
         let table = &self.snapshot.tools;
         let tools: Vec<_> = table.visible().map(|slot| &slot.callable).collect();
         let permitted: Vec<bool> = tools.iter().map(|tool| self.permits(tool)).collect();
-        let found = table.index().search(query, &permitted);
+        let found = table.tool_index().search(query, &permitted);
         found
             .into_iter()
             .filter_map(|tool| tools.get(tool).copied())

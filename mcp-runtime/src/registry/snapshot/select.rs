@@ -9,7 +9,7 @@ use super::Snapshot;
 use super::view::CallerView;
 use crate::context::Capability;
 use crate::handler::tags::{TagSelection, UnknownTag};
-use crate::registry::callable::{Callable, Details};
+use crate::registry::callable::{Callable, ItemDetails};
 use crate::registry::table::{CallableTable, TableSlot};
 
 impl Snapshot {
@@ -25,8 +25,8 @@ impl Snapshot {
         selection.check(|tag| tags.contains(tag), || tags.clone())
     }
 
-    /// Serves only the definitions of the server's own selection.
-    pub(in crate::registry) fn select(&mut self, selection: &TagSelection) {
+    /// Restricts the snapshot to the server's own selection.
+    pub(in crate::registry) fn apply_selection(&mut self, selection: &TagSelection) {
         for list in [
             Capability::Tools,
             Capability::Prompts,
@@ -66,7 +66,7 @@ impl Snapshot {
     /// Returns the tools whose page a definition is, served or not.
     fn tools_of_page(&self, callable: &Callable) -> impl Iterator<Item = &TableSlot> {
         let uri = match &callable.details {
-            Details::Resource(resource) => Some(&*resource.uri),
+            ItemDetails::Resource(resource) => Some(&*resource.uri),
             _ => None,
         };
         let tools = uri.map(|uri| self.tools.tools_of_page(uri));
@@ -75,8 +75,8 @@ impl Snapshot {
 }
 
 impl CallerView<'_> {
-    /// Returns an error if a tag of a request's selection is unknown: no definition that this caller sees has it, and it
-    /// is not `described`. Tags of other definitions are not confirmed.
+    /// Returns an error if a tag of a request's selection is unknown: no definition that this caller sees has it, and
+    /// it is not `described`. Tags of definitions that the caller cannot see are treated as unknown.
     #[cfg(feature = "http")]
     pub(crate) fn check_tags<'t>(
         &'t self,
@@ -93,7 +93,7 @@ impl CallerView<'_> {
         let has =
             |callable: &Callable, tag: &str| callable.tags.iter().any(|known| **known == *tag);
         let known = |tag: &str| {
-            // Most tags that do not exist are found without a look at each definition.
+            // Most unknown tags are detected without examining each definition.
             let exists = self
                 .snapshot
                 .tables()

@@ -15,7 +15,7 @@ use crate::context::{Caller, Capability};
 use crate::handler::tags::TagSelection;
 use crate::jsonrpc::ErrorObject;
 use crate::protocol::{ProtocolVersion, errors};
-use crate::registry::callable::{Callable, Details};
+use crate::registry::callable::{Callable, ItemDetails};
 use crate::registry::complete::RequestedCompleter;
 use crate::registry::table::CallableTable;
 use crate::types::CompletionReference;
@@ -30,12 +30,12 @@ pub(crate) struct CallerView<'a> {
 }
 
 impl<'a> CallerView<'a> {
-    /// Returns the view without the definitions that are not selected.
+    /// Returns a view that contains only the selected definitions.
     pub(crate) fn narrowed_to(self, selection: Option<&'a TagSelection>) -> Self {
         Self { selection, ..self }
     }
 
-    /// Returns `true` if other requests may get other contents of the list.
+    /// Returns `true` if other requests may see a different list.
     pub(crate) fn is_filtered(&self, list: Capability) -> bool {
         self.selection.is_some() || self.snapshot.is_restricted(list)
     }
@@ -59,7 +59,7 @@ impl<'a> CallerView<'a> {
         self.find_usable(&self.snapshot.tools, name, errors::unknown_tool)
     }
 
-    /// Returns the tool with this name, or `None` if the caller cannot see one. No similar name is looked for.
+    /// Returns the tool with this name, or `None` if the caller cannot see one. Does not search for similar names.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl<'a> CallerView<'a> {
         &self,
         name: &str,
     ) -> Result<Option<&'a Arc<Callable>>, ErrorObject> {
-        let tool = self.find(&self.snapshot.tools, name);
+        let tool = self.find_visible(&self.snapshot.tools, name);
         tool.map(|tool| self.check_scopes(tool)).transpose()
     }
 
@@ -94,7 +94,7 @@ impl<'a> CallerView<'a> {
         name: &str,
         unknown: impl Fn(&str, Option<&str>) -> ErrorObject,
     ) -> Result<&'a Arc<Callable>, ErrorObject> {
-        let Some(callable) = self.find(table, name) else {
+        let Some(callable) = self.find_visible(table, name) else {
             return Err(unknown(name, self.similar_name(table, name)));
         };
         self.check_scopes(callable)
@@ -103,7 +103,7 @@ impl<'a> CallerView<'a> {
     /// Returns the tool with this name if the caller may use it.
     #[cfg(feature = "http")]
     pub(crate) fn usable_tool(&self, name: &str) -> Option<&'a Arc<Callable>> {
-        self.find(&self.snapshot.tools, name)
+        self.find_visible(&self.snapshot.tools, name)
             .filter(|callable| self.permits(callable))
     }
 
@@ -119,7 +119,7 @@ impl<'a> CallerView<'a> {
         uri: &str,
         version: ProtocolVersion,
     ) -> Result<(&'a Arc<Callable>, Cow<'static, str>), ErrorObject> {
-        if let Some(resource) = self.find(&self.snapshot.resources, uri) {
+        if let Some(resource) = self.find_visible(&self.snapshot.resources, uri) {
             return Ok((self.check_scopes(resource)?, "{}".into()));
         }
         let (template, variables) = self
@@ -144,18 +144,20 @@ impl<'a> CallerView<'a> {
         let mut known = Vec::new();
         let name = reference.target();
         let (what, target) = if reference.is_prompt() {
-            ("prompt", self.find(&self.snapshot.prompts, name))
+            ("prompt", self.find_visible(&self.snapshot.prompts, name))
         } else {
-            let template = self.find(&self.snapshot.templates, name).or_else(|| {
-                let (template, variables) = self.matching_template(name)?;
-                // The other variables of the URI are treated as arguments that have already been filled in.
-                known = variables
-                    .into_iter()
-                    .filter(|(name, _)| *name != argument)
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .collect();
-                Some(template)
-            });
+            let template = self
+                .find_visible(&self.snapshot.templates, name)
+                .or_else(|| {
+                    let (template, variables) = self.matching_template(name)?;
+                    // The other variables of the URI are treated as arguments that have already been filled in.
+                    known = variables
+                        .into_iter()
+                        .filter(|(name, _)| *name != argument)
+                        .map(|(name, value)| (name.to_owned(), value))
+                        .collect();
+                    Some(template)
+                });
             ("resource template", template)
         };
         // A resource without variables has no arguments to complete.
@@ -183,7 +185,7 @@ impl<'a> CallerView<'a> {
     }
 
     /// Returns the callable with this name, if it is served and visible to the caller.
-    fn find(&self, table: &'a CallableTable, name: &str) -> Option<&'a Arc<Callable>> {
+    fn find_visible(&self, table: &'a CallableTable, name: &str) -> Option<&'a Arc<Callable>> {
         table.get(name).filter(|callable| self.shows(callable))
     }
 
@@ -200,7 +202,7 @@ impl<'a> CallerView<'a> {
     fn matching_template(&self, uri: &str) -> Option<TemplateMatch<'a>> {
         let templates = self.snapshot.templates.visible();
         let matching = templates.filter_map(|slot| match &slot.callable.details {
-            Details::Template { pattern, .. } => {
+            ItemDetails::Template { pattern, .. } => {
                 let variables = pattern.matches(uri)?;
                 Some((&slot.callable, pattern.specificity(), variables))
             }

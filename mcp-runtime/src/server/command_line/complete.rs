@@ -46,8 +46,8 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let of = argument_text(matches, "of");
-    let prompts = session.client.list(ListRequest::Prompts).await?;
-    let templates = session.client.list(ListRequest::Templates).await?;
+    let prompts = session.client.fetch_list(ListRequest::Prompts).await?;
+    let templates = session.client.fetch_list(ListRequest::Templates).await?;
     let mut takes = Vec::new();
     let reference = if let Some(prompt) = prompts.iter().find(|prompt| prompt["name"] == of) {
         let arguments = prompt["arguments"].as_array().into_iter().flatten();

@@ -46,7 +46,7 @@ fn describe(list: ListRequest, item: &Value) -> String {
         ListRequest::Prompts => format!("({})", prompt_arguments(item)),
         ListRequest::Resources | ListRequest::Templates => String::new(),
     };
-    description.insert_str(0, &styled(text(list.key()), Style::Name));
+    description.insert_str(0, &styled(text(list.item_key()), Style::Name));
     if let Some(mime_type) = item["mimeType"].as_str() {
         let _ = write!(
             description,

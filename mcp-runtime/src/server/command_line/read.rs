@@ -19,7 +19,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
-    if !session.client.offers(ListRequest::Resources) {
+    if !session.client.server_offers(ListRequest::Resources) {
         return Err(CommandError::Failed(
             "the server has no resources".to_owned(),
         ));

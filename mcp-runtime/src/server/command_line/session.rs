@@ -217,14 +217,16 @@ impl CommandSession {
     pub(super) async fn list(&self, list: ListRequest) -> Result<Vec<Value>, Failure> {
         match list {
             ListRequest::Tools => self.client.all_tools(),
-            list => self.client.list(list).await,
+            list => self.client.fetch_list(list).await,
         }
     }
 
     /// Returns the list item with this key.
     pub(super) async fn find(&self, list: ListRequest, key: &str) -> Result<Value, CommandError> {
         let items = self.list(list).await?;
-        let keys = items.iter().filter_map(|item| item[list.key()].as_str());
+        let keys = items
+            .iter()
+            .filter_map(|item| item[list.item_key()].as_str());
         let what = match list {
             ListRequest::Tools => "tool",
             ListRequest::Prompts => "prompt",
@@ -233,7 +235,7 @@ impl CommandSession {
         };
         let unknown = unknown_name_message(what, key, keys);
         let mut items = items.into_iter();
-        let found = items.find(|item| item[list.key()] == key);
+        let found = items.find(|item| item[list.item_key()] == key);
         found.ok_or(CommandError::Failed(unknown))
     }
 }

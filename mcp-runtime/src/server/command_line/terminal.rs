@@ -47,7 +47,7 @@ impl ClientHost for Terminal {
         true
     }
 
-    fn answer(&self, question: &Question) -> Result<Value, String> {
+    fn answer_question(&self, question: &Question) -> Result<Value, String> {
         self.clear_bar();
         match question.method.as_str() {
             "roots/list" => Ok(json!({"roots": current_directory_root()})),
@@ -58,7 +58,7 @@ impl ClientHost for Terminal {
         }
     }
 
-    fn notification(&self, notification: Notification) {
+    fn handle_notification(&self, notification: Notification) {
         match notification {
             Notification::Progress(progress) => self.show_progress(&progress),
             Notification::Log { level, data, .. } if level >= LoggingLevel::Info => {

@@ -7,7 +7,7 @@ use crate::jsonrpc::{self, ErrorObject, Incoming, KnownMeta, Message, RequestId}
 use crate::protocol::{encode, errors};
 use crate::telemetry::RefusalKind;
 use crate::transport::duplex::in_flight::{BatchId, Job};
-use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, shutting_down};
+use crate::transport::duplex::{Channel, ChannelState, ClosingPhase, shutting_down_error};
 
 /// Maximum number of unanswered batches.
 const MOST_BATCHES: usize = 64;
@@ -28,7 +28,7 @@ impl Channel {
         // Matched by reference because a message is large.
         match &jsonrpc::parse_next(text, &limits, known) {
             Err((id, error)) => {
-                self.origin.refused(RefusalKind::Malformed);
+                self.origin.record_refusal(RefusalKind::Malformed);
                 self.answer_error(id.as_ref(), None, error);
                 if error.code == ErrorObject::PARSE_ERROR && !self.forgiving {
                     self.lock().stop_reading();
@@ -49,7 +49,7 @@ impl Channel {
     ) {
         let mut message = Vec::new();
         encode::error(&mut message, id, error);
-        self.lock().deliver(batch, &message);
+        self.lock().queue_answer_bytes(batch, &message);
     }
 
     /// Handles a batch. Its answers are sent as one line.
@@ -59,12 +59,12 @@ impl Channel {
         let elements = match read_batch(elements, version, &limits) {
             Ok(elements) => elements,
             Err(error) => {
-                self.origin.refused(RefusalKind::Malformed);
+                self.origin.record_refusal(RefusalKind::Malformed);
                 return self.answer_error(None, None, &error);
             }
         };
         if self.lock().in_flight.open_batch_count() >= MOST_BATCHES {
-            self.origin.refused(RefusalKind::TooMany);
+            self.origin.record_refusal(RefusalKind::TooMany);
             let error = errors::too_many_at_once("batches", errors::RETRY_AFTER);
             return self.answer_error(None, None, &error);
         }
@@ -76,12 +76,12 @@ impl Channel {
                     self.handle_message(leader, text, &message, Some(batch), scratch);
                 }
                 Err((id, error)) => {
-                    self.lock().in_flight.join(batch);
+                    self.lock().in_flight.add_call_to_batch(batch);
                     self.answer_error(id.as_ref(), Some(batch), &error);
                 }
             }
         }
-        self.lock().deliver(Some(batch), &[]);
+        self.lock().queue_answer_bytes(Some(batch), &[]);
     }
 
     fn handle_message(
@@ -97,18 +97,18 @@ impl Channel {
         let state = &mut *guard;
         if let Some(id) = id {
             if let Some(batch) = batch {
-                state.in_flight.join(batch);
+                state.in_flight.add_call_to_batch(batch);
             }
             if state.phase != ClosingPhase::Open {
                 drop(guard);
-                return self.answer_error(Some(id), batch, &shutting_down());
+                return self.answer_error(Some(id), batch, &shutting_down_error());
             }
             if state.in_flight.calls.holds(id) {
                 drop(guard);
                 return self.answer_error(Some(id), batch, &errors::id_in_use());
             }
         }
-        let mark = state.out.mark();
+        let mark = state.out.position();
         let out = if batch.is_some() {
             scratch.clear();
             &mut *scratch
@@ -144,7 +144,7 @@ impl Channel {
             Decision::Cancel(cancelled) => Self::cancel(state, &cancelled),
             Decision::Silent | Decision::Answered(_) | Decision::Call(_) => {
                 if let (Some(_), Some(id)) = (batch, id) {
-                    self.deliver(state, batch, id, (scratch, None));
+                    self.queue_answer_or_error(state, batch, id, (scratch, None));
                 }
             }
         }
@@ -164,16 +164,16 @@ impl Channel {
             let job = new_job(state, id, batch, text);
             return state.in_flight.enqueue(job);
         }
-        self.origin.refused(RefusalKind::TooMany);
+        self.origin.record_refusal(RefusalKind::TooMany);
         let error = errors::too_many_at_once("requests", errors::RETRY_AFTER);
         let mut message = Vec::new();
         encode::error(&mut message, Some(id), &error);
-        state.deliver(batch, &message);
+        state.queue_answer_bytes(batch, &message);
     }
 
     /// Queues the answer to a call and may take over its buffer. If too much output is unread, an error replaces the
     /// answer.
-    pub(super) fn deliver(
+    pub(super) fn queue_answer_or_error(
         &self,
         state: &mut ChannelState,
         batch: Option<BatchId>,
@@ -191,13 +191,13 @@ impl Channel {
             return match batch {
                 None if answer.is_empty() => {}
                 None => state.out.push_whole(answer),
-                Some(_) => state.deliver(batch, answer),
+                Some(_) => state.queue_answer_bytes(batch, answer),
             };
         }
         let mut message = Vec::new();
-        let error = "the answer is lost because too many others wait to be read";
+        let error = "the answer was dropped because too many others are waiting to be read";
         encode::error(&mut message, Some(id), &ErrorObject::internal(error));
-        state.deliver(batch, &message);
+        state.queue_answer_bytes(batch, &message);
     }
 
     /// Returns `true` if an answer of so many bytes can be queued.
@@ -215,7 +215,7 @@ impl Channel {
     fn cancel(state: &mut ChannelState, id: &RequestId) {
         match state.in_flight.cancel(id) {
             Some(removed) => {
-                state.deliver(removed.detail.flatten(), &[]);
+                state.queue_answer_bytes(removed.detail.flatten(), &[]);
                 removed.abort();
             }
             None => {

@@ -96,7 +96,7 @@ impl InFlight {
         self.batches.len()
     }
 
-    /// Opens a batch. Call [`close`](Self::close) once all of its requests have been recorded.
+    /// Opens a batch. Call [`complete_batch_call`](Self::complete_batch_call) once all of its requests have been recorded.
     pub(super) fn open_batch(&mut self) -> BatchId {
         let batch = BatchId(self.calls.next_serial());
         let answers = Vec::new();
@@ -105,7 +105,7 @@ impl InFlight {
     }
 
     /// Adds a request to the batch.
-    pub(super) fn join(&mut self, batch: BatchId) {
+    pub(super) fn add_call_to_batch(&mut self, batch: BatchId) {
         if let Some(batch) = self.batches.get_mut(&batch) {
             batch.open = batch.open.saturating_add(1);
         }
@@ -113,7 +113,7 @@ impl InFlight {
 
     /// Completes one request in the batch with its response, which may be empty. For the last request, returns the line
     /// to send, if any.
-    pub(super) fn close(&mut self, id: BatchId, answer: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn complete_batch_call(&mut self, id: BatchId, answer: &[u8]) -> Option<Vec<u8>> {
         let batch = self.batches.get_mut(&id)?;
         if !answer.is_empty() {
             batch

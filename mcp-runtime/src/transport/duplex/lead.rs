@@ -30,7 +30,7 @@ enum LeaderStep {
 }
 
 /// Leads the channel until it is closed or another task leads.
-pub(super) async fn lead(channel: &Arc<Channel>, leader: u64) {
+pub(super) async fn run_leader(channel: &Arc<Channel>, leader: u64) {
     let mut line = Vec::new();
     let mut known = KnownMeta::default();
     let mut scratch = Vec::new();
@@ -42,7 +42,7 @@ pub(super) async fn lead(channel: &Arc<Channel>, leader: u64) {
                     channel.origin.run_as_current(handle);
                 }
                 LeaderStep::Line(NextLine::TooLong) => {
-                    channel.origin.refused(RefusalKind::TooLarge);
+                    channel.origin.record_refusal(RefusalKind::TooLarge);
                     let limit = channel.limits().message.max_line_bytes;
                     let text = format!("a message is longer than {limit} bytes");
                     let error = ErrorObject::invalid_request(text);
@@ -100,11 +100,11 @@ impl Channel {
                 }
             }
             self.queue_notifications(state);
-            let written = state.write(cx, &self.attention);
+            let written = state.poll_output(cx, &self.attention);
             if state.phase == ClosingPhase::Closed {
                 continue;
             }
-            if written && Self::is_over(state) {
+            if written && Self::is_connection_over(state) {
                 state.phase = ClosingPhase::Closed;
                 self.attention.notify_one();
                 continue;
@@ -115,7 +115,7 @@ impl Channel {
             {
                 continue;
             }
-            if reads && !state.lines.is_ended() && Self::read(state, cx).is_ready() {
+            if reads && !state.lines.is_ended() && Self::poll_input(state, cx).is_ready() {
                 continue;
             }
             if !state.waker.will_wake(cx.waker()) {
@@ -132,7 +132,7 @@ impl Channel {
     }
 
     /// Reads once. Returns `Ready` if the input must be examined again.
-    fn read(state: &mut ChannelState, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_input(state: &mut ChannelState, cx: &mut Context<'_>) -> Poll<()> {
         let Some((reader, _)) = &mut state.streams else {
             return Poll::Pending;
         };
@@ -181,7 +181,7 @@ impl Channel {
     fn queue_notifications(&self, state: &mut ChannelState) {
         if self.may_notify(state) && self.notifications.swap(false, SeqCst) {
             let room = self.limits().streams.max_outgoing_bytes / 2;
-            let (queue, before) = state.out.waiting();
+            let (queue, before) = state.out.unwritten();
             let all_sent = state.memory.drain(queue, room.saturating_sub(before));
             if !all_sent {
                 self.notifications.store(true, SeqCst);
@@ -190,7 +190,7 @@ impl Channel {
     }
 
     /// Returns `true` if nothing is left to do.
-    fn is_over(state: &ChannelState) -> bool {
+    fn is_connection_over(state: &ChannelState) -> bool {
         match state.phase {
             ClosingPhase::Open => false,
             ClosingPhase::Draining(_) => state.in_flight.is_empty(),

@@ -157,7 +157,7 @@ impl LineReader {
     }
 
     /// Ends the input and discards everything that has been read.
-    pub(super) fn abandon(&mut self) {
+    pub(super) fn abandon_line(&mut self) {
         self.buffer = Vec::new();
         self.start = 0;
         self.searched = 0;

@@ -43,10 +43,10 @@ use crate::panics;
 use crate::protocol::encode;
 use crate::telemetry::{Origin, current_span};
 use crate::transport::Connection;
-use crate::transport::watchdog::{Beat, WatchdogWaker, Watched};
+use crate::transport::watchdog::{HandlerBeat, WatchdogWaker, Watched};
 use in_flight::{BatchId, InFlight};
 use lines::LineReader;
-use outgoing::Outgoing;
+use outgoing::OutgoingBytes;
 
 /// Time allowed for writing the last bytes after all work has been dropped.
 const LAST_BYTES: Duration = Duration::from_millis(500);
@@ -65,7 +65,7 @@ struct Channel {
     state: Mutex<ChannelState>,
     runtime: Handle,
     watchdog: Arc<WatchdogWaker>,
-    beat: Beat,
+    beat: HandlerBeat,
     /// Set when the session has notifications to send.
     notifications: Arc<AtomicBool>,
     /// Wakes the leader.
@@ -86,7 +86,7 @@ struct ChannelState {
     memory: ChannelMemory,
     lines: LineReader,
     in_flight: InFlight,
-    out: Outgoing,
+    out: OutgoingBytes,
     streams: Option<(ByteReader, ByteWriter)>,
     failure: Option<io::Error>,
 }
@@ -119,7 +119,9 @@ pub(super) async fn serve(
 ) -> io::Result<()> {
     let channel = Channel::open(dispatcher, connection, watchdog);
     let ends = CloseOnDrop(Arc::clone(&channel));
-    channel.watchdog.watch(Arc::downgrade(&channel) as _);
+    channel
+        .watchdog
+        .watch_channel(Arc::downgrade(&channel) as _);
     channel.spawn_leader(0);
     let mut stopping = false;
     loop {
@@ -203,7 +205,7 @@ impl Channel {
             memory,
             lines: LineReader::new(dispatcher.limits().message.max_line_bytes),
             in_flight: InFlight::default(),
-            out: Outgoing::default(),
+            out: OutgoingBytes::default(),
             streams: Some((reader, writer)),
             failure: None,
         };
@@ -215,7 +217,7 @@ impl Channel {
             state: Mutex::new(state),
             runtime: Handle::current(),
             watchdog,
-            beat: Beat::default(),
+            beat: HandlerBeat::default(),
             notifications,
             leader,
             attention: Notify::new(),
@@ -238,7 +240,7 @@ impl Channel {
             return;
         }
         let task = self.runtime.spawn(async move {
-            let mut leading = pin!(lead::lead(&channel, leader));
+            let mut leading = pin!(lead::run_leader(&channel, leader));
             poll_fn(|cx| {
                 let poll = || channel.span.in_scope(|| leading.as_mut().poll(cx));
                 panics::catch(poll).unwrap_or_else(|_| {
@@ -272,7 +274,7 @@ impl Channel {
             // An unlimited timeout sets no deadline.
             let blocked = blocked.and_then(|since| since.checked_add(stalled));
             if blocked.is_some_and(|deadline| deadline <= now) {
-                let text = "the client does not read what it is sent";
+                let text = "the client is not reading the data sent to it";
                 state.fail(io::Error::new(io::ErrorKind::TimedOut, text));
             }
             match state.phase {
@@ -308,7 +310,7 @@ impl Channel {
         state.phase =
             ClosingPhase::Draining(Instant::now().checked_add(self.limits().calls.drain_timeout));
         state.memory.end_requests(state.out.buffer());
-        self.watchdog.end();
+        self.watchdog.stop_watching();
         self.attention.notify_one();
     }
 }
@@ -317,23 +319,23 @@ impl ChannelState {
     /// Fails all in-flight calls with an error.
     fn refuse_all(&mut self) -> Vec<RemovedCall<Option<BatchId>>> {
         let calls = self.in_flight.cancel_all();
-        let error = shutting_down();
+        let error = shutting_down_error();
         let mut message = Vec::new();
         for removed in &calls {
             message.clear();
             encode::error(&mut message, Some(&removed.id), &error);
-            self.deliver(removed.detail.flatten(), &message);
+            self.queue_answer_bytes(removed.detail.flatten(), &message);
         }
         calls
     }
 
     /// Queues an answer, either alone or as part of its batch. An empty answer means that the call has no answer.
-    fn deliver(&mut self, batch: Option<BatchId>, answer: &[u8]) {
+    fn queue_answer_bytes(&mut self, batch: Option<BatchId>, answer: &[u8]) {
         match batch {
             None if answer.is_empty() => {}
             None => self.out.push(answer),
             Some(batch) => {
-                if let Some(line) = self.in_flight.close(batch, answer) {
+                if let Some(line) = self.in_flight.complete_batch_call(batch, answer) {
                     self.out.push(&line);
                 }
             }
@@ -344,7 +346,7 @@ impl ChannelState {
     fn stop_reading(&mut self) {
         let text = "the client sent input that is not JSON";
         self.failure = Some(io::Error::new(io::ErrorKind::InvalidData, text));
-        self.lines.abandon();
+        self.lines.abandon_line();
     }
 
     /// Ends the channel. A client disconnecting does not count as a failure.
@@ -358,15 +360,15 @@ impl ChannelState {
     }
 
     /// Writes immediately unless the leader is about to write.
-    fn write_if_idle(&mut self, attention: &Notify) {
+    fn poll_output_if_idle(&mut self, attention: &Notify) {
         if self.idle {
             let waker = self.waker.clone();
-            self.write(&mut std::task::Context::from_waker(&waker), attention);
+            self.poll_output(&mut std::task::Context::from_waker(&waker), attention);
         }
     }
 
     /// Writes as much as the client accepts. Returns `true` if everything has been written.
-    fn write(&mut self, cx: &mut std::task::Context<'_>, attention: &Notify) -> bool {
+    fn poll_output(&mut self, cx: &mut std::task::Context<'_>, attention: &Notify) -> bool {
         let Some((_, writer)) = &mut self.streams else {
             return false;
         };
@@ -390,11 +392,11 @@ impl ChannelState {
 }
 
 impl Watched for Channel {
-    fn beat(&self) -> &Beat {
+    fn beat(&self) -> &HandlerBeat {
         &self.beat
     }
 
-    fn take_over(self: Arc<Self>, seen: u64) {
+    fn replace_stuck_leader(self: Arc<Self>, seen: u64) {
         let leader = {
             let mut state = self.lock();
             if self.beat.leader_beat() != seen || state.phase == ClosingPhase::Closed {
@@ -408,6 +410,6 @@ impl Watched for Channel {
     }
 }
 
-fn shutting_down() -> ErrorObject {
+fn shutting_down_error() -> ErrorObject {
     ErrorObject::internal("the server is shutting down")
 }

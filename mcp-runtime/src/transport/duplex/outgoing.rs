@@ -20,7 +20,7 @@ const PIECES: usize = 8;
 
 /// Bytes waiting to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingBytes {
     /// The bytes that are sent before `bytes`: shared ones, and those that were in the queue before them. No piece is empty.
     pieces: VecDeque<Bytes>,
     /// Number of bytes in `pieces`.
@@ -34,7 +34,7 @@ pub(super) struct Outgoing {
     blocked: Option<Instant>,
 }
 
-impl Outgoing {
+impl OutgoingBytes {
     /// Returns the number of waiting bytes.
     pub(super) fn len(&self) -> usize {
         let last = self.bytes.len().saturating_sub(self.written);
@@ -100,7 +100,7 @@ impl Outgoing {
 
     /// Like [`buffer`](Self::buffer), but the returned queue holds only waiting bytes. Also returns the number of bytes
     /// that wait before those in the queue.
-    pub(super) fn waiting(&mut self) -> (&mut Vec<u8>, usize) {
+    pub(super) fn unwritten(&mut self) -> (&mut Vec<u8>, usize) {
         self.remove_written();
         (&mut self.bytes, self.piece_bytes)
     }
@@ -121,7 +121,7 @@ impl Outgoing {
     }
 
     /// Returns the position at which the next message begins.
-    pub(super) fn mark(&self) -> QueuePosition {
+    pub(super) fn position(&self) -> QueuePosition {
         QueuePosition(self.len())
     }
 
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_large_message_does_not_displace_what_waits() {
-        let mut outgoing = Outgoing::default();
+        let mut outgoing = OutgoingBytes::default();
         outgoing.push(b"first");
         outgoing.push_whole(&mut vec![b'x'; LARGE + 1]);
         assert!(outgoing.bytes.starts_with(b"first\nxx"));
@@ -305,7 +305,7 @@ mod tests {
                 let page = Bytes::from(vec![b'p'; size]);
                 let mut whole = message.clone();
                 gap.fill(&mut whole, &page);
-                let mut outgoing = Outgoing::default();
+                let mut outgoing = OutgoingBytes::default();
                 outgoing.push(b"first");
                 drop(outgoing.bytes.splice(0..0, *b"gone"));
                 outgoing.written = 4;
@@ -313,7 +313,7 @@ mod tests {
                     outgoing.push_around(&message, gap, page.clone());
                 }
                 outgoing.push(b"between");
-                let mark = outgoing.mark();
+                let mark = outgoing.position();
                 let at = around(outgoing.buffer());
                 outgoing.fill(at, page.clone());
                 outgoing.end_line(&mark);
@@ -325,7 +325,7 @@ mod tests {
                 }
                 assert_eq!(outgoing.len(), expected.len());
                 assert_eq!(outgoing.pieces.is_empty(), size < SHARED);
-                let (queue, before) = outgoing.waiting();
+                let (queue, before) = outgoing.unwritten();
                 assert_eq!(queue.len() + before, expected.len());
                 let mut client = Slow {
                     accepts,
@@ -342,12 +342,12 @@ mod tests {
 
     #[test]
     fn written_bytes_are_removed_once_they_prevail() {
-        let mut outgoing = Outgoing::default();
+        let mut outgoing = OutgoingBytes::default();
         outgoing.push(b"0123456789");
         outgoing.written = 5;
         outgoing.push(b"a");
         assert_eq!((outgoing.written, outgoing.len()), (5, 8));
-        let mark = outgoing.mark();
+        let mark = outgoing.position();
         outgoing.buffer().push(b'b');
         outgoing.end_line(&mark);
         assert_eq!((outgoing.written, outgoing.len()), (5, 10));
@@ -358,6 +358,6 @@ mod tests {
             (0, b"9\na\nb\nc\n".as_slice())
         );
         outgoing.written = 1;
-        assert_eq!(outgoing.waiting().0.len(), outgoing.len());
+        assert_eq!(outgoing.unwritten().0.len(), outgoing.len());
     }
 }

@@ -31,7 +31,7 @@ impl Channel {
         let pace = call.pace().cloned();
         self.beat.leader_enters_user_code(&self.watchdog);
         let began = Instant::now();
-        let progress = call.run(id, &|| self.sink(id, serial), answer);
+        let progress = call.run(id, &|| self.new_call_sink(id, serial), answer);
         record_first_poll(pace.as_deref(), began);
 
         let mut state = self.lock();
@@ -43,11 +43,11 @@ impl Channel {
         let is_wanted = state.in_flight.calls.leave(serial);
         match progress {
             CallProgress::Answered(written) if is_wanted => {
-                self.deliver(&mut state, None, id, (answer, written.shared));
+                self.queue_answer_or_error(&mut state, None, id, (answer, written.shared));
             }
             CallProgress::Running(running) if is_wanted && state.phase != ClosingPhase::Closed => {
                 state.in_flight.calls.keep(id, serial, None);
-                let permit = self.permit(&mut state);
+                let permit = self.new_run_permit(&mut state);
                 drop(state);
                 return self.spawn_running(running, id, serial, permit);
             }
@@ -67,13 +67,13 @@ impl Channel {
 
     /// Writes pending output, and wakes the leader if this may have been the last answer or if a queued call can start.
     fn after_answer(&self, state: &mut ChannelState) {
-        state.write_if_idle(&self.attention);
+        state.poll_output_if_idle(&self.attention);
         if state.phase != ClosingPhase::Open || state.in_flight.queued_calls() > 0 {
             self.leader.wake();
         }
     }
 
-    fn sink(self: &Arc<Self>, id: &RequestId, serial: u64) -> Arc<dyn Sink> {
+    fn new_call_sink(self: &Arc<Self>, id: &RequestId, serial: u64) -> Arc<dyn Sink> {
         Arc::new(CallSink {
             channel: Arc::downgrade(self),
             id: id.clone(),
@@ -81,7 +81,7 @@ impl Channel {
         })
     }
 
-    fn permit(self: &Arc<Self>, state: &mut ChannelState) -> RunPermit {
+    fn new_run_permit(self: &Arc<Self>, state: &mut ChannelState) -> RunPermit {
         state.in_flight.running = state.in_flight.running.saturating_add(1);
         RunPermit(Arc::clone(self))
     }
@@ -114,7 +114,7 @@ impl Channel {
         }
         let is_alone = state.in_flight.calls.detail(&job.id) == Some(&None);
         if let Some(message) = message.filter(|_| is_alone) {
-            let mark = state.out.mark();
+            let mark = state.out.position();
             let out = state.out.buffer();
             let mut decision = self.dispatcher.decide(&message, &mut state.memory, out);
             if let Decision::Answered(reply) = &mut decision {
@@ -146,7 +146,7 @@ impl Channel {
 
     /// Runs a whole call in a task, including its start.
     pub(super) fn spawn_job(self: &Arc<Self>, job: Job) {
-        let permit = self.permit(&mut self.lock());
+        let permit = self.new_run_permit(&mut self.lock());
         let (channel, id, serial) = (Arc::clone(self), job.id.clone(), job.serial);
         let task = self.runtime.spawn(async move {
             let mut answer = Vec::with_capacity(ANSWER);
@@ -198,7 +198,7 @@ impl Channel {
                 reply.complete(answer);
                 return Some(CallProgress::Answered(WrittenResponse::default()));
             }
-            // The message was a request when it was queued, so this does not happen. Its id must be released all the same.
+            // The message was a request when it was queued, so this does not happen. Its id must still be released.
             Some(Decision::Silent | Decision::Cancel(_)) | None => {
                 let error = ErrorObject::internal("internal error");
                 encode::error(answer, Some(&job.id), &error);
@@ -207,7 +207,7 @@ impl Channel {
         };
         let pace = call.pace().cloned();
         let began = Instant::now();
-        let run = || call.run(&job.id, &|| self.sink(&job.id, job.serial), answer);
+        let run = || call.run(&job.id, &|| self.new_call_sink(&job.id, job.serial), answer);
         let progress = self.beat.run(&self.watchdog, run);
         record_first_poll(pace.as_deref(), began);
         Some(progress)
@@ -238,7 +238,7 @@ impl Channel {
     ) {
         let mut state = self.lock();
         if let Some(batch) = state.in_flight.calls.finish(id, serial) {
-            self.deliver(&mut state, batch, id, (&mut answer, shared));
+            self.queue_answer_or_error(&mut state, batch, id, (&mut answer, shared));
             self.after_answer(&mut state);
         }
     }
@@ -282,7 +282,7 @@ impl Sink for CallSink {
             return false;
         }
         state.out.push(message);
-        state.write_if_idle(&channel.attention);
+        state.poll_output_if_idle(&channel.attention);
         true
     }
 }

@@ -1,11 +1,12 @@
-//! The process that started this one. A server over stdio has no purpose once it is gone.
+//! The process that started this one. A server over stdio has no purpose once that process has ended.
 //!
-//! The end of input usually says so. But the pipe stays open as long as any process holds its other end, such as another
-//! child of the same client.
+//! Usually, the end of input indicates this, but the pipe stays open as long as any process, such as another child of the
+//! same client, holds its other end.
 
 use std::time::Duration;
 
-/// Interval between checks. A process learns of the end of its children, not of the end of its parent.
+/// Interval between checks. Polling is necessary because the system notifies a process when its children end, but not
+/// when its parent ends.
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// The process that started this one, identified when this value was created.

@@ -69,7 +69,7 @@ fn async_reader(
         return Ok(Box::new(pipe));
     }
     if is_own_socket(&input, error)? {
-        return Ok(Box::new(socket(input)?));
+        return Ok(Box::new(into_unix_socket(input)?));
     }
     Ok(Box::new(threads::StdinReader::start(input)?))
 }
@@ -85,7 +85,7 @@ fn async_writer(
         return Ok(Box::new(pipe));
     }
     if is_own_socket(&output, error)? {
-        return Ok(Box::new(socket(output)?));
+        return Ok(Box::new(into_unix_socket(output)?));
     }
     Ok(Box::new(threads::StdoutWriter::start(output)?))
 }
@@ -100,7 +100,7 @@ fn is_own_socket(stream: &File, error: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(stream.file_type().is_socket() && !is_shared)
 }
 
-fn socket(stream: File) -> io::Result<UnixStream> {
+fn into_unix_socket(stream: File) -> io::Result<UnixStream> {
     let stream = StdUnixStream::from(OwnedFd::from(stream));
     stream.set_nonblocking(true)?;
     UnixStream::from_std(stream)

@@ -29,7 +29,7 @@ async fn a_form_holds_every_kind_of_field() {
         let new = version > Version::V2025_06_18;
         let params = &client.asked[0].params;
         assert_eq!(params["message"], "Everything, please");
-        // Modes came later; there, forms are what is meant if nothing is said.
+        // Modes were added later, so in this version a capability without modes means forms.
         let mode = params.get("mode").cloned();
         assert!(
             mode.is_none() || (new && mode == Some(json!("form"))),

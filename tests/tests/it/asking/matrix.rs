@@ -7,7 +7,7 @@ use tests::{Answer, Link, Served, Version};
 
 use super::across_versions::{AcrossVersions, Outcomes};
 
-/// A call, what is answered on the way, and what it comes to.
+/// A call, the answers given along the way, and the expected outcome.
 #[derive(Clone)]
 struct Flow {
     name: &'static str,

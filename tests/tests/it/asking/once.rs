@@ -122,7 +122,7 @@ async fn rounds_that_arrive_together_do_it_once_if_there_is_a_store() {
         for id in ids {
             let result = client.response(&id).await.unwrap();
             let text = result["content"][0]["text"].as_str().unwrap();
-            // A call that comes meanwhile is told that the outcome is unknown.
+            // A call that arrives in the meantime receives an error that says that the outcome is unknown.
             assert!(
                 text == "Hello, Ada!" || text.contains("was started before"),
                 "{text}"

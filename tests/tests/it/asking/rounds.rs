@@ -76,7 +76,7 @@ async fn a_state_that_is_not_ours_or_of_another_call_is_refused() {
         next[member] = value;
         client.fails("tools/call", next, -32602).await;
     }
-    // Also where nothing is ever asked: a state that is there must be good.
+    // This also applies to handlers that ask no questions: a state must be valid if it is present.
     assert_eq!(ledger.count("run"), runs);
     let result = client.request("tools/call", next).await.unwrap();
     assert_eq!(result["content"][0]["text"], "Hello, Ada!");

@@ -1,4 +1,4 @@
-//! An issuer of tokens in this process: its metadata, its keys, and what it signs.
+//! An in-process issuer of tokens, with its metadata, its keys and the tokens that it signs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

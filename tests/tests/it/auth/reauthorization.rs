@@ -121,7 +121,7 @@ async fn after_that_the_stream_ends_with_the_error_and_the_next_request_is_chall
     }
 }
 
-/// Mounts the server in a program whose gateway has a token of its own and names the user in a header.
+/// Mounts the server in a program whose gateway uses a separate token and names the user in a header.
 async fn mounted(layered: bool) -> std::net::SocketAddr {
     let server = fixture::server().tags(["reauthorize"]);
     let mut app = axum::Router::from(server.into_http_service().unwrap());
@@ -170,7 +170,7 @@ async fn in_a_program_that_authenticates_the_challenge_is_for_the_same_user_and_
             assert_eq!(send(&of_bob).await.status, 200, "{layered} {version:?}");
             let status = send(&of(works.clone(), "alice", "b")).await.status;
             assert_eq!(status, 200, "{layered} {version:?}");
-            // A server that authenticates nobody cannot tell its callers apart.
+            // A server without authentication cannot distinguish its callers.
             let status = send(&of(works, "alice", "a")).await.status;
             assert_eq!(status, if layered { 401 } else { 200 }, "{version:?}");
         }

@@ -193,7 +193,7 @@ async fn a_connection_of_2024_takes_messages_of_its_principal_only() {
     assert_eq!(server.send(&post(&ready, &alice)).await.status, 202);
     let message: Value = serde_json::from_str(&stream.event().await.unwrap().data).unwrap();
     assert_eq!(message["id"], 0);
-    // The caller is that of the request, not that of the stream.
+    // The caller is the one who sent the request, not the one who opened the stream.
     let params = json!({"name": "whoami", "arguments": {}});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let later = issuer.token(&json!({"scope": "c"}));
@@ -254,7 +254,7 @@ async fn a_principal_has_so_many_sessions_and_streams() {
     for (session, token) in [(&second, &alice), (&third, &alice), (&his, &bob)] {
         assert_eq!(server.send(&with(ping(session), token)).await.status, 200);
     }
-    // Sessions of which calls run are not ended for new ones.
+    // Sessions with running calls are not ended to make room for new ones.
     let mut running = Vec::new();
     for session in [&second, &third] {
         let request = call(
@@ -290,7 +290,7 @@ async fn a_principal_has_so_many_sessions_and_streams() {
     }
     assert_eq!(server.send(&with(listen(), &bob)).await.status, 200);
     assert_eq!(status(&server, &alice).await, 200);
-    // A place that is given back is there for the next one.
+    // A released slot is available to the next session.
     drop(two);
     while server.send(&with(listen(), &alice)).await.status != 200 {
         tokio::task::yield_now().await;

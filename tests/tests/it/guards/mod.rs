@@ -1,4 +1,4 @@
-//! Bounds on handlers: the rate of their calls, calls at once, time, and size of the result.
+//! Limits on handlers: call rate, concurrency, run time, and result size.
 
 mod concurrency;
 mod rates;

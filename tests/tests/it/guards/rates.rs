@@ -259,7 +259,7 @@ async fn over_http_a_refusal_has_a_status_and_a_header() {
         assert_eq!(status, 200);
         assert!(text(&message).starts_with(expected), "{message}");
     }
-    // Sessions are callers of their own, and stay the same one while nothing of theirs is under way.
+    // Each session is a separate caller and remains the same caller even while none of its requests is in progress.
     for _ in 0..2 {
         let session = server.session(Version::V2025_11_25).await;
         for expected in ["called", "called", "too many calls of `each`"] {

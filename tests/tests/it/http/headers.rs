@@ -148,7 +148,7 @@ async fn headers_mirror_arguments_of_tools_made_at_run_time_too() {
     check(&with("=?base64?ZXU=?="), 200).await;
     check(&with("us"), 400).await;
     check(&call, 400).await;
-    // The check comes before that of the arguments, which would be the model's business.
+    // Headers are checked before the arguments, whose errors the model would have to correct.
     let wrong = Request::tool("dynamic", json!({"region": 1}));
     check(&wrong, 400).await;
     check(&wrong.header("Mcp-Param-Region", "1"), 200).await;

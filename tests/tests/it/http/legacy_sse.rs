@@ -1,4 +1,4 @@
-//! The transport of 2024-11-05, and all transports at once on one socket address.
+//! The transport of 2024-11-05, and all transports together on one socket address.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn served() -> Served {
     serve_with(HttpOptions::new().legacy_sse(true), Limits::default()).await
 }
 
-/// A client of 2024: what it is told comes on its stream.
+/// A 2024-11-05 client, which receives all messages on its stream.
 pub(crate) struct Old<'s> {
     server: &'s Served,
     pub(crate) stream: Response,

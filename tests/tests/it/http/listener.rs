@@ -1,4 +1,4 @@
-//! Our listener on other connections than TCP as it is: with the handshake of TLS in front, on local sockets.
+//! The built-in listener on connections other than plain TCP: behind a TLS handshake and on local sockets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +86,7 @@ impl Served {
     }
 }
 
-/// Waits until the server closes the connection; gives what it said before.
+/// Waits until the server closes the connection and returns the data received before.
 async fn closed(stream: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
     let mut rest = Vec::new();
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await;

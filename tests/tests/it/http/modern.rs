@@ -83,7 +83,8 @@ async fn a_notification_before_the_answer_makes_it_a_stream() {
     assert_eq!(events[2]["id"], 7);
     assert!(events[2]["result"].is_object());
 
-    // A client that takes no events is spared them, and one that takes nothing we have is told.
+    // A client that does not accept events receives none, and a client that accepts neither content type receives an
+    // error.
     let plain = request.clone().with("Accept", "application/json");
     assert_eq!(server.message(&plain).await.0, 200);
     server

@@ -31,7 +31,7 @@ struct Program {
 }
 
 impl Program {
-    /// Serves until it is asked to stop. Then `handle` is told, too.
+    /// Serves until asked to stop, and then also stops `handle`.
     async fn start(app: Router, handle: ServerHandle) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -63,7 +63,7 @@ fn service(options: HttpOptions) -> (HttpService, ServerHandle) {
     (server.into_http_service().unwrap(), handle)
 }
 
-/// Lets nothing in whose body is not the one that was signed; a signature here is the body itself, in hexadecimal.
+/// Rejects requests whose body does not match the signature, which in this test is the body itself, in hexadecimal.
 async fn check_signature(request: Incoming, next: Next) -> Response {
     let (head, body) = request.into_parts();
     let Ok(body) = axum::body::to_bytes(body, 1 << 20).await else {

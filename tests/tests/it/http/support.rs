@@ -38,14 +38,14 @@ fn mirror(
     format!("{region:?} {count:?} {urgent:?}")
 }
 
-/// Reports progress once, then waits until it is told to continue, or is cancelled.
+/// Reports progress once, then waits until it is told to continue or is cancelled.
 #[tool(tags("http"))]
 async fn report_and_wait(ctx: &Context, shared: State<Shared>) -> &'static str {
     ctx.progress(1);
     crate::fixture::waiting::wait(shared).await
 }
 
-/// Leaves a task behind that reports progress as soon as it is told to continue, then waits to be cancelled.
+/// Spawns a task that reports progress as soon as it is told to continue, then waits to be cancelled.
 #[tool(tags("http"))]
 async fn report_from_task(ctx: &Context, shared: State<Shared>) -> &'static str {
     let (ctx, counters) = (ctx.clone(), std::sync::Arc::clone(&shared.0));
@@ -227,7 +227,7 @@ impl Served {
     }
 }
 
-/// Writes until the server has closed the connection: its client does not read, so it cannot see the end.
+/// Writes until the server has closed the connection; a client that does not read cannot detect the end any other way.
 pub(crate) async fn until_reset(stream: &mut (impl AsyncWrite + Unpin)) {
     tests::wait::until(async || {
         let written = async {

@@ -31,7 +31,7 @@ async fn batches_are_rejected_from_2025_06_18_on() {
         let ping = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "ping", "params": {}});
         let batch = json!([ping(901), ping(902)]);
         rejected(&served, &Request::legacy(&session, &batch, version)).await;
-        // The session goes on.
+        // The session continues.
         let (status, message) = served
             .message(&Request::legacy(&session, &ping(903), version))
             .await;

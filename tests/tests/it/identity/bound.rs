@@ -29,7 +29,7 @@ async fn the_state_of_a_call_is_of_no_use_to_another_caller() {
         let failure = other.fails("tools/call", next.clone(), -32602).await;
         assert!(!failure.message.contains("writer"), "{failure:?}");
     }
-    // The same caller goes on, over another connection and with another token.
+    // The same caller continues over another connection and with another token.
     let again = Identity::Known("writer", &["notes:write", "more"]);
     let mut again = again.connect(&hub, Version::V2026_07_28).await;
     let result = again.request("tools/call", next).await.unwrap();

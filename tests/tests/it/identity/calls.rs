@@ -91,7 +91,7 @@ async fn a_caller_without_scopes_is_told_all_that_are_needed() {
                 }
             }
         }
-        // Some of what is needed is not enough, and all of it is named.
+        // Having some of the required scopes is not enough, and the error names all of them.
         let mut reader = READER.connect(&hub, version).await;
         let failure = reader.fails("tools/call", call("write_note"), 403).await;
         assert_eq!(failure.data, json!({"scopes": notes}));

@@ -33,7 +33,7 @@ fn write_note() -> &'static str {
     "written"
 }
 
-/// Needs a scope, and asks before it goes on.
+/// Needs a scope and asks a question before continuing.
 #[tool(tags("identity"), scopes("notes:write"))]
 async fn erase(ctx: Context) -> Result<String> {
     let Sure { sure } = ctx.elicit("Sure?").await?;

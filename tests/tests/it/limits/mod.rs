@@ -39,7 +39,7 @@ fn chatter(ctx: &Context, messages: u32) {
     }
 }
 
-/// Reports so many steps at once.
+/// Reports this many steps in one burst.
 #[tool(tags("limits"))]
 fn steps(ctx: &Context, steps: u32) {
     for step in 1..=steps {

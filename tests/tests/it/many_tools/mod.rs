@@ -35,7 +35,7 @@ fn search_docs() -> &'static str {
     "nothing"
 }
 
-/// Is there for nobody.
+/// Is visible to no caller.
 #[tool(tags("many", "secret"), visible_if = nobody)]
 fn secret() -> &'static str {
     "secret"

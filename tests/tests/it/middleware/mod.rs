@@ -99,7 +99,7 @@ impl Seen {
     }
 }
 
-/// Notes calls on their way in and out, under a name of its own.
+/// Records calls on their way in and out, under a given name.
 fn noting(seen: &Seen, name: &'static str) -> impl Fn(Call, Next) -> Noting + Send + Sync + use<> {
     let seen = seen.clone();
     move |call, next| {

@@ -294,7 +294,7 @@ async fn long_text_is_trimmed_between_characters_and_says_so() {
             result["content"],
             json!([{"type": "text", "text": format!("éééé{}", note(15))}])
         );
-        // One note stands for any number of blocks, and what is not text stays.
+        // One note replaces any number of text blocks, and other content is left unchanged.
         let result = client.tool("many", json!({"blocks": 10_000})).await;
         let content = result["content"].as_array().unwrap();
         assert_eq!(content.len(), 3, "{version:?}");

@@ -52,7 +52,7 @@ async fn pays(
     let Name { name } = ctx.elicit("Who?").await?;
     let charge = async || Ok(charges.0.next());
     let receipt: u32 = ctx.once("charge", charge).await?;
-    // The same question again has a key of its own.
+    // Asking the same question again uses a different key.
     let Name { name: other } = ctx.elicit("Who?").await?;
     if calls.next() < until {
         Err(std::io::Error::from(std::io::ErrorKind::TimedOut))?;

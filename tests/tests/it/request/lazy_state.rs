@@ -114,7 +114,7 @@ async fn a_client_that_cancels_its_call_does_not_keep_state_from_others() {
             }
         }
         if !version.is_modern() {
-            // In a session the call goes on without its client, until it is cancelled.
+            // In a session, the call continues without its client until it is cancelled.
             let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
             let cancelled = Request::legacy(&session, &cancelled, version);
             assert_eq!(tests::http::send(address, &cancelled).await.status, 202);

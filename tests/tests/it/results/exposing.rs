@@ -158,7 +158,7 @@ async fn a_whole_server_may_show_its_errors_but_not_its_panics() {
         assert_eq!(shown, "message: cause");
         let shown = client.refused("around", json!({"kind": "database"})).await;
         assert_eq!(shown, "secret path: secret host: down: down");
-        // A message that is written for the model stays as it is.
+        // A message that is written for the model is left unchanged.
         let shown = client.refused("of_store", json!({"kind": "wrapped"})).await;
         assert_eq!(shown, "only members may");
         let read = json!({"uri": "exposing:it"});

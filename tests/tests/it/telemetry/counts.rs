@@ -115,7 +115,7 @@ async fn what_is_under_way_is_counted_until_it_ends_one_way_or_another() {
             .fails("tools/call", json!({"name": "panic_later"}), -32603)
             .await;
         assert_eq!(counted.one(ACTIVE), 2);
-        // The client is gone: what it waits for is dropped.
+        // The client has disconnected, so the call that it was waiting for is dropped.
         shared.0.go_on.notify_waiters();
         client.response(&ids[1]).await.unwrap();
         client.response(&ids[2]).await.unwrap();

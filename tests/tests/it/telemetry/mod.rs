@@ -9,7 +9,7 @@ mod spans;
 
 use mcp_runtime::prelude::*;
 
-/// Says something in the log, before and after others had a turn, and in a span of its own.
+/// Logs before and after yielding to other tasks, and in a separate span.
 #[tool(tags("telemetry"))]
 async fn talk() -> &'static str {
     tracing::info!("before");
@@ -20,13 +20,13 @@ async fn talk() -> &'static str {
     "talked"
 }
 
-/// Says something in the log, at once.
+/// Logs immediately.
 #[tool(tags("telemetry"))]
 fn talk_now() {
     tracing::info!("at once");
 }
 
-/// Says something in the log, on a thread of its own.
+/// Logs from a separate thread.
 #[tool(tags("telemetry"), blocking)]
 fn talk_blocking() {
     tracing::info!("on a thread");

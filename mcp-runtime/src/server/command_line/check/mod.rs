@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::client::ListRequest;
 use crate::client::surface::Surface;
-use crate::client::surface::compare::{SurfaceChange, compare};
+use crate::client::surface::compare::{SurfaceChange, compare_surfaces};
 use crate::server::command_line::outcome::CommandResult;
 use crate::server::command_line::print;
 use crate::server::command_line::session::{CommandSession, with_common_options};
@@ -57,7 +57,7 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let surface = Surface::of(&session.client).await?;
     // With a search, clients list only a part of the tools.
-    let listed = session.client.list(ListRequest::Tools).await?;
+    let listed = session.client.fetch_list(ListRequest::Tools).await?;
     let costs = tokens::token_costs(&listed);
     let mut findings = lint::lint(&surface, &costs);
     findings.extend(apps::lint(&session.client, &surface).await);
@@ -98,7 +98,7 @@ fn compare_with_file(
         Err(error) => return Err(format!("{file}: {error}; create it with `--save`")),
     };
     match Surface::parse(&before) {
-        Ok(before) => Ok(compare(&before, surface)),
+        Ok(before) => Ok(compare_surfaces(&before, surface)),
         Err(error) => Err(format!("{file} is not a saved surface: {error}")),
     }
 }
@@ -172,7 +172,7 @@ fn json_report(
     let mut report = json!({"tokens": tokens::total(costs)});
     report["tokensByTool"] = costs.iter().map(cost).collect();
     for list in ListRequest::ALL {
-        report[list.member()] = surface.items(list).len().into();
+        report[list.result_member()] = surface.items(list).len().into();
     }
     report["findings"] = findings.iter().map(found).collect();
     report["changes"] = differences.iter().map(difference).collect();

@@ -132,7 +132,7 @@ async fn names(
     let names = items.iter().filter_map(|item| {
         let about = item["title"].as_str().or(item["description"].as_str());
         let about = about.or(item["name"].as_str()).unwrap_or_default();
-        Some(Candidate::new(item[list.key()].as_str()?, about))
+        Some(Candidate::new(item[list.item_key()].as_str()?, about))
     });
     Ok(names.collect())
 }

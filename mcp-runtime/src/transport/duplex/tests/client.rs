@@ -328,7 +328,7 @@ pub(super) async fn serve(
     duplex::serve(
         dispatcher,
         connection,
-        Arc::clone(watchdog.waking()),
+        Arc::clone(watchdog.waker()),
         shutdown,
     )
     .await

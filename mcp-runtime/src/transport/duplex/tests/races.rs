@@ -21,7 +21,7 @@ fn channel() -> (Arc<Channel>, Watchdog, DuplexStream) {
     let channel = Channel::open(
         TestServer::new(Limits::default()).dispatcher,
         Connection::from_stream(ours),
-        Arc::clone(watchdog.waking()),
+        Arc::clone(watchdog.waker()),
     );
     (channel, watchdog, theirs)
 }

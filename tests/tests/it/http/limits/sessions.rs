@@ -54,7 +54,7 @@ async fn streams_of_all_clients_together_are_bounded() {
         assert_eq!(response.status, 200);
         open.push(response);
     }
-    // Above: no client gets one more, and everything else goes on.
+    // Above the limit, no client gets another session, and everything else continues.
     for request in [&listen, &get, &old] {
         let mut response = server.send(request).await;
         assert_eq!(response.status, 503);

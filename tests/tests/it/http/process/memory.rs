@@ -1,4 +1,4 @@
-//! The memory that clients cost a server in a process of its own.
+//! The memory that clients cost a server in a separate process.
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ async fn most_resident(subject: &Subject) -> usize {
     most
 }
 
-/// Sends each on a connection of its own, and reads nothing.
+/// Sends each request on a separate connection without reading the response.
 async fn send_and_stall(subject: &Subject, requests: &[Request]) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     for request in requests {

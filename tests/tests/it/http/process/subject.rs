@@ -1,4 +1,4 @@
-//! Starts the server that is to be mistreated, in a process of its own.
+//! Starts the server under test in a separate process.
 
 use std::net::SocketAddr;
 use std::process::{ExitStatus, Stdio};
@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::timeout;
 
-/// A server in a process of its own; it is killed when this is dropped.
+/// A server in a separate process, which is killed when this value is dropped.
 pub(crate) struct Subject {
     pub(crate) address: SocketAddr,
     child: Child,

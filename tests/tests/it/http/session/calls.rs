@@ -177,7 +177,7 @@ async fn arrays_of_messages_are_for_sessions_of_2025_03_26() {
     let mut unwelcome = batch(&session, json!([call(7)]));
     unwelcome = unwelcome.with("Accept", "text/html");
     server.refused(&unwelcome, 406, -32600).await;
-    // An element that is not a message gets an error of its own.
+    // An element that is not a message receives a separate error.
     let mut answered = server
         .send(&batch(&session, json!([1, ping(1), [ping(2)]])))
         .await;
@@ -226,7 +226,7 @@ async fn an_elicitation_goes_out_on_the_stream_of_its_call_and_is_answered_by_an
             let result = json!({"action": "accept", "content": {"name": name}});
             json!({"jsonrpc": "2.0", "id": question["id"], "result": result})
         };
-        // Another session cannot answer in the place of the one that was asked.
+        // Another session cannot answer a question on behalf of the session that was asked.
         let request = Request::legacy(&foreign, &answer("Eve"), version);
         assert_eq!(server.send(&request).await.status, 202);
         let request = Request::legacy(&session, &answer("Ada"), version);

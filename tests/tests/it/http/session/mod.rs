@@ -18,7 +18,7 @@ fn cancel(id: i64) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 }
 
-/// Opens a stream of the session; goes on after an event, if one is given.
+/// Opens a session's stream, resuming after an event if one is given.
 fn get(session: &str, after: Option<&str>, version: Version) -> Request {
     let request = Request::new("GET", version)
         .header("Mcp-Session-Id", session)

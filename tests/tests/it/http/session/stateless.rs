@@ -248,7 +248,7 @@ async fn without_sessions_each_request_stands_for_itself() {
     assert_eq!((status, text(&message)), (200, "hello"));
     let strange = echo(Version::V2025_06_18).with("MCP-Protocol-Version", "1999-01-01");
     server.refused(&strange, 400, -32600).await;
-    // There never was one, so its client has to begin anew.
+    // There was never a session, so the client must start over.
     server.refused(&ping("x"), 404, -32600).await;
 }
 

@@ -24,7 +24,7 @@ async fn serve(events: Option<Arc<dyn EventStore>>) -> [Served; 2] {
     instances(sessions, events, limits).await
 }
 
-/// Opens the stream of a session, or goes on after an event.
+/// Opens a session's stream or resumes it after an event.
 fn get(session: &str, after: Option<&str>) -> Request {
     let request = Request::new("GET", Version::V2025_11_25).header("Mcp-Session-Id", session);
     match after {
@@ -160,7 +160,7 @@ async fn missed_notifications_are_sent_at_the_other_instance_and_its_own_after_t
     let mut elsewhere = two.send(&request).await;
     let told = elsewhere.next().await.unwrap();
     assert_eq!(told["method"], "notifications/prompts/list_changed");
-    // It is not known here of which changes it was told there.
+    // This instance does not know which changes the other instance has reported to the client.
     let mut all = Vec::new();
     for _ in 0..3 {
         let told = next_in_time(&mut elsewhere).await;

@@ -16,7 +16,8 @@ use crate::fixture::Shared;
 use crate::fixture::waiting::wait;
 use crate::http::support::{self, call, initialize, text};
 
-/// Asks after a while for what the client has not declared: an error with a status of its own in the modern era.
+/// After a while, uses a capability that the client has not declared, which is an error with a separate status in the
+/// modern era.
 #[tool(tags("http"))]
 async fn ask_after(ctx: &Context, seconds: u64) -> Result<()> {
     sleep(Duration::from_secs(seconds)).await;

@@ -117,7 +117,7 @@ async fn unused_sessions_end() {
 async fn a_finished_stream_is_kept_for_a_while_and_not_without_bound() {
     let time = Limits::default().streams.replay_timeout;
     let slack = Duration::from_secs(10);
-    // A report of one value is two events beside the one that says where to go on: the value and the answer.
+    // Reporting one value takes two events, the value and the answer, in addition to the priming event.
     let size = 400;
     for (limits, wait, status) in [
         (Limits::default(), just_below(time), 200),

@@ -33,7 +33,7 @@ pub(super) async fn lint(client: &InProcessClient) -> Result<Vec<Lint>, Failure>
     if !client.extensions().contains_key(ID) {
         return Ok(found.all);
     }
-    let entries = client.all_pages("skills/list", "skills").await?;
+    let entries = client.fetch_all_pages("skills/list", "skills").await?;
     let known: BTreeSet<String> = entries.iter().flat_map(uris).collect();
     for entry in &entries {
         let skill = read(client, entry).await;
