@@ -18,10 +18,6 @@ use crate::handler::call::Running;
 use crate::panics;
 
 /// The progress of a call that has been started.
-#[cfg_attr(
-    not(feature = "http"),
-    expect(dead_code, reason = "only HTTP reports errors in a status as well")
-)]
 #[allow(
     clippy::large_enum_variant,
     reason = "lives on the stack of the owner of a call; a box would cost an allocation"

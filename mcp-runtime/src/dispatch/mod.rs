@@ -53,9 +53,9 @@ pub(crate) use batch::read_batch;
 pub(crate) use call::{CallProgress, RunningCall};
 pub(crate) use call_table::{CallTable, RemovedCall};
 pub(crate) use channel::ChannelMemory;
-pub(crate) use decide::Decision;
 #[cfg(feature = "http")]
-pub(crate) use decide::{Reply, RequestOutcome};
+pub(crate) use decide::RequestOutcome;
+pub(crate) use decide::{Decision, Reply};
 pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings};
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
