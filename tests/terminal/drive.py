@@ -31,8 +31,12 @@ class Terminal:
         "fish": (["fish", "--private"], ["function fish_prompt; echo 'ready> '; end", "set -g fish_autosuggestion_enabled 0", "set -g fish_greeting"]),
     }
 
-    def __init__(self, scratch, programs, shell="bash", width=80, height=40):
-        self.socket = os.path.join(scratch, f"tmux-{os.getpid()}")
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.socket = os.path.join(scratch, "tmux")
+
+    def start(self, programs, shell="bash", width=80, height=40):
+        scratch = self.scratch
         self.commands = 0
         command, first = self.SHELLS[shell]
         environment = {
@@ -332,10 +336,10 @@ def main():
         scratch = tempfile.mkdtemp(prefix="mcp-terminal-")
         with open(os.path.join(scratch, "arguments.json"), "w") as file:
             file.write('{"plant": "rose"}')
-        terminal = None
+        terminal = Terminal(scratch)
         start = time.monotonic()
         try:
-            terminal = Terminal(scratch, programs, **settings)
+            terminal.start(programs, **settings)
             case(terminal)
             passed += 1
             print(f"ok      {name} ({time.monotonic() - start:.1f} s)", flush=True)
@@ -343,8 +347,7 @@ def main():
             failed += 1
             print(f"FAILED  {name}: {error}", flush=True)
         finally:
-            if terminal:
-                terminal.end()
+            terminal.end()
             shutil.rmtree(scratch, ignore_errors=True)
     print(f"{passed} passed, {failed} failed")
     return 0 if passed and not failed else 1
