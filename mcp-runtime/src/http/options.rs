@@ -151,7 +151,7 @@ impl HttpOptions {
     /// Sets the time for which `--http` serves as before after the first signal to stop, while `/readyz` is 503
     /// already. Defaults to zero, so that the server stops accepting connections immediately.
     ///
-    /// A load balancer sends requests until it notices that the server is about to stop. If the delay is longer than
+    /// A load balancer sends requests until it learns that the server is about to stop. If the delay is longer than
     /// the interval between its probes, no request is refused. A second signal still ends the process immediately.
     ///
     /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) does not wait. A program that calls it can fail a
