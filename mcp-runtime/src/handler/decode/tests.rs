@@ -340,7 +340,7 @@ fn duplicates_are_refused_where_items_are_unique() {
         let call = |names| one::<Unique>(&decoder, &format!("{}{names}{}", wrap.0, wrap.1));
         assert_eq!(call(r#"["a","b"]"#).unwrap().names, ["a", "b"]);
         let refused = call(r#"["a","a"]"#).unwrap_err();
-        assert!(refused.contains("items must differ"), "{refused}");
+        assert!(refused.contains("items must be unique"), "{refused}");
     }
 }
 
