@@ -91,6 +91,14 @@ impl Screen {
     }
 }
 
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // A test that fails leaves nothing behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
 fn a_form_is_filled_in_at_the_terminal_until_it_fits() {
     for date in ["2025-11-25", "2026-07-28"] {
