@@ -2,7 +2,8 @@
 
 use darling::util::Flag;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
 
 use crate::parse::doc_comment::Description;
 use crate::parse::guard::ByteSize;
@@ -38,9 +39,22 @@ impl ToTokens for DurationValue {
             Self::Milliseconds(milliseconds) => {
                 tokens.extend(quote!(::core::time::Duration::from_millis(#milliseconds)));
             }
-            Self::Expression(expression) => expression.to_tokens(tokens),
+            Self::Expression(expression) => {
+                tokens.extend(with_type(
+                    expression,
+                    |at| quote_spanned!(at=> ::core::time::Duration),
+                ));
+            }
         }
     }
+}
+
+/// Returns a block with the value of the user's expression. A value of another type is then an error about the value, and not about
+/// the `Some` that it is put into.
+fn with_type(expression: &syn::Expr, expected: impl FnOnce(Span) -> TokenStream) -> TokenStream {
+    let at = expression.span();
+    let expected = expected(at);
+    quote_spanned! {at=> { let value: #expected = #expression; value } }
 }
 
 /// Expands to an expression of type `usize`.
@@ -48,7 +62,9 @@ impl ToTokens for ByteSize {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
             Self::Bytes(bytes) => bytes.to_tokens(tokens),
-            Self::Expression(expression) => expression.to_tokens(tokens),
+            Self::Expression(expression) => {
+                tokens.extend(with_type(expression, |at| quote_spanned!(at=> usize)));
+            }
         }
     }
 }
