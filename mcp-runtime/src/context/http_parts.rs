@@ -59,8 +59,8 @@ impl HttpParts {
     }
 
     /// Notes that the head of the response is sent now. Returns the demand for a new authorization that it has to
-    /// carry, if there is one and `can_challenge`.
-    pub(crate) fn send_head(&self, can_challenge: bool) -> Option<ErrorObject> {
+    /// carry, if there is one and `can_challenge` returns `true`.
+    pub(crate) fn send_head(&self, can_challenge: impl FnOnce() -> bool) -> Option<ErrorObject> {
         self.reauthorization.send_head(can_challenge)
     }
 

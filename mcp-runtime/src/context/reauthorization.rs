@@ -34,8 +34,8 @@ struct Demand(ErrorObject, Option<u64>);
 
 /// The head of a response, as far as a challenge is concerned.
 enum ResponseHead {
-    /// Not sent.
-    Unsent(Option<Demand>),
+    /// Not sent. The demand is boxed, because few requests have one and all of them would be larger for it.
+    Unsent(Option<Box<Demand>>),
     Sent,
 }
 
@@ -53,22 +53,23 @@ impl Reauthorization {
         let caller = caller.map(|caller| self.pending.digest(caller));
         let new = Demand(error.clone(), caller);
         match &mut *lock(&self.state) {
-            ResponseHead::Unsent(demand) => *demand = Some(new),
+            ResponseHead::Unsent(demand) => *demand = Some(Box::new(new)),
             ResponseHead::Sent => self.pending.insert(new),
         }
     }
 
-    /// Notes that the head of the response is sent now. Returns the demand for it, if `can_challenge` and there is one.
-    pub(super) fn send_head(&self, can_challenge: bool) -> Option<ErrorObject> {
+    /// Notes that the head of the response is sent now. Returns the demand that it has to carry, if there is one and
+    /// `can_challenge` returns `true`, which few responses have to be asked.
+    pub(super) fn send_head(&self, can_challenge: impl FnOnce() -> bool) -> Option<ErrorObject> {
         let before = std::mem::replace(&mut *lock(&self.state), ResponseHead::Sent);
-        match before {
-            ResponseHead::Unsent(Some(Demand(error, _))) if can_challenge => Some(error),
-            ResponseHead::Unsent(Some(demand)) => {
-                self.pending.insert(demand);
-                None
-            }
-            ResponseHead::Unsent(None) | ResponseHead::Sent => None,
+        let ResponseHead::Unsent(Some(demand)) = before else {
+            return None;
+        };
+        if can_challenge() {
+            return Some(demand.0);
         }
+        self.pending.insert(*demand);
+        None
     }
 
     /// Takes the demand that an earlier request of the same caller with the same credentials left.
@@ -147,11 +148,11 @@ mod tests {
         let bob = Some(caller("bob", "token"));
         let first = request();
         first.demand(&error("now"), alice);
-        assert_eq!(first.send_head(true).unwrap().message, "now");
-        assert!(first.send_head(true).is_none());
+        assert_eq!(first.send_head(|| true).unwrap().message, "now");
+        assert!(first.send_head(|| true).is_none());
         assert!(request().take_earlier(|| alice).is_none());
         let second = request();
-        assert!(second.send_head(false).is_none());
+        assert!(second.send_head(|| false).is_none());
         second.demand(&error("later"), alice);
         assert!(request().take_earlier(|| bob).is_none());
         let refreshed = Some(caller("alice", "new token"));
@@ -160,10 +161,10 @@ mod tests {
         assert!(request().take_earlier(|| alice).is_none());
         let third = request();
         third.demand(&error("not in a stream"), alice);
-        assert!(third.send_head(false).is_none());
+        assert!(third.send_head(|| false).is_none());
         assert!(request().take_earlier(|| alice).is_some());
         let anonymous = request();
-        assert!(anonymous.send_head(true).is_none());
+        assert!(anonymous.send_head(|| true).is_none());
         anonymous.demand(&error("for nobody"), None);
         assert!(anonymous.take_earlier(|| None).is_none());
         assert!(lock(&pending.waiting).is_empty());

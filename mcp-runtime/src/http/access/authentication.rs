@@ -116,9 +116,11 @@ impl Authentication {
         request: &HttpParts,
         response: &mut Response<HttpBody>,
     ) {
-        let is_json = response.headers().get(header::CONTENT_TYPE);
-        let is_json = is_json.is_some_and(|kind| kind == "application/json");
-        let can_challenge = is_json && response.status() == StatusCode::OK;
+        let can_challenge = || {
+            let media_type = response.headers().get(header::CONTENT_TYPE);
+            let is_json = media_type.is_some_and(|kind| kind == "application/json");
+            is_json && response.status() == StatusCode::OK
+        };
         if let Some(error) = request.send_head(can_challenge) {
             let (status, challenge) = self.new_challenge(&error);
             *response.status_mut() = status;

@@ -87,7 +87,7 @@ pub(in crate::http) fn serve_batch(
         return HttpRefusal::answer_not_accepted().into();
     }
     // A challenge for one call must not replace the answers to the other calls in the batch.
-    head.parts.send_head(false);
+    head.parts.send_head(|| false);
     let stream = session.open_stream(accepts.events, answers, state.limits());
     let open = || Arc::clone(&stream);
     for element in &elements {
