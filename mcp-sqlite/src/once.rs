@@ -35,7 +35,8 @@ impl OnceStore for Sqlite {
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
         let (name, result) = (name.to_owned(), result.to_owned());
         self.0.writer.record(move |db| {
-            let sql = "UPDATE once SET result = ?3 WHERE call = ?1 AND name = ?2";
+            let sql =
+                "UPDATE once SET result = ?3 WHERE call = ?1 AND name = ?2 AND result IS NULL";
             let mut update = db.prepare_cached(sql)?;
             update
                 .execute(params![call.as_bytes(), name, result])

@@ -27,11 +27,15 @@ impl SqliteOptions {
         }
     }
 
-    /// Sets how much the file may hold, normally the [`Limits`] of the server. Of `tasks`, these are `max_tasks`,
-    /// `max_per_caller`, `max_bytes` and `max_bytes_per_caller`; results of `once` in calls that are not tasks are counted apart, up
-    /// to `max_tasks` and `max_bytes`, and when they are full, such work is refused. Of `sessions`, these are `max_sessions` and
-    /// `max_per_principal`; of `streams`, `max_replay_events` and `max_replay_bytes`, as in memory. All processes that share the
-    /// file count together.
+    /// Sets how much the file may hold. The server's limits do not reach the store, so if you set
+    /// [`Server::limits`](mcp_runtime::Server::limits), pass the same value here. These limits are used:
+    ///
+    /// - `tasks`: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`. Results of `once` in calls that are not tasks
+    ///   are counted separately, up to `max_tasks` and `max_bytes`; when there are more, such work is refused.
+    /// - `sessions`: `max_sessions` and `max_per_principal`.
+    /// - `streams`: `max_replay_events` and `max_replay_bytes`.
+    ///
+    /// They apply to all processes that share the file together.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

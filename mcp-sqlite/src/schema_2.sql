@@ -38,11 +38,7 @@ CREATE TRIGGER stream_removed AFTER DELETE ON streams BEGIN
   DELETE FROM events WHERE stream = old.number;
 END;
 
--- The number of the rows of `sessions`.
-INSERT INTO usage VALUES ('sessions', 0, 0);
-CREATE TRIGGER session_added AFTER INSERT ON sessions BEGIN
-  UPDATE usage SET tasks = tasks + 1 WHERE scope = 'sessions';
-END;
+-- Without its session, a stream cannot be read.
 CREATE TRIGGER session_removed AFTER DELETE ON sessions BEGIN
-  UPDATE usage SET tasks = tasks - 1 WHERE scope = 'sessions';
+  DELETE FROM streams WHERE session = old.id;
 END;

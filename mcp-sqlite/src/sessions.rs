@@ -8,13 +8,13 @@ use mcp_runtime::limits::SessionLimits;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::Sqlite;
-use crate::error::SqliteError;
 use crate::row::length;
-use crate::statements::used;
 use crate::writer::{milliseconds, now};
 
-/// Maximum number of idle sessions that are considered when one has to make room.
+/// Maximum number of idle sessions that are considered first when one has to make room. If all are in use, all others are considered.
 const CANDIDATES: i64 = 64;
+/// No limit on the number of rows.
+const ALL: i64 = -1;
 /// A session's expiry is written when it would grow by more than this part of the time for which the session is kept.
 const SIGNIFICANT: u32 = 8;
 
@@ -32,7 +32,13 @@ struct NewSession {
 enum Insertion {
     Done,
     /// There is no room. These sessions have been idle for the longest time.
-    Full(Vec<String>),
+    Full(Vec<IdleSession>),
+}
+
+/// A session that may have to make room.
+struct IdleSession {
+    id: String,
+    used_at: i64,
 }
 
 impl SessionStore for Sqlite {
@@ -52,21 +58,24 @@ impl SessionStore for Sqlite {
                 keep: milliseconds(keep),
             };
             let limits = &self.0.options.limits.sessions;
-            let mut ended = None::<String>;
+            let (mut ended, mut candidates) = (None::<IdleSession>, CANDIDATES);
             loop {
                 let (session, limits, ending) = (session.clone(), limits.clone(), ended.take());
                 let inserted = self.0.writer.write(move |db| {
                     if let Some(ending) = &ending {
-                        remove(db, ending)?;
+                        remove_idle(db, ending)?;
                     }
-                    insert(db, &session, &limits)
+                    insert(db, &session, &limits, candidates)
                 });
                 match inserted.await? {
                     Insertion::Done => return Ok(true),
-                    Insertion::Full(idle) => match idle.into_iter().find(|id| !in_use(id)) {
-                        None => return Ok(false),
-                        idle => ended = idle,
-                    },
+                    Insertion::Full(idle) => {
+                        match idle.into_iter().find(|idle| !in_use(&idle.id)) {
+                            None if candidates == ALL => return Ok(false),
+                            None => candidates = ALL,
+                            idle => ended = idle,
+                        }
+                    }
                 }
             }
         })
@@ -83,6 +92,10 @@ impl SessionStore for Sqlite {
             let Some((json, expires_at)) = found.await? else {
                 return Ok(None);
             };
+            let Ok(record) = mcp_runtime::serde_json::from_str::<SessionRecord>(&json) else {
+                // Another version of the program has written it. The client starts over.
+                return Ok(None);
+            };
             let longer = now() + milliseconds(keep);
             let is_significant = longer - expires_at > milliseconds(keep / SIGNIFICANT);
             if !keep.is_zero() && is_significant {
@@ -92,10 +105,7 @@ impl SessionStore for Sqlite {
                     .write(move |db| keep_until(db, &key, longer))
                     .await?;
             }
-            let record = mcp_runtime::serde_json::from_str::<SessionRecord>(&json);
-            let unreadable =
-                |_| SqliteError::text("a session was stored in a form that cannot be read");
-            Ok(Some(Arc::new(record.map_err(unreadable)?)))
+            Ok(Some(Arc::new(record)))
         })
     }
 
@@ -119,23 +129,29 @@ impl SessionStore for Sqlite {
     }
 }
 
-/// Inserts a session if there is room for it.
-fn insert(db: &Connection, session: &NewSession, limits: &SessionLimits) -> Result<Insertion> {
+/// Inserts a session if there is room for it. Otherwise, returns at most this number of sessions that may have to make room.
+fn insert(
+    db: &Connection,
+    session: &NewSession,
+    limits: &SessionLimits,
+    candidates: i64,
+) -> Result<Insertion> {
     let now = now();
     if let Some(owner) = &session.owner {
         let sql = "SELECT count(*) FROM sessions WHERE owner = ?1 AND expires_at > ?2";
         let mut count = db.prepare_cached(sql)?;
         let owned: i64 = count.query_row(params![owner, now], |row| row.get(0))?;
-        if owned >= length(limits.max_per_principal) {
-            let sql = "SELECT id FROM sessions WHERE owner = ?1 AND expires_at > ?2 \
+        if owned >= length(limits.max_per_principal.max(1)) {
+            let sql = "SELECT id, used_at FROM sessions WHERE owner = ?1 AND expires_at > ?2 \
                        ORDER BY used_at LIMIT ?3";
-            return idle(db, sql, params![owner, now, CANDIDATES]);
+            return idle(db, sql, params![owner, now, candidates]);
         }
     }
-    let (sessions, _) = used(db, "sessions")?;
-    if sessions >= length(limits.max_sessions) {
-        let sql = "SELECT id FROM sessions ORDER BY used_at LIMIT ?1";
-        return idle(db, sql, params![CANDIDATES]);
+    let mut count = db.prepare_cached("SELECT count(*) FROM sessions")?;
+    let sessions: i64 = count.query_row([], |row| row.get(0))?;
+    if sessions >= length(limits.max_sessions.max(1)) {
+        let sql = "SELECT id, used_at FROM sessions ORDER BY used_at LIMIT ?1";
+        return idle(db, sql, params![candidates]);
     }
     // Only a session that has expired can have the id.
     remove(db, &session.id)?;
@@ -155,8 +171,20 @@ fn insert(db: &Connection, session: &NewSession, limits: &SessionLimits) -> Resu
 
 fn idle(db: &Connection, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Insertion> {
     let mut select = db.prepare_cached(sql)?;
-    let ids = select.query_map(values, |row| row.get(0))?;
-    Ok(Insertion::Full(ids.collect::<Result<_>>()?))
+    let idle = select.query_map(values, |row| {
+        Ok(IdleSession {
+            id: row.get(0)?,
+            used_at: row.get(1)?,
+        })
+    })?;
+    Ok(Insertion::Full(idle.collect::<Result<_>>()?))
+}
+
+/// Removes a session unless it has been used since it was found idle.
+fn remove_idle(db: &Connection, idle: &IdleSession) -> Result<()> {
+    let sql = "DELETE FROM sessions WHERE id = ?1 AND used_at = ?2";
+    let mut delete = db.prepare_cached(sql)?;
+    delete.execute(params![idle.id, idle.used_at]).map(drop)
 }
 
 /// Returns a session's record and the time until which it is kept.

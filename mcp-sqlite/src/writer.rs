@@ -139,11 +139,12 @@ fn serve(connection: &Connection, mut queue: mpsc::Receiver<Box<dyn Operation>>)
     let mut batch = Vec::new();
     while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
         batch.retain(|operation| !operation.is_abandoned());
-        if !batch.iter().any(|operation| operation.writes()) {
-            for mut operation in batch.drain(..) {
-                let outcome = operation.run(connection);
-                operation.finish(outcome.map_err(|error| SqliteError::in_operation(&error)));
-            }
+        // Reading needs neither the lock nor the disk, for which the writes may wait.
+        for mut operation in batch.extract_if(.., |operation| !operation.writes()) {
+            let outcome = operation.run(connection);
+            operation.finish(outcome.map_err(|error| SqliteError::in_operation(&error)));
+        }
+        if batch.is_empty() {
             continue;
         }
         let sweeps = swept.is_none_or(|swept| swept.elapsed() >= SWEEP);
@@ -204,11 +205,7 @@ fn one_by_one(
     // Otherwise, the sweep may have failed, and not the operation.
     let is_alone = batch.len() == 1 && !swept;
     for mut operation in batch.drain(..) {
-        let outcome = if !operation.writes() {
-            // Reading needs no lock.
-            let outcome = operation.run(connection);
-            outcome.map_err(|error| SqliteError::in_operation(&error))
-        } else if is_locked || is_alone {
+        let outcome = if is_locked || is_alone {
             // All have waited for the lock together.
             Err(SqliteError::in_operation(failure))
         } else {

@@ -142,13 +142,14 @@ async fn run<T: Serialize + DeserializeOwned>(
     };
     let store = asking.once_store();
     let call = asking.call_id();
+    let mut is_granted = false;
     if let Some(store) = &store {
         match store
             .begin(call, &name)
             .await
             .map_err(HandlerError::opaque)?
         {
-            OnceClaim::Granted => {}
+            OnceClaim::Granted => is_granted = true,
             OnceClaim::Done(result) => {
                 under_way.result = Some(result);
                 return parse_result(under_way.result.as_deref());
@@ -166,7 +167,9 @@ async fn run<T: Serialize + DeserializeOwned>(
     if let Some(store) = &store {
         match &done {
             Ok(result) => store.complete(call, &name, result).await,
-            Err(_) => store.abandon(call, &name).await,
+            Err(_) if is_granted => store.abandon(call, &name).await,
+            // The claim belongs to another run, which may still be working.
+            Err(_) => Ok(()),
         }
         .map_err(HandlerError::opaque)?;
     }

@@ -43,6 +43,15 @@ pub async fn check_once_store(store: &dyn OnceStore) {
         OnceClaim::Done(result.into()),
         "the result of completed work is kept as it is"
     );
+    let again = store.complete(one, "pay", "1").await;
+    again.expect("the store works");
+    let abandoned = store.abandon(one, "pay").await;
+    abandoned.expect("the store works");
+    assert_eq!(
+        begin(one, "pay").await,
+        OnceClaim::Done(result.into()),
+        "a result is neither replaced nor abandoned"
+    );
     assert_eq!(begin(other, "pay").await, OnceClaim::Taken);
     let abandoned = store.abandon(other, "pay").await;
     abandoned.expect("the store works");

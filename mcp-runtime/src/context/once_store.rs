@@ -69,10 +69,10 @@ pub trait OnceStore: Send + Sync + 'static {
     /// Claims the work called `name` for this call.
     fn begin<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, OnceClaim>;
 
-    /// Records that the work is done and stores its result as JSON.
+    /// Records that the work is done and stores its result as JSON. Does nothing if a result is stored already.
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()>;
 
-    /// Records that the work failed and may be claimed again.
+    /// Records that the work failed and may be claimed again. Does nothing if a result is stored already.
     fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()>;
 }
 
@@ -137,14 +137,19 @@ impl OnceStore for MemoryOnceStore {
     }
 
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        if let Some((_, kept)) = self.entries().get_mut(&(call, name.into())) {
+        if let Some((_, kept @ None)) = self.entries().get_mut(&(call, name.into())) {
             *kept = Some(result.into());
         }
         Box::pin(async { Ok(()) })
     }
 
     fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        self.entries().remove(&(call, name.into()));
+        let mut entries = self.entries();
+        let key = (call, name.into());
+        if let Some((_, None)) = entries.get(&key) {
+            entries.remove(&key);
+        }
+        drop(entries);
         Box::pin(async { Ok(()) })
     }
 }

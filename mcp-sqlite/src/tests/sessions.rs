@@ -111,3 +111,74 @@ async fn a_stream_and_a_session_keep_only_so_much() {
     };
     assert!(gap.await.is_err());
 }
+
+#[tokio::test]
+async fn a_session_that_makes_room_takes_its_streams_with_it() {
+    let folder = Folder::new();
+    let limits = Limits::default().with(|limits| limits.sessions.max_sessions = 0);
+    let store = SqliteOptions::new().limits(limits).open(folder.file());
+    let store = store.unwrap();
+    // As in memory, there is always room for one.
+    assert!(done(store.insert("a", record("a"), MINUTE, &|_| false)).await);
+    done(store.append("a", 1, 0, StreamEntry::Opened, MINUTE)).await;
+    let message = StreamEntry::Message((*b"abc").into());
+    done(store.append("a", 1, 1, message, MINUTE)).await;
+    assert!(done(store.insert("b", record("b"), MINUTE, &|_| false)).await);
+    assert_eq!(done(store.read("a", 1, 0)).await, None);
+    let left = store.0.writer.read(|db| {
+        let sql = "SELECT (SELECT count(*) FROM streams) + (SELECT count(*) FROM events)";
+        db.query_row(sql, [], |row| row.get::<_, i64>(0))
+    });
+    assert_eq!(left.await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn every_idle_session_can_make_room_however_many_are_in_use() {
+    let folder = Folder::new();
+    let limits = Limits::default().with(|limits| {
+        (
+            limits.sessions.max_sessions,
+            limits.sessions.max_per_principal,
+        ) = (80, 80);
+    });
+    let store = SqliteOptions::new().limits(limits).open(folder.file());
+    let store = store.unwrap();
+    for number in 0..79 {
+        let id = format!("busy {number}");
+        assert!(done(store.insert(&id, record("a"), MINUTE, &|_| false)).await);
+    }
+    until_after(crate::writer::now()).await;
+    assert!(done(store.insert("idle", record("a"), MINUTE, &|_| false)).await);
+    let in_use = |id: &str| id.starts_with("busy");
+    assert!(done(store.insert("new", record("a"), MINUTE, &in_use)).await);
+    assert!(
+        done(SessionStore::load(&store, "idle", MINUTE))
+            .await
+            .is_none()
+    );
+    assert!(!done(store.insert("newer", record("a"), MINUTE, &|_| true)).await);
+}
+
+#[tokio::test]
+async fn a_session_that_another_version_has_written_is_not_there() {
+    let folder = Folder::new();
+    let store = SqliteOptions::new().open(folder.file()).unwrap();
+    assert!(done(store.insert("a", record("a"), MINUTE, &|_| false)).await);
+    let newer = store.0.writer.write(|db| {
+        let sql = "UPDATE sessions SET record = replace(record, '2025-11-25', '2031-01-01')";
+        db.execute(sql, [])
+    });
+    assert_eq!(newer.await.unwrap(), 1);
+    assert!(
+        done(SessionStore::load(&store, "a", MINUTE * 9))
+            .await
+            .is_none()
+    );
+    // Nor is it kept for longer, so that it expires.
+    let expires = store.0.writer.read(|db| {
+        db.query_row("SELECT expires_at FROM sessions", [], |row| {
+            row.get::<_, i64>(0)
+        })
+    });
+    assert!(expires.await.unwrap() <= crate::writer::now() + crate::writer::milliseconds(MINUTE));
+}

@@ -1,11 +1,10 @@
 //! Steps in `once` when rounds are cut off, or arrive together, over every link of the modern era.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_runtime::{
-    SealingKey,
-    once::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture},
-};
+use mcp_runtime::once::{CallId, MemoryOnceStore, OnceClaim, OnceStore, StoreFuture};
+use mcp_runtime::{SealingKey, prelude::*};
 use serde_json::{Value, json};
 use tests::asking::{Setup, able, server};
 use tests::{Answer, Client, Link, Served, Version};
@@ -184,4 +183,44 @@ async fn instances_that_share_keys_and_a_store_do_it_once_between_them() {
     }
     let done = ["before", "between", "after"].map(|what| setup.ledger.count(what));
     assert_eq!(done, [1, 1, 1]);
+}
+
+/// A store in which another run has always begun the work.
+#[derive(Clone, Default)]
+struct Elsewhere(Arc<AtomicUsize>);
+
+impl OnceStore for Elsewhere {
+    fn begin<'a>(&'a self, _: CallId, _: &'a str) -> StoreFuture<'a, OnceClaim> {
+        Box::pin(async { Ok(OnceClaim::Taken) })
+    }
+
+    fn complete<'a>(&'a self, _: CallId, _: &'a str, _: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn abandon<'a>(&'a self, _: CallId, _: &'a str) -> StoreFuture<'a, ()> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// Downloads a file, which fails.
+#[tool(tags("downloads"))]
+async fn download(ctx: &Context) -> Result<u64> {
+    ctx.once("download", async || -> Result<u64> { bail!("no network") })
+        .retry()
+        .await
+}
+
+#[tokio::test]
+async fn a_step_that_is_run_again_does_not_give_back_the_claim_of_another_run() {
+    for version in Version::ERAS {
+        let store = Elsewhere::default();
+        let server = mcp_runtime::new_server!().tags(["downloads"]);
+        let mut client = client_of(server.once_store(store.clone()), version, able()).await;
+        let call = json!({"name": "download", "arguments": {}});
+        let result = client.ok("tools/call", call).await;
+        assert_eq!(result["content"][0]["text"], "no network", "{version:?}");
+        assert_eq!(store.0.load(Ordering::Relaxed), 0, "{version:?}");
+    }
 }

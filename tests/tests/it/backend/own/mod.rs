@@ -67,13 +67,19 @@ impl OnceStore for Rows {
     }
 
     fn complete<'a>(&'a self, call: CallId, name: &'a str, result: &'a str) -> StoreFuture<'a, ()> {
-        let key = (call, name.to_owned());
-        self.tables().once.insert(key, Some(result.to_owned()));
+        if let Some(kept @ None) = self.tables().once.get_mut(&(call, name.to_owned())) {
+            *kept = Some(result.to_owned());
+        }
         Box::pin(async { Ok(()) })
     }
 
     fn abandon<'a>(&'a self, call: CallId, name: &'a str) -> StoreFuture<'a, ()> {
-        self.tables().once.remove(&(call, name.to_owned()));
+        let mut tables = self.tables();
+        let key = (call, name.to_owned());
+        if tables.once.get(&key) == Some(&None) {
+            tables.once.remove(&key);
+        }
+        drop(tables);
         Box::pin(async { Ok(()) })
     }
 }
