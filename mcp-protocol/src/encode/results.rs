@@ -79,9 +79,6 @@ pub fn list_with_gap(out: &mut Vec<u8>, reply: ResponseContext<'_>, cache: Cache
     TextGap(at)
 }
 
-/// Room for what surrounds a result, in bytes: enough for most ids, and for the server's information.
-const FRAME: usize = 512;
-
 /// The position of text that has been left out of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct TextGap(usize);
@@ -218,8 +215,6 @@ pub fn extension_result(
     meta: Option<&Meta>,
     cache: Option<CacheHint>,
 ) {
-    // Room for the frame as well, so that a large result is copied once.
-    out.reserve(members.len().saturating_add(FRAME));
     write_extension_result(out, reply, (result_type, meta, cache), |out| {
         let inner = members
             .trim()
@@ -233,8 +228,8 @@ pub fn extension_result(
     });
 }
 
-/// Like [`extension_result`], but leaves out the members, for callers that want to avoid copying them. Belongs into the gap:
-/// the JSON object without its braces and without the quote with which the name of its first member begins, on one line.
+/// Like [`extension_result`], but leaves out the members, for callers that want to avoid copying them. The text for the gap is
+/// the object on one line, without its braces and without the first quotation mark.
 pub fn extension_result_with_gap(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -245,7 +240,7 @@ pub fn extension_result_with_gap(
     let mut at = 0;
     write_extension_result(out, reply, (result_type, meta, cache), |out| {
         write_comma(out);
-        // Separates the members that follow the gap.
+        // The quotation mark of the first member's name. After the brace alone, the next member would get no comma.
         out.push(b'"');
         at = out.len();
     });

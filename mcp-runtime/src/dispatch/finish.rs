@@ -116,12 +116,6 @@ impl CallFinisher {
     }
 }
 
-impl Default for CallOutcome {
-    fn default() -> Self {
-        Self::Panicked(String::new())
-    }
-}
-
 impl CallOutcome {
     /// Returns the request's outcome for telemetry, assuming that the response is a result.
     fn ended(&self) -> RecordedOutcome {
@@ -226,7 +220,7 @@ impl CallFinisher {
         Ok(())
     }
 
-    /// Writes the outcome, which is left empty.
+    /// Writes the outcome, which must not be used again.
     fn write(
         &self,
         outcome: &mut CallOutcome,
@@ -238,7 +232,7 @@ impl CallFinisher {
         {
             return self.write_tool(result, tool, out).map(|()| None);
         }
-        let written = match std::mem::take(outcome) {
+        let written = match std::mem::replace(outcome, CallOutcome::Panicked(String::new())) {
             CallOutcome::Output(Ok(success)) => return self.write_success(success, out),
             CallOutcome::Output(Err(error)) => self.write_failure(error, out),
             CallOutcome::Panicked(panic) => Err(self.panic_error(&panic)),

@@ -145,7 +145,7 @@ impl ExtensionResult {
         self.members.get()
     }
 
-    /// Returns the text that belongs into the gap of
+    /// Returns the text for the gap of
     /// [`extension_result_with_gap`](crate::protocol::encode::extension_result_with_gap). All requests that get this result
     /// share it. Returns `None` if copying the members is cheaper.
     pub(crate) fn shared_members(&self) -> Option<Bytes> {

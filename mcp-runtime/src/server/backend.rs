@@ -8,9 +8,9 @@ use crate::context::OnceStore;
 use crate::http::{EventStore, SessionStore};
 use crate::stores::TaskStore;
 
-/// The stores for what outlives a request, for [`Server::backend`](crate::Server::backend): tasks, the results of
-/// [`once`](crate::Context::once), legacy sessions, and the events of their streams. What has no store here stays in the memory of the
-/// process.
+/// Stores for data that outlives a request, for [`Server::backend`](crate::Server::backend): tasks, the results of
+/// [`once`](crate::Context::once), legacy sessions, and the events of their streams. Data without a store here stays in the memory of
+/// the process.
 ///
 /// A crate for a database has a type that converts into it, such as `Sqlite` of `mcp-runtime-sqlite`. Each store can be replaced:
 ///
@@ -26,8 +26,8 @@ use crate::stores::TaskStore;
 /// let server = new_server!().backend(backend);
 /// ```
 ///
-/// An author's own is made of implementations of these traits. With feature `testing`, `Backend::check` tests whether they keep
-/// the rules.
+/// To write your own, implement these traits. With the feature `testing`, `Backend::check` tests whether your stores keep the
+/// rules.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct Backend {

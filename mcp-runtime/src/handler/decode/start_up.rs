@@ -128,7 +128,7 @@ impl Decoder {
         })
     }
 
-    /// Sets the limits for JSON that is accepted inside strings. Defaults to those of a message by default.
+    /// Sets the limits for JSON that is accepted inside strings. Without this, the default limits of a message apply.
     pub(crate) fn with_limits(self, limits: ParseLimits) -> Self {
         Self { limits, ..self }
     }
