@@ -3,9 +3,8 @@
 import { progressBar, showOther } from './call.js';
 import { emit, on, state } from './client.js';
 import { amount, copy, el, fill, long, size } from './dom.js';
+import { stringify } from './exact.js';
 import { ask } from './link.js';
-
-const MAX_ROWS = 500;
 
 /** Fills the head with the button, and keeps it as the recording is. */
 export function startRecording() {
@@ -16,8 +15,10 @@ export function startRecording() {
   const problem = el('span.problem', { role: 'alert' });
   fill(document.getElementById('recording'), button, file, problem);
   let view;
+  let seen;
   const show = () => {
     emit('definition');
+    emit('elsewhere');
     showOther(view ??= recordingView(state.recording));
     document.getElementById('main').scrollTop = 0;
   };
@@ -41,7 +42,9 @@ export function startRecording() {
     file.hidden = !name;
     file.disabled = Boolean(runs);
     fill(file, name);
-    view = undefined;
+    const known = stringify(state.recording);
+    if (known !== seen) view = undefined;
+    seen = known;
     // The one that was stopped here is shown; another page is left alone.
     if (name && !runs && wanted) show();
     wanted = false;
@@ -92,36 +95,39 @@ function testView(text) {
 }
 
 function reportView({ same, eras, warnings }) {
-  const rows = eras.flatMap(({ era, calls }) => calls.flatMap(({ call, changes, more }) => [
-    ...changes.map((change) => ({ era, call, ...change })),
-    ...(more ? [{ era, call, place: `and ${amount(more)} more`, before: null, now: null }] : []),
-  ]));
+  const hidden = [...new Set(eras.flatMap((era) => era.hidden))];
+  const calls = eras.flatMap(({ era, calls }) => calls.map((call) => ({ era, ...call })));
+  const unlisted = eras.reduce((sum, { differing, calls }) => sum + differing - calls.length, 0);
   return el('div.report', null,
     el('p.summary', null, el(same ? 'span.badge.good' : 'span.badge.bad', null, same ? 'no differences' : 'differences'),
       eras.map(({ era, failure, played, differing }) => el('span.hint', null, el(`span.dot.${era}`),
         failure ? ` ${era}: not played` : ` ${era}: ${amount(played)} played, ${amount(differing)} differ`))),
     warnings.map((warning) => el('p.problem', null, warning)),
-    eras.map(({ era, failure, hidden, unfinished }) => [
+    // Both eras miss the same secrets.
+    hidden.length > 0 && el('p.about', null, 'Not played, because a secret in it is hidden: ', hidden.slice(0, 5).map((call, at) => [at > 0 && ', ', el('code', null, call)]), hidden.length > 5 && ' …'),
+    eras.map(({ era, failure, unfinished }) => [
       failure && el('p.about', null, `${era}: ${failure}`),
-      hidden.length > 0 && el('p.about', null, `${era}: not played, because a secret in it is hidden: ${hidden.slice(0, 5).join('; ')}${hidden.length > 5 ? ' …' : ''}`),
       unfinished > 0 && el('p.about', null, `${era}: ${amount(unfinished)} not played, because the recording has no response`),
     ]),
-    rows.length > 0 && el('div.scroll', null, table(rows.slice(0, MAX_ROWS))),
-    rows.length > MAX_ROWS && el('p.about', null, `The first ${amount(MAX_ROWS)} differences are shown.`));
+    calls.length > 0 && el('div.scroll', null, table(calls)),
+    unlisted > 0 && el('p.about', null, `${amount(unlisted)} more calls differ.`));
 }
 
-const COLUMNS = [['era', 'Era'], ['call', 'Call'], ['place', 'Place'], ['before', 'Recorded'], ['now', 'Now']];
+const COLUMNS = [['place', 'Place'], ['before', 'Recorded'], ['now', 'Now']];
 
-function table(rows) {
+/** All differences, in a group of rows for each call. */
+function table(calls) {
   return el('table.differences', null,
     el('caption', null, 'What clients would see differently'),
     el('thead', null, el('tr', null, COLUMNS.map(([, label]) => el('th', { scope: 'col' }, label)))),
-    el('tbody', null, rows.map((row) => el('tr', null, COLUMNS.map(([name, label]) => el('td', { data: { label } }, cell(name, row)))))));
+    calls.map(({ era, call, changes, more }) => el('tbody', null,
+      el('tr', null, el('th.differing', { scope: 'rowgroup', colspan: COLUMNS.length }, el(`span.dot.${era}`), ' ', el('span', null, era), ' ', el('code', null, call))),
+      changes.map((change) => el('tr', null, COLUMNS.map(([name, label]) => el('td', { data: { label } }, cell(name, change))))),
+      more > 0 && el('tr', null, el('td.hint', { colspan: COLUMNS.length }, `and ${amount(more)} more`)))));
 }
 
-function cell(name, row) {
-  if (name === 'era') return [el(`span.dot.${row.era}`), ' ', row.era];
-  if (name === 'call') return el('code', null, row.call);
-  if (name === 'place') return el('code', null, row.place || 'the response');
-  return row[name] === null ? el('span.hint', null, '—') : el('code', null, row[name]);
+function cell(name, change) {
+  // A line may break before each step.
+  if (name === 'place') return el('code', null, (change.place || 'the response').split(/(?=\/)/).map((step) => [el('wbr'), step]));
+  return change[name] === null ? el('span.hint', null, '—') : el('code', null, change[name]);
 }

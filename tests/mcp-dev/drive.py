@@ -707,7 +707,10 @@ def recording():
             page.run("[...document.querySelectorAll('.definition button')].find((one) => one.innerText === 'Replay').focus()")
             page.keys("Enter")
             page.find(".report .badge.bad", "differences", seconds=60)
-            rows = page.run("return [...document.querySelectorAll('.differences tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText.trim()))")
+            rows = page.run("""
+                return [...document.querySelectorAll('.differences tbody')].flatMap(({ rows: [head, ...rows] }) => rows.map(({ cells }) =>
+                  [head.querySelector('.dot + span'), head.querySelector('code'), ...cells].map((one) => one.innerText.trim())));
+            """)
             for era in ["modern", "legacy"]:
                 assert any(row[0] == era and row[1].startswith("tools/call book") and row[2:] == ["/result/structuredContent/nights/0/price", "80", "90"] for row in rows), rows
                 assert any(row[0] == era and row[2] == "/result/tools/feed_bird" and row[3] == "—" for row in rows), rows

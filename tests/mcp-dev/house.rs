@@ -218,7 +218,7 @@ fn free_rooms(
 
 /// The code of the safe.
 #[data]
-#[schemars(extend("format" = "password"))]
+#[schemars(extend("writeOnly" = true))]
 struct Code(String);
 
 /// Opens the safe.

@@ -13,7 +13,12 @@ const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const SINGLES: [&str; 3] = ["if", "then", "else"];
 
 fn is_secret(schema: &Value) -> bool {
-    schema["writeOnly"] == true || schema["format"] == "password"
+    // A format that the APIs of models do not list stands in the description, as mcp-runtime writes it.
+    let described = schema["description"].as_str();
+    let described = described.map(|text| text.strip_suffix(')').unwrap_or(text));
+    schema["writeOnly"] == true
+        || schema["format"] == "password"
+        || described.is_some_and(|text| text.ends_with("format `password`"))
 }
 
 /// Whether there may be a secret in what the schema describes.

@@ -87,7 +87,7 @@ fn arguments_are_hidden_if_nobody_knows_their_schema_and_results_if_theirs_says_
         json!({"user": "ada", "key": MASK})
     );
 
-    let secret = json!({"type": "integer", "writeOnly": true});
+    let secret = json!({"type": "integer", "description": "A pin (format `password`)"});
     let schema = json!({"properties": {"all": {"prefixItems": [true, secret], "patternProperties": {"^p": secret}, "then": {"properties": {"x": secret}}}}});
     let tools = json!({"id": 6, "result": {"tools": [{"name": "pin", "inputSchema": {}, "outputSchema": schema}]}});
     mask(&mut masker, true, json!({"id": 6, "method": "tools/list"}));
