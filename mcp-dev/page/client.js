@@ -50,6 +50,7 @@ export function handle(event) {
     case 'finished': running.get(event.key)?.finish(event.outcome); return;
     case 'question': return emit('question', event);
     case 'findings': state.findings = event.findings; return emit('findings');
+    case 'recording': state.recording = event.recording; return emit('recording');
     case 'settled': return emit('settled', event.seq);
     case 'line': return emit('line', event);
     case 'flood': return emit('flood', event.skipped);
@@ -57,11 +58,12 @@ export function handle(event) {
 }
 
 function restore(snapshot) {
-  Object.assign(state, { name: snapshot.name, project: snapshot.project, build: snapshot.build, appPort: snapshot.appPort, findings: snapshot.findings, messages: [] });
+  Object.assign(state, { name: snapshot.name, project: snapshot.project, build: snapshot.build, appPort: snapshot.appPort, findings: snapshot.findings, recording: snapshot.recording, messages: [] });
   emit('reset', snapshot);
   for (const message of snapshot.messages) receive(message, true);
   snapshot.lines.forEach((line) => emit('line', line));
   emit('build');
+  emit('recording');
   for (const { era, status } of snapshot.eras) setEra(era, status);
   snapshot.questions.forEach((question) => emit('question', question));
   emit('flood', snapshot.skipped);

@@ -15,6 +15,15 @@ export async function act(action, body) {
   if (!response.ok) throw new Error(await response.text());
 }
 
+/** Has mcp-dev do something, and returns what it answers. */
+export async function ask(action, body, signal) {
+  const request = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body), signal };
+  const response = await fetch(`/api/${action}`, request);
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text;
+}
+
 /** Returns the whole text of a message. */
 export async function messageText(seq) {
   const response = await fetch(`/api/messages/${seq}`, { headers });

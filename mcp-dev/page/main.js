@@ -7,6 +7,7 @@ import { stringify } from './exact.js';
 import { act, follow } from './link.js';
 import { startLists } from './lists.js';
 import { startQuestions } from './questions.js';
+import { startRecording } from './recording.js';
 import { startTasks } from './tasks.js';
 import { startWire } from './wire.js';
 
@@ -72,5 +73,6 @@ on('build', showBuild);
 startWire();
 startQuestions();
 startTasks();
+startRecording();
 startLists(showDefinition);
 follow(handle, showLink);

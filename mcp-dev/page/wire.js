@@ -88,6 +88,19 @@ export function startWire() {
   }
   choose('wire');
 
+  // A panel shows the newest row until somebody scrolls up, however large the window is meanwhile.
+  const following = { wire: true, log: true };
+  const resized = new ResizeObserver((entries) => {
+    for (const { target: panel } of entries) if (following[panel === panels.wire ? 'wire' : 'log']) panel.scrollTop = panel.scrollHeight;
+  });
+  for (const name of ['wire', 'log']) {
+    const panel = panels[name];
+    panel.addEventListener('scroll', () => {
+      if (!panel.hidden) following[name] = panel.scrollHeight - panel.scrollTop - panel.clientHeight < 40;
+    });
+    resized.observe(panel);
+  }
+
   // Rows of one frame are added together, so that a flood costs one layout.
   const waiting = { wire: [], log: [] };
   const append = (name, row) => {
@@ -99,10 +112,9 @@ export function startWire() {
       const panel = panels[name];
       const rows = waiting[name].splice(0).slice(-MAX_ROWS);
       if (!rows.length) continue;
-      const atEnd = panel.scrollHeight - panel.scrollTop - panel.clientHeight < 40;
       panel.append(...rows.map((row) => attempt(row)));
       while (panel.childElementCount > MAX_ROWS) panel.firstElementChild.remove();
-      if (atEnd) panel.scrollTop = panel.scrollHeight;
+      if (following[name]) panel.scrollTop = panel.scrollHeight;
       if (panel.hidden && name === 'log') tabs.log.classList.add('news');
     }
   };

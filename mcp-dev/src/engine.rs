@@ -1,6 +1,7 @@
 //! The calls of pages, and the connections that carry them: one for each era, opened when it is first needed.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::hub::Hub;
-use crate::session::{Era, Session};
+use crate::recording::{self, Recorder, Replay, Report};
+use crate::session::{Era, Manner, Session};
 use crate::target::Target;
 
 /// Time in which a server must answer the first message, when it is not yet known to speak the era.
@@ -19,6 +21,8 @@ const PROBE: Duration = Duration::from_secs(20);
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Calls that may run at once.
 const MAX_CALLS: usize = 200;
+
+const NO_SERVER: &str = "there is no server yet: the build has not succeeded";
 
 /// A request that a page wants to be sent.
 #[derive(Debug, Deserialize)]
@@ -52,6 +56,8 @@ pub(crate) struct Engine {
     modern: AsyncMutex<Option<Arc<Session>>>,
     legacy: AsyncMutex<Option<Arc<Session>>>,
     calls: Mutex<HashMap<String, Arc<Notify>>>,
+    /// Held by a replay.
+    playing: AsyncMutex<()>,
     /// The reason that no connection may be opened now. It also ends handshakes that are under way.
     halted: watch::Sender<Option<String>>,
 }
@@ -64,6 +70,7 @@ impl Engine {
             modern: AsyncMutex::default(),
             legacy: AsyncMutex::default(),
             calls: Mutex::default(),
+            playing: AsyncMutex::default(),
             halted: watch::Sender::new(None),
         }
     }
@@ -145,14 +152,13 @@ impl Engine {
         if let Some(reason) = &*halted.borrow() {
             return Err(reason.clone());
         }
-        let target = self
-            .target
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let target = target.ok_or("there is no server yet: the build has not succeeded")?;
+        let target = self.target().ok_or(NO_SERVER)?;
+        let manner = Manner {
+            patience,
+            tasks: true,
+        };
         self.hub.era(era, json!({"state": "connecting"}));
-        match Session::open(&target, era, &self.hub, patience, &mut halted).await {
+        match Session::open(&target, era, &self.hub, manner, &mut halted).await {
             Ok((session, status)) => {
                 self.hub.era(era, status);
                 *slot = Some(Arc::clone(&session));
@@ -164,6 +170,62 @@ impl Engine {
                 Err(reason)
             }
         }
+    }
+
+    fn target(&self) -> Option<Target> {
+        let target = self.target.lock().unwrap_or_else(PoisonError::into_inner);
+        target.clone()
+    }
+
+    /// Begins a recording in a new file. Connections are opened anew, so that it begins with their first messages and with
+    /// the server's first state.
+    pub(crate) async fn record(self: &Arc<Self>) -> Result<(), String> {
+        if self.hub.recorded().is_some_and(|(_, runs)| runs) {
+            return Err("a recording is being made already".into());
+        }
+        let recorder = Recorder::with_free_name(self.target().as_ref());
+        let recorder = recorder.map_err(|error| format!("{error:#}"))?;
+        // Held until the recording begins, so that no call opens a connection before.
+        let mut slots = [self.modern.lock().await, self.legacy.lock().await];
+        let mut open = Vec::new();
+        for (era, slot) in Era::BOTH.into_iter().zip(&mut slots) {
+            if let Some(session) = slot.take() {
+                session.end("a recording begins");
+                session.gone().await;
+                open.push(era);
+            }
+        }
+        self.hub.record_to(recorder);
+        drop(slots);
+        for era in open {
+            let engine = Arc::clone(self);
+            // Its failure is part of the era's status.
+            tokio::spawn(async move { engine.session(era, PATIENCE).await });
+        }
+        Ok(())
+    }
+
+    /// Returns the file of the newest recording, once it is complete.
+    pub(crate) fn recorded(&self) -> Result<PathBuf, String> {
+        match self.hub.recorded() {
+            Some((file, false)) => Ok(file),
+            Some((_, true)) => Err("the recording is still being made".into()),
+            None => Err("there is no recording".into()),
+        }
+    }
+
+    /// Plays the newest recording to the present server.
+    pub(crate) async fn replay(&self) -> Result<Report, String> {
+        let Ok(_playing) = self.playing.try_lock() else {
+            return Err("a recording is being played already".into());
+        };
+        let options = Replay {
+            file: self.recorded()?,
+            ..Replay::default()
+        };
+        let target = self.target().ok_or(NO_SERVER)?;
+        let report = recording::play(&options, &target).await;
+        report.map_err(|error| format!("{error:#}"))
     }
 
     /// Makes a call. Its outcome is an event, however it ends.

@@ -5,6 +5,7 @@
 //! are counted. A flood of requests is slowed down instead.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 use crate::record::{Entry, Record};
+use crate::recording::Recorder;
 use crate::session::Era;
 
 /// Events that a slow page may be behind.
@@ -45,6 +47,9 @@ pub(crate) struct Hub {
 
 struct State {
     record: Record,
+    recorder: Option<Recorder>,
+    /// What pages know of the newest recording.
+    recording: Value,
     lines: VecDeque<Value>,
     eras: BTreeMap<&'static str, Value>,
     build: Value,
@@ -103,6 +108,8 @@ impl Hub {
     pub(crate) fn new(name: &str, project: bool) -> Self {
         let state = State {
             record: Record::default(),
+            recorder: None,
+            recording: Value::Null,
             lines: VecDeque::new(),
             eras: BTreeMap::new(),
             build: Value::Null,
@@ -147,6 +154,11 @@ impl Hub {
             text: wire.text.into(),
             notes: wire.notes,
         });
+        if let Some(recorder) = &mut state.recorder
+            && !recorder.write(&entry)
+        {
+            self.stop_recording_of(&mut state);
+        }
         // Published under the lock, so that pages see messages in their order.
         self.publish(&describe(&entry));
         Some(entry.seq)
@@ -211,6 +223,43 @@ impl Hub {
         state.findings = findings;
     }
 
+    /// Writes all messages from now on to a recording, too.
+    pub(crate) fn record_to(&self, mut recorder: Recorder) {
+        let mut state = self.state();
+        for entry in state.record.iter() {
+            recorder.learn(entry);
+        }
+        self.show_recording(&mut state, recorder.status(true));
+        state.recorder = Some(recorder);
+    }
+
+    /// Ends the recording, if there is one.
+    pub(crate) fn stop_recording(&self) {
+        self.stop_recording_of(&mut self.state());
+    }
+
+    fn stop_recording_of(&self, state: &mut State) {
+        if let Some(recorder) = state.recorder.take() {
+            let status = recorder.status(false);
+            if let Some(reason) = status["failure"].as_str() {
+                eprintln!("mcp-dev: the recording has ended: {reason}");
+            }
+            self.show_recording(state, status);
+        }
+    }
+
+    fn show_recording(&self, state: &mut State, status: Value) {
+        self.publish(&json!({"type": "recording", "recording": status}));
+        state.recording = status;
+    }
+
+    /// Returns the file of the newest recording, and whether it is being written.
+    pub(crate) fn recorded(&self) -> Option<(PathBuf, bool)> {
+        let state = self.state();
+        let file = state.recording["file"].as_str()?;
+        Some((file.into(), state.recorder.is_some()))
+    }
+
     pub(crate) fn set_app_port(&self, port: u16) {
         self.app_port.store(port, Ordering::Relaxed);
     }
@@ -261,6 +310,7 @@ impl Hub {
             "lines": state.lines,
             "appPort": self.app_port.load(Ordering::Relaxed),
             "findings": state.findings,
+            "recording": state.recording,
             "finished": state.finished,
             "skipped": state.skipped,
             "messages": messages.get(from..).unwrap_or_default(),

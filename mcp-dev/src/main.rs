@@ -10,6 +10,7 @@ mod hub;
 mod lines;
 mod project;
 mod record;
+mod recording;
 mod relay;
 mod session;
 mod signals;
@@ -19,7 +20,7 @@ mod web;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use tokio::net::TcpListener;
 
 use engine::Engine;
@@ -29,22 +30,32 @@ use target::{Options, Target};
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::from_arguments();
+    // A replay tells "it differs" and "it cannot be played" apart.
+    let broken = if options.replay.is_some() { 2 } else { 1 };
     match run(options).await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("mcp-dev: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(broken)
         }
     }
 }
 
-async fn run(options: Options) -> Result<()> {
+/// Returns `false` for a recording that differs.
+async fn run(options: Options) -> Result<bool> {
+    if let Some(replay) = &options.replay {
+        return tokio::select! {
+            same = recording::replay(replay, options.target) => same,
+            () = signals::wanted_to_end() => bail!("the replay was interrupted"),
+        };
+    }
     let project = match &options.target {
         Target::Project(selection) => Some(project::Project::find(selection)?),
         Target::Command(_) | Target::Url { .. } => None,
     };
     if options.stdio {
-        return relay::run(options.target, project).await;
+        return relay::run(options.target, project).await.map(|()| true);
     }
     let name = project.as_ref().map_or_else(
         || options.target.to_string(),
@@ -59,6 +70,9 @@ async fn run(options: Options) -> Result<()> {
     let url = format!("http://127.0.0.1:{port}/#{token}");
 
     let hub = Arc::new(Hub::new(&name, project.is_some()));
+    if let Some(path) = &options.record {
+        hub.record_to(recording::Recorder::new(path, Some(&options.target))?);
+    }
     let engine = Arc::new(Engine::new(Arc::clone(&hub)));
     eprintln!("{name}: {url}");
     if !options.no_open && open::that_detached(&url).is_err() {
@@ -90,5 +104,5 @@ async fn run(options: Options) -> Result<()> {
         // Asked twice, it does not wait until a server has ended by itself.
         () = signals::wanted_to_end() => {}
     }
-    result
+    result.map(|()| true)
 }

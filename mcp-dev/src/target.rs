@@ -7,6 +7,8 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
 
+use crate::recording::Replay;
+
 /// The command line.
 #[derive(Debug)]
 pub(crate) struct Options {
@@ -16,6 +18,9 @@ pub(crate) struct Options {
     pub(crate) no_open: bool,
     /// To stand between a host and the server, without a page.
     pub(crate) stdio: bool,
+    /// The file for a recording.
+    pub(crate) record: Option<PathBuf>,
+    pub(crate) replay: Option<Replay>,
 }
 
 /// A server to speak to.
@@ -60,48 +65,121 @@ impl Options {
     }
 
     fn read(mut matches: clap::ArgMatches) -> Self {
-        let target = if let Some(words) = matches.remove_many::<String>("command") {
-            Target::Command(words.collect())
-        } else if let Some(url) = matches.remove_one::<Uri>("url") {
-            let headers = matches.remove_many("header").into_iter().flatten();
-            Target::Url {
-                url,
-                headers: headers.collect(),
-            }
-        } else {
-            Target::Project(Selection {
-                folder: matches.remove_one("project").unwrap_or_else(|| ".".into()),
-                package: matches.remove_one("package"),
-                bin: matches.remove_one("bin"),
-                example: matches.remove_one("example"),
-                features: matches.remove_one("features"),
-                release: matches.get_flag("release"),
-            })
+        let Some((_, mut replay)) = matches.remove_subcommand() else {
+            return Self {
+                target: target(&mut matches),
+                port: matches.remove_one("port").unwrap_or_default(),
+                no_open: matches.get_flag("no-open"),
+                stdio: matches.get_flag("stdio"),
+                record: matches.remove_one("record"),
+                replay: None,
+            };
         };
         Self {
-            target,
-            port: matches.remove_one("port").unwrap_or_default(),
-            no_open: matches.get_flag("no-open"),
-            stdio: matches.get_flag("stdio"),
+            target: target(&mut replay),
+            port: 0,
+            no_open: true,
+            stdio: false,
+            record: None,
+            replay: replay.remove_one("file").map(|file| Replay {
+                file,
+                test: replay.get_flag("test"),
+                anyway: replay.get_flag("anyway"),
+                json: replay.get_flag("json"),
+                ignored: replay.remove_many("ignore").into_iter().flatten().collect(),
+            }),
         }
     }
 }
 
+/// Reads the server that arguments name.
+fn target(matches: &mut clap::ArgMatches) -> Target {
+    if let Some(words) = matches.remove_many::<String>("command") {
+        Target::Command(words.collect())
+    } else if let Some(url) = matches.remove_one::<Uri>("url") {
+        let headers = matches.remove_many("header").into_iter().flatten();
+        Target::Url {
+            url,
+            headers: headers.collect(),
+        }
+    } else {
+        Target::Project(Selection {
+            folder: matches.remove_one("project").unwrap_or_else(|| ".".into()),
+            package: matches.remove_one("package"),
+            bin: matches.remove_one("bin"),
+            example: matches.remove_one("example"),
+            features: matches.remove_one("features"),
+            release: matches.get_flag("release"),
+        })
+    }
+}
+
+fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(help)
+}
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .help(help)
+}
+
 fn command() -> Command {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    let of_project =
-        |name, value, help| option(name, value, help).conflicts_with_all(["url", "command"]);
-    Command::new("mcp-dev")
+    let command = Command::new("mcp-dev")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A page in the browser for an MCP server")
         .override_usage(
             "mcp-dev [OPTIONS]                     the cargo project of this folder, rebuilt when it changes\n       \
              mcp-dev [OPTIONS] URL                 a server at a URL (Streamable HTTP)\n       \
              mcp-dev [OPTIONS] -- COMMAND ARGS…    a program that speaks over its standard input and output\n       \
-             mcp-dev --stdio [OPTIONS] [-- COMMAND ARGS…]    between a host and one of these, which it starts again",
+             mcp-dev --stdio [OPTIONS] [-- COMMAND ARGS…]    between a host and one of these, which it starts again\n       \
+             mcp-dev replay FILE [OPTIONS] [URL | -- COMMAND ARGS…]    a recording, played to the present server",
         )
+        .arg(
+            option("port", "PORT", "The port of the page; default: any free one")
+                .value_parser(value_parser!(u16)),
+        )
+        .arg(flag("no-open", "Print the URL of the page without opening a browser"))
+        .arg(
+            option("record", "FILE", "Write what goes over the wire to a new file, without secrets")
+                .value_parser(value_parser!(PathBuf)),
+        )
+        .arg(
+            flag("stdio", "Stand between a host and the server, without a page: the host's connection survives builds")
+                .conflicts_with_all(["url", "port", "no-open", "record"]),
+        )
+        .args_conflicts_with_subcommands(true);
+    let replay = Command::new("replay")
+        .about("Play a recording to the present server in both eras, and say what clients would see differently")
+        .after_help("Exit status: 0 if nothing differs, 1 if something does, 2 if the recording cannot be played.")
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("A recording, as `--record` writes it"),
+        )
+        .arg(flag("test", "Print it as a test in Rust instead"))
+        .arg(flag("json", "Print what differs as JSON").conflicts_with("test"))
+        .arg(
+            option(
+                "ignore",
+                "PLACE",
+                "Do not compare what is at this place of a response, such as `/result/structuredContent/took`; `*` stands for any name or number. May be repeated",
+            )
+            .value_parser(parse_place)
+            .action(ArgAction::Append),
+        )
+        .arg(flag("anyway", "Play it to a server of another name, too"));
+    with_target(command).subcommand(with_target(replay))
+}
+
+/// Adds the arguments that name a server.
+fn with_target(command: Command) -> Command {
+    let of_project =
+        |name, value, help| option(name, value, help).conflicts_with_all(["url", "command"]);
+    command
         .arg(
             Arg::new("url")
                 .value_name("URL")
@@ -117,43 +195,36 @@ fn command() -> Command {
                 .help("A program and its arguments"),
         )
         .arg(
-            option("header", "NAME: VALUE", "A header for each request to URL, such as `Authorization: Bearer …`")
-                .value_parser(parse_header)
-                .action(ArgAction::Append)
-                .conflicts_with("command"),
+            option(
+                "header",
+                "NAME: VALUE",
+                "A header for each request to URL, such as `Authorization: Bearer …`",
+            )
+            .value_parser(parse_header)
+            .action(ArgAction::Append)
+            .conflicts_with("command"),
         )
         .arg(
-            option("port", "PORT", "The port of the page; default: any free one")
-                .value_parser(value_parser!(u16)),
-        )
-        .arg(
-            Arg::new("no-open")
-                .long("no-open")
-                .action(ArgAction::SetTrue)
-                .help("Print the URL of the page without opening a browser"),
-        )
-        .arg(
-            Arg::new("stdio")
-                .long("stdio")
-                .action(ArgAction::SetTrue)
-                .conflicts_with_all(["url", "port", "no-open"])
-                .help("Stand between a host and the server, without a page: the host's connection survives builds"),
-        )
-        .arg(
-            of_project("project", "FOLDER", "The folder of the project; default: the current one")
-                .value_parser(value_parser!(PathBuf)),
+            of_project(
+                "project",
+                "FOLDER",
+                "The folder of the project; default: the current one",
+            )
+            .value_parser(value_parser!(PathBuf)),
         )
         .arg(of_project("package", "NAME", "The package of the workspace").short('p'))
         .arg(of_project("bin", "NAME", "The program of the package").conflicts_with("example"))
         .arg(of_project("example", "NAME", "An example of the package"))
         .arg(of_project("features", "LIST", "Features to build with"))
-        .arg(
-            Arg::new("release")
-                .long("release")
-                .action(ArgAction::SetTrue)
-                .conflicts_with_all(["url", "command"])
-                .help("Build with optimizations"),
-        )
+        .arg(flag("release", "Build with optimizations").conflicts_with_all(["url", "command"]))
+}
+
+fn parse_place(text: &str) -> Result<String, String> {
+    if text.starts_with('/') {
+        Ok(text.to_owned())
+    } else {
+        Err("a place begins with `/`, as a replay prints it".into())
+    }
 }
 
 fn parse_url(text: &str) -> Result<Uri, String> {

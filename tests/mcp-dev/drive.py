@@ -26,9 +26,9 @@ passed = failed = 0
 
 
 @contextmanager
-def served(*arguments, **window):
-    """mcp-dev with a server, and a browser with its page."""
-    process = subprocess.Popen([program, "--no-open", *arguments], stderr=subprocess.PIPE, text=True)
+def served(*arguments, folder=None, **window):
+    """mcp-dev in a folder with a server, and a browser with its page."""
+    process = subprocess.Popen([program, "--no-open", *arguments], stderr=subprocess.PIPE, text=True, cwd=folder)
     browser = None
     try:
         line = process.stderr.readline()
@@ -672,6 +672,78 @@ def between():
         source.write_text(text)
 
 
+def recording():
+    """What was recorded is played to another build in both eras, and becomes a test that passes; secrets are not in the file."""
+    source = Path(project, "src/main.rs")
+    text = source.read_text()
+    folder = Path(project).parent
+    changed = text.replace("price: 80", "price: 90").replace("Shoes off", "Shoes on")
+    changed = changed.replace("#[mcp_runtime::main]", "/// Feeds the bird.\n#[tool]\nfn feed_bird() {}\n\n#[mcp_runtime::main]")
+    try:
+        with served("--project", project, folder=folder) as page:
+            page.find('button[data-id="book"]', seconds=300)
+            page.click(".record", "Record")
+            page.find('.record[aria-pressed="true"]', "Stop")
+            nested_form(page)
+            question(page)
+            pick(page, "unlock")
+            page.type(page.field("code"), "open sesame")
+            call(page)
+            page.find(".output pre", "not with open sesame")
+            choose_era(page, "legacy")
+            pick(page, "house://rules")
+            call(page)
+            page.find(".output .markdown h3", "Rules")
+            page.click(".record", "Stop")
+            page.find(".definition-name", "recording-1.jsonl")
+            page.click(".definition button", "Replay")
+            page.find(".report .badge", "no differences", seconds=60)
+            page.find(".report .about", "unlock")
+
+            source.write_text(changed)
+            page.find('button[data-id="feed_bird"]', seconds=300)
+            page.click(".recording-file", "recording-1.jsonl")
+            # By keyboard.
+            page.run("[...document.querySelectorAll('.definition button')].find((one) => one.innerText === 'Replay').focus()")
+            page.keys("Enter")
+            page.find(".report .badge.bad", "differences", seconds=60)
+            rows = page.run("""
+                return [...document.querySelectorAll('.differences tbody')].flatMap(({ rows: [head, ...rows] }) => rows.map(({ cells }) =>
+                  [head.querySelector('.dot + span'), head.querySelector('code'), ...cells].map((one) => one.innerText.trim())));
+            """)
+            for era in ["modern", "legacy"]:
+                assert any(row[0] == era and row[1].startswith("tools/call book") and row[2:] == ["/result/structuredContent/nights/0/price", "80", "90"] for row in rows), rows
+                assert any(row[0] == era and row[2] == "/result/tools/feed_bird" and row[3] == "—" for row in rows), rows
+                assert any(row[0] == era and row[1] == "resources/read house://rules" and "Shoes off" in row[3] and "Shoes on" in row[4] for row in rows), rows
+            for width in [400, 800, 2000]:
+                page.resize(width, 900)
+                spills = page.run("return document.documentElement.scrollWidth - innerWidth")
+                assert spills <= 0, f"{spills} pixels too wide at {width}"
+            page.click(".definition button", "Make it a test")
+            page.find(".output pre", "as_recorded")
+            written = page.run("return document.querySelector('.output pre').textContent")
+        file = folder / "recording-1.jsonl"
+        assert "sesame" not in file.read_text()
+
+        run = lambda *more: subprocess.run([program, "replay", file, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+        other = run("--project", project)
+        assert other.returncode == 1 and "/result/structuredContent/nights/0/price: 80 is now 90" in other.stdout, other
+        places = ["/result/structuredContent", "/result/content", "/result/contents", "/result/tools"]
+        ignored = run("--project", project, "--json", *[word for place in places for word in ["--ignore", place]])
+        assert ignored.returncode == 0 and json.loads(ignored.stdout)["same"] is True, ignored
+
+        source.write_text(f"{text}\n{written}")
+        same = run("--project", project)
+        assert same.returncode == 0 and same.stdout.count(" 0 differ") == 2, same
+        assert run("--test").stdout == written
+        passes = subprocess.run(["cargo", "test", "--quiet", "--manifest-path", Path(project, "Cargo.toml")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
+        assert passes.returncode == 0 and "1 passed" in passes.stdout, passes.stdout
+        alien = run("--", sys.executable, here / "naughty.py")
+        assert alien.returncode == 2 and "naughty<b>" in alien.stderr and "--anyway" in alien.stderr, alien
+    finally:
+        source.write_text(text)
+
+
 def signals():
     """A server that never answers is stopped with mcp-dev, at once."""
     for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
@@ -762,6 +834,7 @@ test("other people's TypeScript", typescript)
 test("other people's Python", fastmcp)
 test("the first call", first_call)
 test("between a host and a server", between)
+test("a recording", recording)
 test("signals", signals)
 test("strangers", strangers)
 test("widths, light and dark", as_it_looks)

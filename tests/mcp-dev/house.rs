@@ -216,14 +216,32 @@ fn free_rooms(
     })
 }
 
+/// The code of the safe.
+#[data]
+#[schemars(extend("writeOnly" = true))]
+struct Code(String);
+
+/// Opens the safe.
+#[tool]
+fn unlock(
+    /// The code
+    code: Code,
+) -> String {
+    format!("not with {}", code.0)
+}
+
 // No description: `check` has something to say.
 #[tool]
 fn sweep() {}
 
-#[mcp_runtime::main]
-async fn main() -> Result<(), mcp_runtime::Error> {
+fn server() -> Server {
     let text = "---\nname: check-in\ndescription: Checks a guest in. Use it when a guest arrives.\n---\n# Check-in\n\nAsk for the [name](references/names.md).\n";
     let skill = Skill::new("check-in", text).file("references/names.md", "Names are **never** shouted.\n");
     let skills = Skills::new().skill(skill);
-    Server::new("guest-house", "1.0.0").skills(skills).run().await
+    Server::new("guest-house", "1.0.0").skills(skills)
+}
+
+#[mcp_runtime::main]
+async fn main() -> Result<(), mcp_runtime::Error> {
+    server().run().await
 }

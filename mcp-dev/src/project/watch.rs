@@ -103,9 +103,11 @@ fn is_source(path: &Path) -> bool {
         .unwrap_or_default();
     let temporary =
         name.starts_with('.') || name.ends_with('~') || name.ends_with(".swp") || name == "4913";
-    let written = [".db", ".sqlite", ".log", "-wal", "-shm", "-journal"]
-        .iter()
-        .any(|end| name.ends_with(end));
+    let written = [
+        ".db", ".sqlite", ".log", ".jsonl", "-wal", "-shm", "-journal",
+    ]
+    .iter()
+    .any(|end| name.ends_with(end));
     !temporary && !written && name != "Cargo.lock"
 }
 

@@ -14,20 +14,20 @@ fn client() -> Value {
     json!({"name": "mcp-dev", "version": env!("CARGO_PKG_VERSION")})
 }
 
-fn capabilities(era: Era) -> Value {
+fn capabilities(tasks: bool) -> Value {
     let mut extensions = json!({
         "io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]},
         "io.modelcontextprotocol/skills": {},
     });
     // In the legacy era, tasks are not an extension, and a client that can only create them declares nothing.
-    if era == Era::Modern {
+    if tasks {
         extensions["io.modelcontextprotocol/tasks"] = json!({});
     }
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}, "extensions": extensions})
 }
 
 /// Adds the claims to the parameters of a request, if its era has them.
-pub(super) fn claim(era: Era, params: Value) -> Option<Value> {
+pub(super) fn claim(era: Era, tasks: bool, params: Value) -> Option<Value> {
     if era == Era::Legacy {
         return (!params.is_null()).then_some(params);
     }
@@ -42,7 +42,7 @@ pub(super) fn claim(era: Era, params: Value) -> Option<Value> {
     }
     meta[format!("{META}/protocolVersion")] = json!(MODERN);
     meta[format!("{META}/clientInfo")] = client();
-    meta[format!("{META}/clientCapabilities")] = capabilities(era);
+    meta[format!("{META}/clientCapabilities")] = capabilities(tasks);
     Some(params)
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
     let (method, params) = match session.era {
         Era::Modern => ("server/discover", Value::Null),
         Era::Legacy => {
-            let params = json!({"protocolVersion": LEGACY, "capabilities": capabilities(Era::Legacy), "clientInfo": client()});
+            let params = json!({"protocolVersion": LEGACY, "capabilities": capabilities(false), "clientInfo": client()});
             ("initialize", params)
         }
     };

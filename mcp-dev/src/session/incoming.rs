@@ -79,6 +79,11 @@ impl Session {
                 let waiting = envelope.id.as_u64();
                 let waiting = waiting.and_then(|id| self.state().waiting.remove(&id));
                 let Some(waiting) = waiting else {
+                    // It came while the connection was being ended.
+                    if self.ended().is_some() {
+                        self.hub.message(wire(true));
+                        return;
+                    }
                     return self.stray(text, "a response that no request waits for");
                 };
                 let at = Instant::now();

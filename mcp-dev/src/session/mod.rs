@@ -15,7 +15,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ use crate::lines::MAX_MESSAGE;
 use crate::target::Target;
 
 /// Protocol versions up to 2025-11-25, with a handshake, or from 2026-07-28 on, where every request is self-contained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Era {
     Modern,
@@ -50,7 +50,18 @@ pub(crate) struct Session {
     hub: Arc<Hub>,
     link: Link,
     last_id: AtomicU64,
+    /// Calls may become tasks, in the modern era.
+    tasks: bool,
     state: Mutex<State>,
+}
+
+/// How a connection is opened.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    /// Time in which the server must answer the first message.
+    pub(crate) patience: Duration,
+    /// Whether calls may become tasks, in the modern era.
+    pub(crate) tasks: bool,
 }
 
 enum Link {
@@ -98,7 +109,7 @@ impl Session {
         target: &Target,
         era: Era,
         hub: &Arc<Hub>,
-        patience: std::time::Duration,
+        manner: Manner,
         halted: &mut watch::Receiver<Option<String>>,
     ) -> Result<(Arc<Self>, Value), String> {
         let new = |link| {
@@ -107,6 +118,7 @@ impl Session {
                 hub: Arc::clone(hub),
                 link,
                 last_id: AtomicU64::new(0),
+                tasks: manner.tasks,
                 state: Mutex::default(),
             })
         };
@@ -123,8 +135,8 @@ impl Session {
             }
             Target::Project(_) => return Err("the project is not built yet".into()),
         };
-        let shaken = tokio::time::timeout(patience, handshake::shake(&session));
-        let seconds = patience.as_secs();
+        let shaken = tokio::time::timeout(manner.patience, handshake::shake(&session));
+        let seconds = manner.patience.as_secs();
         let shaken = tokio::select! {
             shaken = shaken => shaken.unwrap_or_else(|_| Err(format!("no answer within {seconds} s"))),
             reason = halted.wait_for(Option::is_some) => {
@@ -158,7 +170,7 @@ impl Session {
         headers: Vec<(String, String)>,
     ) -> Result<Pending, String> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let params = handshake::claim(self.era, params);
+        let params = handshake::claim(self.era, self.tasks, params);
         let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
         if let Some(params) = &params {
             message["params"] = params.clone();

@@ -3,6 +3,10 @@ use std::time::Duration;
 use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(20);
+const MANNER: Manner = Manner {
+    patience: PATIENCE,
+    tasks: true,
+};
 
 /// Starts a server that is a script of the shell.
 async fn open(script: &str, era: Era) -> (Arc<Hub>, Result<(Arc<Session>, Value), String>) {
@@ -10,7 +14,7 @@ async fn open(script: &str, era: Era) -> (Arc<Hub>, Result<(Arc<Session>, Value)
     let words = ["sh", "-c", script].map(str::to_owned);
     let (_run, mut halted) = watch::channel(None);
     let target = Target::Command(words.into());
-    let opened = Session::open(&target, era, &hub, PATIENCE, &mut halted).await;
+    let opened = Session::open(&target, era, &hub, MANNER, &mut halted).await;
     (hub, opened)
 }
 
@@ -67,7 +71,7 @@ async fn a_server_that_ends_at_once_or_refuses_is_told_apart() {
     let hub = Arc::new(Hub::new("server", false));
     let missing = Target::Command(vec!["/no/such/program".into()]);
     let (_run, mut halted) = watch::channel(None);
-    let missing = Session::open(&missing, Era::Modern, &hub, PATIENCE, &mut halted).await;
+    let missing = Session::open(&missing, Era::Modern, &hub, MANNER, &mut halted).await;
     assert!(
         missing
             .err()

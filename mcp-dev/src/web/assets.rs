@@ -16,7 +16,7 @@ macro_rules! files {
 const FILES: &[(&str, &str)] = files! {
     "index.html" "style.css" "icon.svg"
     "main.js" "link.js" "client.js" "dom.js" "exact.js" "form.js" "schema.js" "result.js" "markdown.js" "tree.js" "wire.js"
-    "questions.js" "lists.js" "call.js" "compare.js" "tasks.js" "apps.js" "snippets.js"
+    "questions.js" "lists.js" "call.js" "compare.js" "tasks.js" "apps.js" "snippets.js" "recording.js"
 };
 
 /// Returns a file as a response.

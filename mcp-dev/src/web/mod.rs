@@ -26,6 +26,7 @@ use tokio::sync::broadcast::error::RecvError;
 pub(crate) use guard::Token;
 
 use crate::engine::{Answer, Call, Engine};
+use crate::recording;
 use crate::session::Era;
 use guard::Guard;
 
@@ -62,6 +63,9 @@ fn router(port: u16, app_port: u16, token: Token, engine: Shared) -> Router {
         .route("/api/cancel", post(cancel))
         .route("/api/answer", post(answer))
         .route("/api/reconnect", post(reconnect))
+        .route("/api/record", post(record))
+        .route("/api/replay", post(replay))
+        .route("/api/recorded-test", post(recorded_test))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .route_layer(middleware::from_fn_with_state(
             Arc::clone(&guard),
@@ -147,4 +151,43 @@ struct Reconnect {
 async fn reconnect(State(engine): State<Shared>, Json(wanted): Json<Reconnect>) -> StatusCode {
     tokio::spawn(async move { engine.reconnect(wanted.era).await });
     StatusCode::ACCEPTED
+}
+
+#[derive(Deserialize)]
+struct Record {
+    on: bool,
+}
+
+async fn record(State(engine): State<Shared>, Json(wanted): Json<Record>) -> Response {
+    if !wanted.on {
+        engine.hub.stop_recording();
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    match engine.record().await {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(reason) => (StatusCode::CONFLICT, reason).into_response(),
+    }
+}
+
+/// Plays the newest recording. It is stopped when the page does not wait any more.
+async fn replay(State(engine): State<Shared>) -> Response {
+    match engine.replay().await {
+        Ok(report) => Json(report).into_response(),
+        Err(reason) => (StatusCode::CONFLICT, reason).into_response(),
+    }
+}
+
+/// The newest recording as a test in Rust.
+async fn recorded_test(State(engine): State<Shared>) -> Response {
+    let written = match engine.recorded() {
+        Ok(file) => {
+            let written = recording::as_test(&file).await;
+            written.map_err(|error| format!("{error:#}"))
+        }
+        Err(reason) => Err(reason),
+    };
+    match written {
+        Ok(text) => ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response(),
+        Err(reason) => (StatusCode::CONFLICT, reason).into_response(),
+    }
 }

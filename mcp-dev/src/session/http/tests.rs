@@ -89,8 +89,11 @@ async fn open() -> (Arc<Session>, Arc<AtomicU32>) {
         headers: Vec::new(),
     };
     let (_run, mut halted) = tokio::sync::watch::channel(None);
-    let patience = Duration::from_secs(10);
-    let opened = Session::open(&target, Era::Legacy, &hub, patience, &mut halted).await;
+    let manner = crate::session::Manner {
+        patience: Duration::from_secs(10),
+        tasks: true,
+    };
+    let opened = Session::open(&target, Era::Legacy, &hub, manner, &mut halted).await;
     (opened.unwrap().0, resumed)
 }
 

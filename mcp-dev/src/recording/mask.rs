@@ -1,0 +1,333 @@
+//! Hides secrets: what a schema says is one, and the values of environment variables and headers that hold one. A value that
+//! was a secret once is hidden wherever it occurs.
+//!
+//! What a schema says is read by `schema`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::{Value, json};
+
+use super::schema::{Hider, hides_something};
+use crate::session::Era;
+
+/// Stands for a secret.
+pub(super) const MASK: &str = "•••";
+/// Shorter values are hidden only where a schema says so: elsewhere they mean something else.
+const SHORTEST: usize = 4;
+const MAX_SECRETS: usize = 1_000;
+/// Open requests, tasks and forms that are remembered.
+const MAX_KNOWN: usize = 10_000;
+/// Bytes of schemas that are remembered. What belongs to others is hidden.
+const MAX_SCHEMAS: usize = 32 << 20;
+
+/// What a request was, by which its response is understood.
+enum Request {
+    ListTools,
+    /// Its result is that of a tool, now or later.
+    Call(String),
+    Form(Schema),
+}
+
+/// A schema, as far as it matters here.
+#[derive(Clone)]
+enum Schema {
+    Open,
+    Hides(Value),
+    /// It is not known, so everything is hidden.
+    Unknown,
+}
+
+#[derive(Clone)]
+struct Tool {
+    arguments: Schema,
+    result: Schema,
+}
+
+#[derive(Default)]
+pub(super) struct Masker {
+    /// By era and name.
+    tools: HashMap<(Era, String), Tool>,
+    requests: HashMap<(Era, bool, String), Request>,
+    /// The tools of tasks, by their ids.
+    tasks: HashMap<(Era, String), String>,
+    /// Forms that a result asked to fill in, by their keys.
+    forms: HashMap<(Era, String), Schema>,
+    /// Bytes of the schemas in `tools` and `forms`.
+    held: usize,
+    secrets: BTreeSet<String>,
+}
+
+impl Masker {
+    /// Knows what is secret in this process, which the server has too: see [`in_environment`].
+    pub(super) fn of_environment() -> Self {
+        let mut masker = Self::default();
+        for (_, value) in in_environment(std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        })) {
+            masker.learn(&value);
+        }
+        masker
+    }
+
+    /// Hides a value from now on, wherever it occurs.
+    pub(super) fn learn(&mut self, secret: &str) {
+        if secret.chars().count() < SHORTEST
+            || secret == MASK
+            || matches!(secret, "true" | "false" | "null")
+            || self.secrets.len() >= MAX_SECRETS
+        {
+            return;
+        }
+        self.secrets.insert(secret.to_owned());
+        // As it stands in JSON within a text.
+        let quoted = json!(secret).to_string();
+        let quoted = quoted.trim_matches('"');
+        if quoted != secret {
+            self.secrets.insert(quoted.to_owned());
+        }
+    }
+
+    /// Returns a message without secrets, and learns from it.
+    pub(super) fn mask(&mut self, era: Era, sent: bool, mut message: Value) -> Value {
+        let id = message["id"].to_string();
+        let method = message["method"].as_str().map(str::to_owned);
+        if let Some(method) = method {
+            if let Some(params) = message.get_mut("params") {
+                self.request(era, sent, &id, &method, params);
+            } else if method == "tools/list" {
+                self.opened(era, sent, id, Request::ListTools);
+            }
+        } else {
+            let request = self.requests.remove(&(era, !sent, id));
+            if let Some(result) = message.get_mut("result") {
+                self.result(era, request, result);
+            }
+        }
+        self.plain(message)
+    }
+
+    fn opened(&mut self, era: Era, sent: bool, id: String, request: Request) {
+        if self.requests.len() < MAX_KNOWN {
+            self.requests.insert((era, sent, id), request);
+        }
+    }
+
+    fn request(&mut self, era: Era, sent: bool, id: &str, method: &str, params: &mut Value) {
+        if sent && matches!(method, "initialize" | "server/discover") {
+            // The ids of a connection begin anew.
+            self.requests.retain(|(other, _, _), _| *other != era);
+        }
+        let request = match method {
+            "tools/list" => Some(Request::ListTools),
+            "tools/call" => {
+                let name = params["name"].as_str().unwrap_or_default().to_owned();
+                let tool = self.tool(era, &name);
+                if let Some(arguments) = params.get_mut("arguments") {
+                    self.hide(&tool.arguments, arguments);
+                }
+                Some(Request::Call(name))
+            }
+            "elicitation/create" => {
+                let schema = self.schema(&params["requestedSchema"]);
+                Some(Request::Form(schema))
+            }
+            _ => {
+                let task = params["taskId"].as_str().map(str::to_owned);
+                let tool = task.and_then(|task| self.tasks.get(&(era, task)));
+                tool.map(|tool| Request::Call(tool.clone()))
+            }
+        };
+        if let Some(answers) = params
+            .get_mut("inputResponses")
+            .and_then(Value::as_object_mut)
+        {
+            for (key, answer) in answers {
+                let schema = self.forms.get(&(era, key.clone())).cloned();
+                if let Some(content) = answer.get_mut("content") {
+                    // Sampling has content too, and no form.
+                    let full = self.forms.len() >= MAX_KNOWN;
+                    let other = if full { Schema::Unknown } else { Schema::Open };
+                    self.hide(&schema.unwrap_or(other), content);
+                }
+            }
+        }
+        if let Some(request) = request {
+            self.opened(era, sent, id.to_owned(), request);
+        }
+    }
+
+    fn result(&mut self, era: Era, request: Option<Request>, result: &mut Value) {
+        let questions = result.get("inputRequests").and_then(Value::as_object);
+        for (key, question) in questions.into_iter().flatten() {
+            let asked = &question["params"]["requestedSchema"];
+            if asked.is_object() && self.forms.len() < MAX_KNOWN {
+                let schema = self.schema(asked);
+                self.held += schema.size();
+                let before = self.forms.insert((era, key.clone()), schema);
+                self.held -= before.map_or(0, |before| before.size());
+            }
+        }
+        match request {
+            Some(Request::ListTools) => {
+                for tool in result["tools"].as_array().into_iter().flatten() {
+                    self.define(era, tool);
+                }
+            }
+            Some(Request::Call(name)) => {
+                let created = result["taskId"].as_str();
+                let created = created.or_else(|| result["task"]["taskId"].as_str());
+                if let Some(task) = created
+                    && self.tasks.len() < MAX_KNOWN
+                {
+                    self.tasks.insert((era, task.to_owned()), name.clone());
+                }
+                let tool = self.tool(era, &name);
+                // That of a task is within.
+                for at in ["/structuredContent", "/result/structuredContent"] {
+                    if let Some(structured) = result.pointer_mut(at) {
+                        self.hide(&tool.result, structured);
+                    }
+                }
+            }
+            Some(Request::Form(schema)) => {
+                if let Some(content) = result.get_mut("content") {
+                    self.hide(&schema, content);
+                }
+            }
+            // The answer to a form that is not known any more.
+            None if result["action"].is_string() => {
+                if let Some(content) = result.get_mut("content") {
+                    self.hide(&Schema::Unknown, content);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn define(&mut self, era: Era, definition: &Value) {
+        let Some(name) = definition["name"].as_str() else {
+            return;
+        };
+        let tool = Tool {
+            arguments: self.schema(&definition["inputSchema"]),
+            result: self.schema(&definition["outputSchema"]),
+        };
+        self.held += tool.size() + name.len();
+        if let Some(before) = self.tools.insert((era, name.to_owned()), tool) {
+            self.held -= before.size() + name.len();
+        }
+    }
+
+    /// A tool that was not listed in an era was listed in the other one.
+    fn tool(&self, era: Era, name: &str) -> Tool {
+        let eras = [era, Era::Modern, Era::Legacy].into_iter();
+        let mut known = eras.filter_map(|era| self.tools.get(&(era, name.to_owned())));
+        known.next().cloned().unwrap_or(Tool {
+            arguments: Schema::Unknown,
+            result: Schema::Open,
+        })
+    }
+
+    fn schema(&self, schema: &Value) -> Schema {
+        if !hides_something(schema) {
+            return Schema::Open;
+        }
+        if self.held + schema.to_string().len() > MAX_SCHEMAS {
+            return Schema::Unknown;
+        }
+        Schema::Hides(schema.clone())
+    }
+
+    fn hide(&mut self, schema: &Schema, value: &mut Value) {
+        let mut hider = Hider::default();
+        match schema {
+            Schema::Open => {}
+            Schema::Hides(schema) => hider.hide(schema, value),
+            Schema::Unknown => hider.hide_all(value),
+        }
+        for secret in hider.hidden {
+            self.learn(&secret);
+        }
+    }
+
+    /// Returns a value without the secrets that are known.
+    fn plain(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.plain_text(text)),
+            Value::Array(entries) => entries.into_iter().map(|entry| self.plain(entry)).collect(),
+            Value::Object(members) => members
+                .into_iter()
+                .map(|(name, member)| (self.plain_text(name), self.plain(member)))
+                .collect(),
+            Value::Number(number) if self.secrets.contains(&number.to_string()) => json!(MASK),
+            other => other,
+        }
+    }
+
+    fn plain_text(&self, mut text: String) -> String {
+        // The longest first: one secret may be within another.
+        let mut found: Vec<&String> = self
+            .secrets
+            .iter()
+            .filter(|secret| text.contains(secret.as_str()))
+            .collect();
+        found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        for secret in found {
+            text = text.replace(secret.as_str(), MASK);
+        }
+        text
+    }
+}
+
+impl Schema {
+    fn size(&self) -> usize {
+        match self {
+            Self::Hides(schema) => schema.to_string().len(),
+            Self::Open | Self::Unknown => 1,
+        }
+    }
+}
+
+impl Tool {
+    fn size(&self) -> usize {
+        self.arguments.size() + self.result.size()
+    }
+}
+
+/// Words in the names of variables whose values are secrets.
+const WORDS: [&str; 9] = [
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "API_KEY",
+    "APIKEY",
+    "PRIVATE_KEY",
+    "CREDENTIAL",
+];
+
+/// Returns the variables that hold secrets: by their names, or because they are URLs with a password, of which it is the
+/// password.
+pub(super) fn in_environment(
+    variables: impl Iterator<Item = (String, String)>,
+) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (name, value) in variables {
+        let upper = name.to_ascii_uppercase();
+        if WORDS.iter().any(|word| upper.contains(word)) {
+            found.push((name, value));
+        } else if let Some(password) = password_of(&value) {
+            found.push((name, password.to_owned()));
+        }
+    }
+    found.retain(|(_, value)| value.chars().count() >= SHORTEST);
+    found
+}
+
+/// Returns the password of a URL such as `postgres://user:password@host/`.
+fn password_of(url: &str) -> Option<&str> {
+    let authority = url.split_once("://")?.1.split('/').next()?;
+    let (user, _) = authority.rsplit_once('@')?;
+    Some(user.split_once(':')?.1)
+}

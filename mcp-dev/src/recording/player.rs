@@ -1,0 +1,251 @@
+//! Makes recorded calls again over a connection, with the answers that questions got then.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::watch;
+
+use super::compare::{Change, add_page, shown};
+use super::read::{Answered, Outcome, Recorded};
+use crate::hub::Hub;
+use crate::session::{Era, Manner, Session};
+use crate::target::Target;
+
+/// Time that a server has for its first message, and for a call.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Rounds of questions of one call, and pages of one list.
+const MAX_ROUNDS: usize = 50;
+
+/// A connection for a replay. The server is stopped when this is dropped.
+pub(super) struct Player {
+    era: Era,
+    session: Arc<Session>,
+    hub: Arc<Hub>,
+    events: broadcast::Receiver<Arc<str>>,
+    /// The name of the server.
+    pub(super) server: Option<String>,
+    /// Schemas of the arguments of tools whose arguments are mirrored in headers.
+    mirrored: HashMap<String, Value>,
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        self.session.end("the recording has been played");
+    }
+}
+
+impl Player {
+    pub(super) async fn open(target: &Target, era: Era) -> Result<Self, String> {
+        let hub = Arc::new(Hub::new("replay", false));
+        let (_run, mut halted) = watch::channel(None);
+        let manner = Manner {
+            patience: PATIENCE,
+            tasks: false,
+        };
+        let (session, status) = Session::open(target, era, &hub, manner, &mut halted).await?;
+        let events = hub.open().1;
+        let mut player = Self {
+            era,
+            session,
+            hub,
+            events,
+            server: status["server"]["name"].as_str().map(str::to_owned),
+            mirrored: HashMap::new(),
+        };
+        if era == Era::Modern && matches!(target, Target::Url { .. }) {
+            player.learn_headers().await;
+        }
+        Ok(player)
+    }
+
+    /// Ends the connection, and returns when the process is gone.
+    pub(super) async fn close(self) {
+        self.session.end("the recording has been played");
+        self.session.gone().await;
+    }
+
+    async fn learn_headers(&mut self) {
+        let tools = Recorded {
+            era: self.era,
+            method: "tools/list".into(),
+            params: json!({}),
+            outcome: None,
+            answers: Vec::new(),
+        };
+        // Calls that need headers say so themselves, if there is no list.
+        let Ok((outcome, _)) = self.play(&tools).await else {
+            return;
+        };
+        for tool in outcome.value["tools"].as_array().into_iter().flatten() {
+            let schema = &tool["inputSchema"];
+            if let Some(name) = tool["name"].as_str()
+                && schema.to_string().contains("x-mcp-header")
+            {
+                self.mirrored.insert(name.to_owned(), schema.clone());
+            }
+        }
+    }
+
+    /// Makes a call again. Returns how it ends, and the differences in what it asks meanwhile.
+    pub(super) async fn play(&mut self, call: &Recorded) -> Result<(Outcome, Vec<Change>), String> {
+        let mut answers = Answers {
+            left: call.answers.clone(),
+            changes: Vec::new(),
+        };
+        let mut params = call.params.clone();
+        let mut pages = None::<Value>;
+        for _ in 0..MAX_ROUNDS {
+            let round = self.round(call, params.clone(), &mut answers);
+            let message = tokio::time::timeout(PATIENCE, round).await;
+            let mut message =
+                message.map_err(|_| format!("no response within {} s", PATIENCE.as_secs()))??;
+            if let Some(error) = message.get_mut("error") {
+                let outcome = Outcome {
+                    kind: "error",
+                    value: error.take(),
+                };
+                return Ok((outcome, answers.changes()));
+            }
+            let result = message["result"].take();
+            if result["resultType"] == "input_required" {
+                let questions = result["inputRequests"].as_object();
+                let mut responses = json!({});
+                for (key, question) in questions.into_iter().flatten() {
+                    responses[key] = answers.take(Some(key), question);
+                }
+                params["inputResponses"] = responses;
+                if let Some(state) = result.get("requestState") {
+                    params["requestState"] = state.clone();
+                }
+                continue;
+            }
+            let cursor = result.get("nextCursor").filter(|_| call.is_list()).cloned();
+            match &mut pages {
+                Some(pages) => add_page(pages, result),
+                None => pages = Some(result),
+            }
+            if let Some(cursor) = cursor.filter(Value::is_string) {
+                params["cursor"] = cursor;
+                continue;
+            }
+            let outcome = Outcome {
+                kind: "result",
+                value: pages.unwrap_or_default(),
+            };
+            return Ok((outcome, answers.changes()));
+        }
+        Err(format!("no end after {MAX_ROUNDS} rounds"))
+    }
+
+    /// Sends a request once, and answers questions that come as requests meanwhile.
+    async fn round(
+        &mut self,
+        call: &Recorded,
+        params: Value,
+        answers: &mut Answers,
+    ) -> Result<Value, String> {
+        let session = Arc::clone(&self.session);
+        let name = params["name"].as_str().unwrap_or_default();
+        let schema = self
+            .mirrored
+            .get(name)
+            .filter(|_| call.method == "tools/call");
+        let mut headers = Vec::new();
+        if let Some(schema) = schema {
+            mirror(schema, &params["arguments"], &mut headers);
+        }
+        let mut pending = session.send(&call.method, params, headers).await?;
+        loop {
+            let event = tokio::select! {
+                reply = session.reply(&mut pending) => {
+                    let text = self.hub.text(reply?.response).ok_or("the response is gone")?;
+                    return serde_json::from_str(&text).map_err(|error| error.to_string());
+                }
+                event = self.events.recv() => event,
+            };
+            match event {
+                Ok(event) if event.starts_with(r#"{"type":"question""#) => {
+                    let question: Value = serde_json::from_str(&event).unwrap_or_default();
+                    let answer = answers.take(None, &question);
+                    if let Some(seq) = question["seq"].as_u64() {
+                        session.answer(seq, json!({"result": answer})).await?;
+                    }
+                }
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return Err("the connection ended".into()),
+            }
+        }
+    }
+}
+
+/// The answers of a recorded call that have not been given yet.
+struct Answers {
+    left: Vec<Answered>,
+    changes: Vec<Change>,
+}
+
+impl Answers {
+    /// Returns the answer to a question: that with its key, or the next one of its kind.
+    fn take(&mut self, key: Option<&str>, question: &Value) -> Value {
+        let method = question["method"].as_str().unwrap_or_default();
+        let fits = |answer: &Answered| {
+            let kind = match method {
+                "elicitation/create" => "action",
+                "roots/list" => "roots",
+                _ => "model",
+            };
+            answer.result.get(kind).is_some()
+        };
+        let same = |answer: &Answered| key.is_some() && answer.key.as_deref() == key;
+        let left = &self.left;
+        let at = left.iter().position(|answer| same(answer) && fits(answer));
+        if let Some(at) = at.or_else(|| left.iter().position(fits)) {
+            return self.left.remove(at).result;
+        }
+        let message = &question["params"]["message"];
+        self.changes.push(Change {
+            place: format!("a question of {method}"),
+            before: None,
+            now: Some(shown(message)),
+        });
+        match method {
+            "roots/list" => json!({"roots": []}),
+            "elicitation/create" => json!({"action": "cancel"}),
+            _ => {
+                json!({"role": "assistant", "content": {"type": "text", "text": ""}, "model": "none"})
+            }
+        }
+    }
+
+    /// Returns the differences, with the questions that are not asked any more.
+    fn changes(self) -> Vec<Change> {
+        let mut changes = self.changes;
+        changes.extend(self.left.into_iter().map(|answer| Change {
+            place: "a question".into(),
+            before: Some(format!("answered with {}", shown(&answer.result))),
+            now: None,
+        }));
+        changes
+    }
+}
+
+/// Adds the headers that mirror arguments.
+fn mirror(schema: &Value, values: &Value, headers: &mut Vec<(String, String)>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let Some(value) = values.get(name).filter(|value| !value.is_null()) else {
+            continue;
+        };
+        if let Some(header) = property["x-mcp-header"].as_str() {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            headers.push((format!("Mcp-Param-{header}"), text));
+        }
+        if value.is_object() {
+            mirror(property, value, headers);
+        }
+    }
+}

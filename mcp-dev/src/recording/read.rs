@@ -1,0 +1,355 @@
+//! Reads a recording: the calls of a client, how each ended, and the answers that questions got.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::mask::in_environment;
+use super::{FORMAT, MAX_BYTES};
+use crate::session::Era;
+
+/// Calls of a recording.
+const MAX_CALLS: usize = 10_000;
+/// Requests that are played again: those that ask for something, and do not speak about the connection.
+const REPLAYED: [&str; 8] = [
+    "tools/list",
+    "tools/call",
+    "prompts/list",
+    "prompts/get",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "completion/complete",
+];
+
+/// A recording.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    /// The name of the server.
+    pub(super) server: Option<String>,
+    /// Seconds since 1970.
+    pub(super) started: u64,
+    pub(super) calls: Vec<Recorded>,
+    /// What its reader should know about it.
+    pub(super) warnings: Vec<String>,
+}
+
+/// A call and how it ended.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) era: Era,
+    pub(super) method: String,
+    pub(super) params: Value,
+    /// None: it was cancelled, or the recording ends before.
+    pub(super) outcome: Option<Outcome>,
+    /// The answers to its questions, in their order.
+    pub(super) answers: Vec<Answered>,
+}
+
+/// The member `result` or `error` of a response, by its name.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) kind: &'static str,
+    pub(super) value: Value,
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug)]
+pub(super) struct Answered {
+    /// The key that the question had, in the modern era.
+    pub(super) key: Option<String>,
+    pub(super) result: Value,
+}
+
+impl Recorded {
+    pub(super) fn is_list(&self) -> bool {
+        self.method.ends_with("/list")
+    }
+
+    /// Whether another call asks for the same.
+    pub(super) fn asks_as(&self, other: &Self) -> bool {
+        self.method == other.method && self.params == other.params
+    }
+}
+
+#[derive(Deserialize)]
+struct Line {
+    era: Era,
+    sent: bool,
+    message: Value,
+}
+
+/// What a request without a response is.
+enum Open {
+    Call(usize),
+    Task(usize),
+    Opening,
+}
+
+#[derive(Default)]
+struct Reader {
+    recording: Recording,
+    open: HashMap<(Era, String), Open>,
+    tasks: HashMap<(Era, String), usize>,
+    /// The newest call of an era, to which a question of the server belongs.
+    newest: HashMap<Era, usize>,
+    asked: HashMap<(Era, String), usize>,
+}
+
+impl Recording {
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let file = File::open(path).with_context(|| format!("cannot open `{name}`"))?;
+        let length = file.metadata().map_or(0, |about| about.len());
+        // With room for the first line.
+        let longest = MAX_BYTES + 1_000;
+        if length > longest as u64 {
+            bail!(
+                "`{name}` has {} MiB, and a recording has at most {}",
+                length >> 20,
+                MAX_BYTES >> 20
+            );
+        }
+        let secrets = in_environment(std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        }));
+        // What is read may be a pipe, or grow.
+        let file = BufReader::new(file.take(longest as u64));
+        Self::read_from(file, &name, &secrets)
+    }
+
+    /// Reads a file with a name. `secrets`: values that must not be in it, with their names.
+    pub(super) fn read_from(
+        mut file: impl BufRead,
+        name: &str,
+        secrets: &[(String, String)],
+    ) -> Result<Self> {
+        let mut reader = Reader::default();
+        let mut line = Vec::new();
+        let mut number = 0;
+        while file
+            .read_until(b'\n', &mut line)
+            .with_context(|| format!("cannot read `{name}`"))?
+            > 0
+        {
+            number += 1;
+            let whole = line.ends_with(b"\n");
+            let text = String::from_utf8_lossy(&line);
+            if number == 1 {
+                reader.recording.started = head(&text, name)?;
+                line.clear();
+                continue;
+            }
+            for (variable, _) in secrets.iter().filter(|(_, value)| text.contains(value)) {
+                let warning = format!(
+                    "line {number} holds the value of the environment variable {variable}, which is a secret: do not share the file"
+                );
+                if reader.recording.warnings.len() < 10 {
+                    reader.recording.warnings.push(warning);
+                }
+            }
+            match serde_json::from_str(&text) {
+                Ok(line) => reader.line(line)?,
+                Err(_) if !whole => reader.recording.warnings.push(format!(
+                    "line {number}, the last one, is cut off; what is before it counts"
+                )),
+                Err(error) => bail!("line {number} of `{name}` is broken: {error}"),
+            }
+            line.clear();
+        }
+        if number == 0 {
+            bail!("`{name}` is empty");
+        }
+        Ok(reader.recording)
+    }
+}
+
+/// Reads the first line, and returns the time in it.
+fn head(line: &str, name: &str) -> Result<u64> {
+    let head = serde_json::from_str::<Value>(line).unwrap_or_default();
+    match head["mcp-dev"].as_u64() {
+        Some(FORMAT) => Ok(head["started"].as_u64().unwrap_or_default()),
+        Some(other) => bail!(
+            "`{name}` has format {other}, and this mcp-dev reads format {FORMAT}: use a newer mcp-dev"
+        ),
+        None => bail!("`{name}` is not a recording of mcp-dev"),
+    }
+}
+
+impl Reader {
+    fn line(&mut self, line: Line) -> Result<()> {
+        let Line {
+            era,
+            sent,
+            mut message,
+        } = line;
+        let id = message["id"].to_string();
+        match (sent, message["method"].as_str()) {
+            (true, Some(method)) => {
+                let method = method.to_owned();
+                let params = message.get_mut("params").map(Value::take);
+                self.request(era, id, method, params.unwrap_or_default());
+                if self.recording.calls.len() > MAX_CALLS {
+                    bail!("the recording has more than {MAX_CALLS} calls");
+                }
+            }
+            (false, Some(_)) if !message["id"].is_null() => {
+                if let Some(call) = self.newest.get(&era) {
+                    self.asked.insert((era, id), *call);
+                }
+            }
+            (true, None) => {
+                let call = self.asked.remove(&(era, id));
+                let call = call.and_then(|call| self.recording.calls.get_mut(call));
+                if let (Some(call), Some(result)) = (call, message.get("result"))
+                    && result
+                        .as_object()
+                        .is_some_and(|members| !members.is_empty())
+                {
+                    let result = result.clone();
+                    call.answers.push(Answered { key: None, result });
+                }
+            }
+            (false, None) => self.response(era, id, message),
+            (false, Some(_)) => {}
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, era: Era, id: String, method: String, mut params: Value) {
+        let responses = params.get_mut("inputResponses").map(Value::take);
+        let answers: Vec<Answered> = match responses {
+            Some(Value::Object(members)) => members
+                .into_iter()
+                .map(|(key, result)| Answered {
+                    key: Some(key),
+                    result,
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        let task = params["taskId"].as_str();
+        let task = task.and_then(|task| self.tasks.get(&(era, task.to_owned())).copied());
+        if let Some(call) = task {
+            self.answered(call, answers);
+            self.open.insert((era, id), Open::Task(call));
+        } else if matches!(&*method, "initialize" | "server/discover") {
+            // The ids of a connection begin anew.
+            self.open.retain(|(other, _), _| *other != era);
+            self.asked.retain(|(other, _), _| *other != era);
+            self.open.insert((era, id), Open::Opening);
+        } else if REPLAYED.contains(&&*method) {
+            let goes_on =
+                params.get("inputResponses").is_some() || params.get("requestState").is_some();
+            if let Some(members) = params.as_object_mut() {
+                // Claims and tokens are those of a connection, and a task is a way to wait.
+                for member in ["_meta", "inputResponses", "requestState", "task"] {
+                    members.shift_remove(member);
+                }
+            }
+            let call = Recorded {
+                era,
+                method,
+                params: if params.is_null() { json!({}) } else { params },
+                outcome: None,
+                answers,
+            };
+            let call = self.call(call, goes_on);
+            self.open.insert((era, id), Open::Call(call));
+        }
+    }
+
+    /// Returns the number of a call, which may be one that goes on: with answers, or with the next page of a list.
+    fn call(&mut self, call: Recorded, goes_on: bool) -> usize {
+        let calls = &mut self.recording.calls;
+        let next_page = call.is_list() && call.params["cursor"].is_string();
+        let before = calls.iter().rposition(|before| {
+            before.era == call.era
+                && if next_page {
+                    before.method == call.method
+                } else {
+                    goes_on && before.outcome.is_none() && before.asks_as(&call)
+                }
+        });
+        if let Some(before) = before {
+            self.answered(before, call.answers);
+            return before;
+        }
+        if call.method != "completion/complete" && !call.is_list() {
+            self.newest.insert(call.era, calls.len());
+        }
+        calls.push(call);
+        calls.len() - 1
+    }
+
+    fn answered(&mut self, call: usize, answers: Vec<Answered>) {
+        if let Some(call) = self.recording.calls.get_mut(call) {
+            call.answers.extend(answers);
+        }
+    }
+
+    fn response(&mut self, era: Era, id: String, mut message: Value) {
+        let open = self.open.remove(&(era, id));
+        let outcome = ["result", "error"].into_iter().find_map(|kind| {
+            let value = message.get_mut(kind)?.take();
+            Some(Outcome { kind, value })
+        });
+        let Some(outcome) = outcome else {
+            return;
+        };
+        let value = &outcome.value;
+        match open {
+            Some(Open::Opening) if outcome.kind == "result" => {
+                let modern = &value["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+                let server = value["serverInfo"]["name"].as_str().or(modern.as_str());
+                self.recording.server = self.recording.server.take().or(server.map(str::to_owned));
+            }
+            Some(Open::Call(call)) => {
+                let created = match era {
+                    Era::Modern if value["resultType"] == "task" => value["taskId"].as_str(),
+                    Era::Modern => None,
+                    Era::Legacy => value["task"]["taskId"].as_str(),
+                };
+                if let Some(task) = created {
+                    self.tasks.insert((era, task.to_owned()), call);
+                } else if value["resultType"] != "input_required" {
+                    self.ended(call, outcome);
+                }
+            }
+            // The result of `tasks/result` is that of the call, and `tasks/get` has it within.
+            Some(Open::Task(call)) => {
+                let within = |kind| Outcome {
+                    kind,
+                    value: value[kind].clone(),
+                };
+                match value["status"].as_str() {
+                    None if value.get("content").is_some() || outcome.kind == "error" => {
+                        self.ended(call, outcome);
+                    }
+                    Some("completed") if era == Era::Modern => self.ended(call, within("result")),
+                    Some("failed") if era == Era::Modern => self.ended(call, within("error")),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, call: usize, outcome: Outcome) {
+        let Some(call) = self.recording.calls.get_mut(call) else {
+            return;
+        };
+        match &mut call.outcome {
+            // The next page of a list.
+            Some(before) if call.method.ends_with("/list") => {
+                super::compare::add_page(&mut before.value, outcome.value);
+            }
+            _ => call.outcome = Some(outcome),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Plays a recording to the present server in both eras, and says what clients would see differently.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use serde_json::json;
+
+use super::compare::{Change, Comparison};
+use super::mask::MASK;
+use super::player::Player;
+use super::read::{Outcome, Recorded, Recording};
+use super::report::{EraReport, Report, title};
+use super::{now, test};
+use crate::project::{Builds, Project};
+use crate::session::Era;
+use crate::target::Target;
+
+/// A recording to play, and how.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    pub(crate) file: PathBuf,
+    /// Write a test instead of playing it.
+    pub(crate) test: bool,
+    /// Play it to a server of another name, too.
+    pub(crate) anyway: bool,
+    pub(crate) json: bool,
+    /// Places that are not compared.
+    pub(crate) ignored: Vec<String>,
+}
+
+/// Does what the command line wants with a recording. Returns whether clients see the same.
+pub(crate) async fn replay(options: &Replay, target: Target) -> Result<bool> {
+    if options.test {
+        print!("{}", as_test(&options.file).await?);
+        return Ok(true);
+    }
+    // A recording that cannot be read needs no build.
+    let recording = read(&options.file).await?;
+    let target = match target {
+        Target::Project(selection) => {
+            let mut builds = Builds::new(Project::find(&selection)?).0;
+            let built = builds.build().await.map_err(|reason| anyhow!("{reason}"))?;
+            Target::Command(vec![built.program.display().to_string()])
+        }
+        other => other,
+    };
+    let report = play_read(recording, options, &target).await?;
+    if options.json {
+        println!("{}", json!(report));
+    } else {
+        print!("{report}");
+    }
+    Ok(report.is_same())
+}
+
+/// Returns a recording as a test in Rust.
+pub(crate) async fn as_test(file: &Path) -> Result<String> {
+    let recording = read(file).await?;
+    for warning in &recording.warnings {
+        eprintln!("mcp-dev: {warning}");
+    }
+    Ok(test::write(&recording))
+}
+
+/// Plays a recording to a server.
+pub(crate) async fn play(options: &Replay, target: &Target) -> Result<Report> {
+    play_read(read(&options.file).await?, options, target).await
+}
+
+async fn read(file: &Path) -> Result<Recording> {
+    let file = file.to_owned();
+    tokio::task::spawn_blocking(move || Recording::read(&file)).await?
+}
+
+async fn play_read(recording: Recording, options: &Replay, target: &Target) -> Result<Report> {
+    let mut eras = Vec::new();
+    let mut spoken = false;
+    for era in Era::BOTH {
+        let mut report = EraReport::new(era.name());
+        match Player::open(target, era).await {
+            Ok(mut player) => {
+                spoken = true;
+                if !options.anyway {
+                    same_server(recording.server.as_deref(), player.server.as_deref())?;
+                }
+                play_all(&recording, options, era, &mut player, &mut report).await;
+                player.close().await;
+            }
+            Err(reason) => report.failure = Some(reason),
+        }
+        eras.push(report);
+    }
+    if !spoken {
+        let reason = eras.iter().find_map(|era| era.failure.as_deref());
+        bail!(
+            "the server cannot be spoken to: {}",
+            reason.unwrap_or_default()
+        );
+    }
+    let recorded_in = |era: &EraReport| {
+        recording
+            .calls
+            .iter()
+            .any(|call| call.era.name() == era.era)
+    };
+    let same = eras.iter().all(|era| {
+        // An era that was never spoken is not missed.
+        era.differing == 0 && (era.failure.is_none() || !recorded_in(era))
+    });
+    Ok(Report {
+        file: options.file.display().to_string(),
+        same,
+        warnings: recording.warnings,
+        eras,
+    })
+}
+
+fn same_server(recorded: Option<&str>, present: Option<&str>) -> Result<()> {
+    match (recorded, present) {
+        (Some(recorded), Some(present)) if recorded != present => bail!(
+            "the recording is of the server `{recorded}`, and this one is `{present}`: `--anyway` plays it all the same"
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Plays all calls in an era.
+async fn play_all(
+    recording: &Recording,
+    options: &Replay,
+    era: Era,
+    player: &mut Player,
+    report: &mut EraReport,
+) {
+    for call in chosen(&recording.calls, era) {
+        let Some(outcome) = &call.outcome else {
+            report.unfinished += 1;
+            continue;
+        };
+        if hides_something(call) {
+            report.hidden.push(title(call));
+            continue;
+        }
+        let comparison = Comparison {
+            recorded: recording.started,
+            now: now(),
+            across_eras: call.era != era,
+            ignored: &options.ignored,
+        };
+        let before = Outcome {
+            kind: outcome.kind,
+            value: outcome.value.clone(),
+        };
+        let changes = match player.play(call).await {
+            Ok((present, mut changes)) => {
+                changes.extend(comparison.changes(&call.method, before, present));
+                changes
+            }
+            Err(reason) => vec![Change {
+                place: format!("no response: {reason}"),
+                before: None,
+                now: None,
+            }],
+        };
+        report.add(call, changes);
+    }
+}
+
+/// Returns the calls to play in an era: its own, and those of the other era that it has no such call for. Lists say
+/// different things in different eras; of those of one era, the newest counts.
+pub(super) fn chosen(calls: &[Recorded], era: Era) -> Vec<&Recorded> {
+    let is_newest = |at: usize, call: &Recorded| {
+        let mut later = calls.iter().skip(at + 1);
+        !later.any(|later| later.era == era && later.outcome.is_some() && later.asks_as(call))
+    };
+    let has_twin = |call: &Recorded| {
+        let mut others = calls.iter();
+        others.any(|other| other.era == era && other.asks_as(call))
+    };
+    let chosen = calls.iter().enumerate().filter(|(at, call)| {
+        if call.is_list() {
+            call.era == era && is_newest(*at, call)
+        } else {
+            call.era == era || !has_twin(call)
+        }
+    });
+    chosen.map(|(_, call)| call).collect()
+}
+
+/// Whether a secret is missing that the call needs.
+pub(super) fn hides_something(call: &Recorded) -> bool {
+    call.params.to_string().contains(MASK)
+        || call
+            .answers
+            .iter()
+            .any(|answer| answer.result.to_string().contains(MASK))
+}

@@ -1,0 +1,173 @@
+//! What a replay has found, for people at a terminal, for the page, and for programs.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::compare::{Change, printable, shown};
+use super::read::Recorded;
+
+/// Differences of one call that are listed.
+const MAX_LISTED: usize = 20;
+/// Calls with differences that are listed, of each era.
+const MAX_CALLS: usize = 200;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(super) file: String,
+    /// Whether clients see the same.
+    pub(super) same: bool,
+    pub(super) warnings: Vec<String>,
+    pub(super) eras: Vec<EraReport>,
+}
+
+/// What a client of one era sees.
+#[derive(Debug, Serialize)]
+pub(super) struct EraReport {
+    pub(super) era: &'static str,
+    /// The reason that nothing could be played.
+    pub(super) failure: Option<String>,
+    pub(super) played: usize,
+    pub(super) differing: usize,
+    /// The first calls that differ.
+    pub(super) calls: Vec<CallReport>,
+    /// Calls that were not played, because an argument or an answer of them is hidden.
+    pub(super) hidden: Vec<String>,
+    /// Calls that have no outcome in the recording.
+    pub(super) unfinished: usize,
+}
+
+/// A call that differs.
+#[derive(Debug, Serialize)]
+pub(super) struct CallReport {
+    pub(super) call: String,
+    pub(super) changes: Vec<Change>,
+    /// Further differences, which are not listed.
+    pub(super) more: usize,
+}
+
+impl Report {
+    pub(crate) fn is_same(&self) -> bool {
+        self.same
+    }
+}
+
+impl EraReport {
+    pub(super) fn new(era: &'static str) -> Self {
+        Self {
+            era,
+            failure: None,
+            played: 0,
+            differing: 0,
+            calls: Vec::new(),
+            hidden: Vec::new(),
+            unfinished: 0,
+        }
+    }
+
+    /// Counts a call with its differences.
+    pub(super) fn add(&mut self, call: &Recorded, mut changes: Vec<Change>) {
+        self.played += 1;
+        if changes.is_empty() {
+            return;
+        }
+        self.differing += 1;
+        if self.calls.len() >= MAX_CALLS {
+            return;
+        }
+        let more = changes.len().saturating_sub(MAX_LISTED);
+        changes.truncate(MAX_LISTED);
+        self.calls.push(CallReport {
+            call: title(call),
+            changes,
+            more,
+        });
+    }
+}
+
+/// Says in a line what a call asks for.
+pub(super) fn title(call: &Recorded) -> String {
+    let params = &call.params;
+    let name = params["name"].as_str().or(params["uri"].as_str());
+    let arguments = params.get("arguments").map(shown).unwrap_or_default();
+    let title = format!("{} {} {arguments}", call.method, name.unwrap_or_default());
+    printable(title.trim_end())
+}
+
+fn times(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for warning in &self.warnings {
+            writeln!(f, "warning: {warning}")?;
+        }
+        for era in &self.eras {
+            writeln!(f, "{era}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for EraReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let era = self.era;
+        if let Some(reason) = &self.failure {
+            return write!(f, "{era}: not played: {}", printable(reason));
+        }
+        for CallReport {
+            call,
+            changes,
+            more,
+        } in &self.calls
+        {
+            writeln!(f, "{era}: {call}")?;
+            for change in changes {
+                writeln!(f, "    {change}")?;
+            }
+            if *more > 0 {
+                writeln!(f, "    and {}", times(*more, "more difference"))?;
+            }
+        }
+        if self.differing > self.calls.len() {
+            let more = self.differing - self.calls.len();
+            writeln!(f, "{era}: and {} that differ", times(more, "more call"))?;
+        }
+        for call in &self.hidden {
+            writeln!(
+                f,
+                "{era}: not played, because a secret in it is hidden: {call}"
+            )?;
+        }
+        if self.unfinished > 0 {
+            let calls = times(self.unfinished, "call");
+            writeln!(
+                f,
+                "{era}: not played, because the recording has no response: {calls}"
+            )?;
+        }
+        write!(
+            f,
+            "{era}: {} played, {} differ",
+            times(self.played, "call"),
+            self.differing
+        )
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.place.is_empty() {
+            "the response"
+        } else {
+            &self.place
+        };
+        match (&self.before, &self.now) {
+            (Some(before), Some(now)) => write!(f, "{place}: {before} is now {now}"),
+            (Some(before), None) => write!(f, "{place}: {before} is gone"),
+            (None, Some(now)) => write!(f, "{place}: {now} is new"),
+            (None, None) => write!(f, "{place}"),
+        }
+    }
+}

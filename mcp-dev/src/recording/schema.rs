@@ -1,0 +1,118 @@
+//! What a schema calls a secret: `writeOnly`, and the format `password`.
+
+use serde_json::{Value, json};
+
+use super::mask::MASK;
+
+const MAX_DEPTH: usize = 64;
+/// Steps through the schemas of one value: a schema may refer to itself.
+const MAX_STEPS: usize = 200_000;
+/// Members of a schema that are lists of schemas for the same value.
+const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+/// Members of a schema that are schemas for the same value.
+const SINGLES: [&str; 3] = ["if", "then", "else"];
+
+fn is_secret(schema: &Value) -> bool {
+    // A format that the APIs of models do not list stands in the description, as mcp-runtime writes it.
+    let described = schema["description"].as_str();
+    let described = described.map(|text| text.strip_suffix(')').unwrap_or(text));
+    schema["writeOnly"] == true
+        || schema["format"] == "password"
+        || described.is_some_and(|text| text.ends_with("format `password`"))
+}
+
+/// Whether there may be a secret in what the schema describes.
+pub(super) fn hides_something(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => is_secret(schema) || members.values().any(hides_something),
+        Value::Array(entries) => entries.iter().any(hides_something),
+        _ => false,
+    }
+}
+
+/// Hides secrets in one value.
+#[derive(Default)]
+pub(super) struct Hider {
+    steps: usize,
+    /// The values that were hidden, as texts.
+    pub(super) hidden: Vec<String>,
+}
+
+impl Hider {
+    pub(super) fn hide(&mut self, schema: &Value, value: &mut Value) {
+        self.walk(schema, schema, value, 0);
+    }
+
+    fn walk(&mut self, schema: &Value, root: &Value, value: &mut Value, depth: usize) {
+        if !schema.is_object() {
+            return;
+        }
+        self.steps += 1;
+        // What nobody has looked at may be a secret.
+        if is_secret(schema) || depth > MAX_DEPTH || self.steps > MAX_STEPS {
+            return self.hide_all(value);
+        }
+        let depth = depth + 1;
+        if let Some(target) = schema["$ref"].as_str().and_then(|to| to.strip_prefix('#'))
+            && let Some(target) = root.pointer(target)
+        {
+            self.walk(target, root, value, depth);
+        }
+        for word in LISTS {
+            for part in schema[word].as_array().into_iter().flatten() {
+                self.walk(part, root, value, depth);
+            }
+        }
+        for word in SINGLES {
+            if let Some(part) = schema.get(word) {
+                self.walk(part, root, value, depth);
+            }
+        }
+        let dependent = schema["dependentSchemas"].as_object();
+        for (_, part) in dependent.into_iter().flatten() {
+            self.walk(part, root, value, depth);
+        }
+        match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    if let Some(property) = schema["properties"].get(name) {
+                        self.walk(property, root, member, depth);
+                        continue;
+                    }
+                    self.walk(&schema["additionalProperties"], root, member, depth);
+                    // Any of them may be the one that is meant.
+                    let patterns = schema["patternProperties"].as_object();
+                    for (_, property) in patterns.into_iter().flatten() {
+                        self.walk(property, root, member, depth);
+                    }
+                }
+            }
+            Value::Array(entries) => {
+                for (at, entry) in entries.iter_mut().enumerate() {
+                    self.walk(&schema["prefixItems"][at], root, entry, depth);
+                    self.walk(&schema["items"], root, entry, depth);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Hides a value, or all values in it.
+    pub(super) fn hide_all(&mut self, value: &mut Value) {
+        match value {
+            Value::Array(entries) => entries.iter_mut().for_each(|entry| self.hide_all(entry)),
+            Value::Object(members) => members
+                .values_mut()
+                .for_each(|member| self.hide_all(member)),
+            Value::Null => {}
+            Value::String(text) if text == MASK => {}
+            other => {
+                let text = other
+                    .as_str()
+                    .map_or_else(|| other.to_string(), str::to_owned);
+                self.hidden.push(text);
+                *other = json!(MASK);
+            }
+        }
+    }
+}

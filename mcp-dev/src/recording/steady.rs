@@ -1,0 +1,86 @@
+//! Texts and numbers without what differs between any two runs: times near the time of the run, and random ids.
+
+use super::mask::MASK;
+
+/// `d` stands for a digit, `x` for a hexadecimal one.
+const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+const TIMES: [&str; 2] = ["dddd-dd-ddTdd:dd:dd", "dddd-dd-dd dd:dd:dd"];
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;
+
+/// Whether a number is the time of a run in seconds or milliseconds, give or take a day.
+pub(super) fn is_near(number: u64, time: u64) -> bool {
+    let times = [number, number / 1_000];
+    times.iter().any(|one| one.abs_diff(time) <= DAY)
+}
+
+/// Whether a text of a recording that was made at a time is the same in each run.
+pub(super) fn is_steady(text: &str, time: u64) -> bool {
+    steady(text, time) == text && !text.contains(MASK)
+}
+
+/// Returns a text without times near a time, and without random ids.
+pub(super) fn steady(text: &str, time: u64) -> String {
+    let bytes = text.as_bytes();
+    let mut steady = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let rest = bytes.get(at..).unwrap_or_default();
+        if fits(UUID, rest) {
+            steady.extend(b"<id>");
+            at += UUID.len();
+        } else if TIMES.iter().any(|pattern| fits(pattern, rest)) && is_day_near(rest, time) {
+            steady.extend(b"<time>");
+            at += TIMES[0].len() + zone(rest.get(TIMES[0].len()..).unwrap_or_default());
+        } else {
+            steady.push(*byte);
+            at += 1;
+        }
+    }
+    String::from_utf8_lossy(&steady).into_owned()
+}
+
+/// Whether the date at the beginning is at most a day away from a time.
+fn is_day_near(date: &[u8], time: u64) -> bool {
+    let number = |from: usize, to: usize| {
+        let digits = date.get(from..to).unwrap_or_default();
+        digits
+            .iter()
+            .fold(0_u64, |number, digit| number * 10 + u64::from(digit - b'0'))
+    };
+    let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
+    // Years begin in March, so that the day that some of them have more is their last.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year.saturating_sub(1), month + 9)
+    };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
+    // 719,469 is the first day of 1970 by this count.
+    (days * DAY).abs_diff(719_469 * DAY + time / DAY * DAY) <= DAY
+}
+
+/// Returns the length of fractions of a second and of a zone.
+fn zone(text: &[u8]) -> usize {
+    let mut length = 0;
+    if text.first() == Some(&b'.') {
+        let digits = text.iter().skip(1).take_while(|byte| byte.is_ascii_digit());
+        length = 1 + digits.count();
+    }
+    match text.get(length) {
+        Some(b'Z' | b'z') => length + 1,
+        Some(b'+' | b'-') if fits("dd:dd", text.get(length + 1..).unwrap_or_default()) => {
+            length + 6
+        }
+        _ => length,
+    }
+}
+
+fn fits(pattern: &str, text: &[u8]) -> bool {
+    let fits = |(wanted, byte): (u8, &u8)| match wanted {
+        b'd' => byte.is_ascii_digit(),
+        b'x' => byte.is_ascii_hexdigit(),
+        other => other == *byte,
+    };
+    pattern.len() <= text.len() && pattern.bytes().zip(text).all(fits)
+}

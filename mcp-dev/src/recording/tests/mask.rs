@@ -1,0 +1,164 @@
+use serde_json::{Value, json};
+
+use crate::recording::mask::{MASK, Masker, in_environment};
+use crate::session::Era;
+
+fn mask(masker: &mut Masker, sent: bool, message: Value) -> Value {
+    masker.mask(Era::Legacy, sent, message)
+}
+
+fn knows_login() -> Masker {
+    let mut masker = Masker::default();
+    let schema = json!({"properties": {
+        "user": {"type": "string"},
+        "key": {"$ref": "#/$defs/key"},
+        "more": {"type": "array", "items": {"anyOf": [{"type": "null"}, {"type": "string", "writeOnly": true}]}},
+    }, "$defs": {"key": {"type": "string", "format": "password"}}});
+    mask(&mut masker, true, json!({"id": 1, "method": "tools/list"}));
+    let tools = json!({"id": 1, "result": {"tools": [{"name": "login", "inputSchema": schema}]}});
+    assert_eq!(mask(&mut masker, false, tools.clone()), tools);
+    masker
+}
+
+#[test]
+fn what_a_schema_calls_a_secret_is_nowhere() {
+    let mut masker = knows_login();
+    let arguments = json!({"user": "ada", "key": "open \"sesame\"", "more": ["pin 1234"]});
+    let call = json!({"id": 2, "method": "tools/call", "params": {"name": "login", "arguments": arguments}});
+    let hidden = mask(&mut masker, true, call);
+    let expected = json!({"user": "ada", "key": MASK, "more": [MASK]});
+    assert_eq!(hidden["params"]["arguments"], expected);
+    let echo = json!({"key": "open \"sesame\""}).to_string();
+    let result = json!({"id": 2, "result": {"content": [{"type": "text", "text": format!("{echo} and pin 1234")}]}});
+    let hidden = mask(&mut masker, false, result).to_string();
+    assert!(
+        !hidden.contains("sesame") && !hidden.contains("1234"),
+        "{hidden}"
+    );
+}
+
+#[test]
+fn answers_to_forms_are_hidden_in_both_eras() {
+    let schema = json!({"properties": {"code": {"type": "string", "format": "password"}}});
+    let answer = json!({"action": "accept", "content": {"code": "swordfish"}});
+    let mut masker = Masker::default();
+    let params = json!({"requestedSchema": schema});
+    mask(
+        &mut masker,
+        false,
+        json!({"id": "q", "method": "elicitation/create", "params": params}),
+    );
+    let hidden = mask(&mut masker, true, json!({"id": "q", "result": answer}));
+    assert_eq!(hidden["result"]["content"]["code"], MASK);
+
+    let mut masker = Masker::default();
+    let asked = json!({"id": 1, "result": {"inputRequests": {"k": {"method": "elicitation/create", "params": params}}}});
+    mask(&mut masker, false, asked);
+    let params = json!({"name": "login", "inputResponses": {"k": answer}});
+    let hidden = mask(
+        &mut masker,
+        true,
+        json!({"id": 2, "method": "tools/call", "params": params}),
+    );
+    assert_eq!(
+        hidden["params"]["inputResponses"]["k"]["content"]["code"],
+        MASK
+    );
+}
+
+#[test]
+fn arguments_are_hidden_if_nobody_knows_their_schema_and_results_if_theirs_says_so() {
+    let mut masker = knows_login();
+    let call = |name: &str, arguments: Value| json!({"id": 5, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+    let hidden = mask(
+        &mut masker,
+        true,
+        call("other", json!({"a": {"b": [1, "c"]}, "d": null})),
+    );
+    assert_eq!(
+        hidden["params"]["arguments"],
+        json!({"a": {"b": [MASK, MASK]}, "d": null})
+    );
+    // What one era has listed is known in the other one.
+    let arguments = json!({"user": "ada", "key": "k"});
+    let hidden = masker.mask(Era::Modern, true, call("login", arguments));
+    assert_eq!(
+        hidden["params"]["arguments"],
+        json!({"user": "ada", "key": MASK})
+    );
+
+    let secret = json!({"type": "integer", "description": "A pin (format `password`)"});
+    let schema = json!({"properties": {"all": {"prefixItems": [true, secret], "patternProperties": {"^p": secret}, "then": {"properties": {"x": secret}}}}});
+    let tools = json!({"id": 6, "result": {"tools": [{"name": "pin", "inputSchema": {}, "outputSchema": schema}]}});
+    mask(&mut masker, true, json!({"id": 6, "method": "tools/list"}));
+    mask(&mut masker, false, tools);
+    mask(&mut masker, true, call("pin", json!({})));
+    let result = |all: Value| json!({"id": 5, "result": {"structuredContent": {"all": all}, "content": [{"type": "text", "text": "it is 471142"}]}});
+    let hidden = mask(&mut masker, false, result(json!([12345, 471_142])));
+    assert_eq!(
+        hidden["result"]["structuredContent"]["all"],
+        json!([12345, MASK])
+    );
+    assert_eq!(
+        hidden["result"]["content"][0]["text"],
+        format!("it is {MASK}")
+    );
+    mask(&mut masker, true, call("pin", json!({})));
+    let hidden = mask(&mut masker, false, result(json!({"p1": 1, "x": 2})));
+    assert_eq!(
+        hidden["result"]["structuredContent"]["all"],
+        json!({"p1": MASK, "x": MASK})
+    );
+}
+
+#[test]
+fn the_result_of_a_task_is_hidden_as_that_of_its_tool() {
+    let mut masker = Masker::default();
+    let schema = json!({"properties": {"key": {"writeOnly": true}}});
+    mask(&mut masker, true, json!({"id": 1, "method": "tools/list"}));
+    let tools = json!({"id": 1, "result": {"tools": [{"name": "make", "inputSchema": {}, "outputSchema": schema}]}});
+    mask(&mut masker, false, tools);
+    mask(
+        &mut masker,
+        true,
+        json!({"id": 2, "method": "tools/call", "params": {"name": "make"}}),
+    );
+    mask(
+        &mut masker,
+        false,
+        json!({"id": 2, "result": {"task": {"taskId": "t"}}}),
+    );
+    mask(
+        &mut masker,
+        true,
+        json!({"id": 3, "method": "tasks/result", "params": {"taskId": "t"}}),
+    );
+    let result =
+        json!({"id": 3, "result": {"structuredContent": {"key": "abracadabra"}, "content": []}});
+    let hidden = mask(&mut masker, false, result);
+    assert_eq!(hidden["result"]["structuredContent"]["key"], MASK);
+}
+
+#[test]
+fn variables_with_telling_names_and_passwords_in_urls_are_secrets() {
+    let variables = [
+        ("GITHUB_TOKEN", "abcdef"),
+        ("my_api_key", "ghijkl"),
+        ("DATABASE_URL", "postgres://ada:s3cr:et@host/db"),
+        ("HOME", "/home/ada"),
+        ("PROXY", "http://host:3128/"),
+        ("SHORT_SECRET", "abc"),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let found = in_environment(variables.into_iter());
+    let values: Vec<_> = found.iter().map(|(_, value)| value.as_str()).collect();
+    assert_eq!(values, ["abcdef", "ghijkl", "s3cr:et"]);
+    let mut masker = Masker::default();
+    for value in values {
+        masker.learn(value);
+    }
+    let echo =
+        json!({"method": "notifications/message", "params": {"data": {"abcdef": "xghijklx"}}});
+    let hidden = mask(&mut masker, false, echo);
+    assert_eq!(hidden["params"]["data"], json!({MASK: format!("x{MASK}x")}));
+}

@@ -1,0 +1,3 @@
+mod compare;
+mod mask;
+mod read;
