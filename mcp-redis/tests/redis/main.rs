@@ -7,5 +7,6 @@ mod once;
 mod outages;
 #[cfg(feature = "http")]
 mod sessions;
+#[allow(dead_code, reason = "the tests of several instances use the rest")]
 mod support;
 mod tasks;

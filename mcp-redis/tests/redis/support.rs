@@ -122,6 +122,11 @@ impl RedisServer {
         self.folder.join("redis.sock")
     }
 
+    /// Returns the folder of the server, which is removed with it.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.folder.clone()
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("unix://{}", self.socket().display())
     }
