@@ -47,6 +47,7 @@ pages! {
     apps = "apps.md";
     tasks = "tasks.md";
     backends = "backends.md";
+    more_than_one_process = "more-than-one-process.md";
     skills = "skills.md" needs all(feature = "main", feature = "skills");
     several_crates = "several-crates.md";
     many_tools = "many-tools.md";

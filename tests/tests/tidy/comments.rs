@@ -24,6 +24,7 @@ fn hardly_any_comment_begins_with_a_question_word() {
     for krate in [
         "mcp-macros/",
         "mcp-protocol/",
+        "mcp-redis/",
         "mcp-runtime/",
         "mcp-schema/",
         "mcp-skills/",

@@ -13,6 +13,7 @@ fn no_file_is_longer_than_400_lines_without_a_reason() {
         "fuzz/fuzz_targets",
         "mcp-macros",
         "mcp-protocol",
+        "mcp-redis",
         "mcp-runtime",
         "mcp-schema",
         "mcp-skills",

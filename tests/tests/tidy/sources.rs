@@ -62,6 +62,7 @@ pub(crate) fn product() -> Vec<Source> {
         &[
             "mcp-macros/src",
             "mcp-protocol/src",
+            "mcp-redis/src",
             "mcp-runtime/src",
             "mcp-schema/src",
             "mcp-skills/src",

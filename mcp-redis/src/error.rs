@@ -1,0 +1,65 @@
+//! Errors of the store, in words for the operator. They never have a credential in them.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::{ErrorKind, ServerErrorKind};
+
+/// An error of the store. Its message names the server's address without credentials, if it is about the connection, and says
+/// what to do.
+#[derive(Clone, Debug)]
+pub struct RedisError(Arc<str>);
+
+impl RedisError {
+    pub(crate) fn text(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    pub(crate) fn unexpected() -> Self {
+        Self::text("a script has an unexpected result; another build may use the same name")
+    }
+
+    pub(crate) fn no_answer(address: &str, limit: Duration) -> Self {
+        Self::text(format!(
+            "Redis at {address} does not answer within {limit:?}"
+        ))
+    }
+
+    pub(crate) fn of(address: &str, cause: &redis::RedisError) -> Self {
+        let advice = match cause.kind() {
+            ErrorKind::Io if cause.is_timeout() => "does not answer",
+            ErrorKind::Io => "cannot be reached",
+            ErrorKind::AuthenticationFailed => "refuses the user name or the password",
+            ErrorKind::RESP3NotSupported => "is too old: 6.2 or later is needed",
+            ErrorKind::Server(ServerErrorKind::ReadOnly) => {
+                "is read-only: it is a replica, or is being replaced by another one"
+            }
+            ErrorKind::Server(ServerErrorKind::NoPerm) => {
+                "does not let its user do this; the user needs the commands of scripts, hashes, sorted sets, streams and channels"
+            }
+            ErrorKind::Server(ServerErrorKind::BusyLoading) => "is still loading its data",
+            _ => match cause.code() {
+                Some("OOM") => "is full: `maxmemory` is reached",
+                Some("MISCONF") => "accepts no writes, because it cannot save to its disk",
+                Some("WRONGPASS" | "NOAUTH") => "refuses the user name or the password",
+                _ => "failed",
+            },
+        };
+        // The library's words for these can have the address in them as it was given.
+        let said = match cause.kind() {
+            ErrorKind::InvalidClientConfig | ErrorKind::AuthenticationFailed => String::new(),
+            _ => format!(" ({cause})"),
+        };
+        Self::text(format!("Redis at {address} {advice}{said}"))
+    }
+}
+
+impl fmt::Display for RedisError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for RedisError {}

@@ -1,0 +1,147 @@
+#![doc = include_str!("../README.md")]
+
+mod changes;
+mod error;
+#[cfg(feature = "http")]
+mod events;
+mod fields;
+mod link;
+mod once;
+mod options;
+mod scripts;
+#[cfg(feature = "http")]
+mod sessions;
+mod tasks;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, LazyLock};
+
+use mcp_runtime::backend::Backend;
+use redis::{FromRedisValue, Script, ScriptInvocation};
+
+use crate::changes::Changes;
+pub use crate::error::RedisError;
+use crate::link::{AfterLoss, Link};
+pub use crate::options::RedisOptions;
+
+/// All that outlives a request, in Redis 6.2 or later: tasks, the results of `once`, legacy sessions (feature `http`) and the
+/// events of their streams. Cheap to clone.
+///
+/// ```no_run
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime_redis::Redis;
+///
+/// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = new_server!().backend(Redis::from_env().await?); // REDIS_URL
+/// # Ok(()) }
+/// ```
+///
+/// All instances of a server that use the same Redis and the same [name](RedisOptions::name) share what is in it, and each goes
+/// on with tasks of the others that have died.
+///
+/// What is written survives the death of any instance. Redis' own settings decide what survives the death of Redis.
+#[derive(Clone)]
+pub struct Redis(Arc<Shared>);
+
+struct Shared {
+    link: Link,
+    options: RedisOptions,
+    /// The beginning of all keys, with the hash tag.
+    prefix: String,
+    changes: Arc<Changes>,
+}
+
+impl Redis {
+    /// Connects to Redis with the default [options](RedisOptions). The address is `redis://[user:password@]host[:port][/database]`
+    /// or `unix://path[?db=…&user=…&pass=…]`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the address is invalid, or if Redis cannot be reached, refuses the credentials, or is too old. Errors have no
+    /// credentials in them.
+    pub async fn connect(url: &str) -> Result<Self, RedisError> {
+        RedisOptions::new().connect(url).await
+    }
+
+    /// Connects to the address in the environment variable `REDIS_URL`, with the default [options](RedisOptions).
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Redis::connect`], and if the variable is not set.
+    pub async fn from_env() -> Result<Self, RedisError> {
+        RedisOptions::new().connect_from_env().await
+    }
+
+    async fn with(options: RedisOptions, url: &str) -> Result<Self, RedisError> {
+        let changes = Arc::new(Changes::new());
+        let link = Link::new(&options, url, Arc::clone(&changes))?;
+        let prefix = format!("{{{}}}:", options.name);
+        let store = Self(Arc::new(Shared {
+            link,
+            options,
+            prefix,
+            changes,
+        }));
+        store.check().await?;
+        Ok(store)
+    }
+
+    /// Connects, and warns if Redis drops data when its memory is full.
+    async fn check(&self) -> Result<(), RedisError> {
+        let info = self.script(&scripts::INFO);
+        let info: String = self.0.link.script(&info, AfterLoss::Repeat).await?;
+        let policy = info
+            .lines()
+            .find_map(|line| line.strip_prefix("maxmemory_policy:"));
+        if let Some(policy) = policy
+            .map(str::trim)
+            .filter(|policy| *policy != "noeviction")
+        {
+            tracing::warn!(
+                policy,
+                "Redis may drop tasks and results of `once` when its memory is full; set `maxmemory-policy noeviction`"
+            );
+        }
+        Ok(())
+    }
+
+    /// Begins a call of a script.
+    fn script(&self, script: &'static LazyLock<Script>) -> ScriptInvocation<'static> {
+        script.key(&*self.0.prefix)
+    }
+
+    /// Runs a script once its future is waited for, even if the future is dropped then: it records what has happened.
+    fn record<T: FromRedisValue + Send + 'static>(
+        &self,
+        script: ScriptInvocation<'static>,
+    ) -> impl Future<Output = Result<T, RedisError>> + Send + use<T> {
+        let shared = Arc::clone(&self.0);
+        async move {
+            let work = async move { shared.link.script(&script, AfterLoss::Repeat).await };
+            let ended = |_| RedisError::text("the process is ending");
+            tokio::spawn(work).await.map_err(ended)?
+        }
+    }
+}
+
+impl From<Redis> for Backend {
+    fn from(store: Redis) -> Self {
+        let store = Arc::new(store);
+        let backend = Self::new()
+            .tasks(Arc::<Redis>::clone(&store))
+            .once(Arc::<Redis>::clone(&store));
+        #[cfg(feature = "http")]
+        let backend = backend.sessions(Arc::<Redis>::clone(&store)).events(store);
+        backend
+    }
+}
+
+impl fmt::Debug for Redis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redis")
+            .field("address", &self.0.link.address())
+            .field("options", &self.0.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,260 @@
+//! The connection: one for all operations and for what Redis tells by itself, made again when it is lost. While Redis does not
+//! work, operations fail at once, except one each 250 ms that tries again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, Client, ErrorKind, FromRedisValue, IntoConnectionInfo as _,
+    ProtocolVersion, PushInfo, PushKind, ScriptInvocation, ServerErrorKind, Value,
+};
+use tokio::time::timeout;
+
+use crate::changes::Changes;
+use crate::error::RedisError;
+use crate::options::RedisOptions;
+
+/// Time between two attempts while Redis does not work.
+const RETRY_AFTER: Duration = Duration::from_millis(250);
+
+pub(crate) struct Link {
+    client: Client,
+    address: String,
+    limit: Duration,
+    max_at_once: usize,
+    channel: String,
+    state: Arc<Mutex<LinkState>>,
+    /// Held by the one that connects, while nothing has failed yet.
+    connecting: tokio::sync::Mutex<()>,
+    changes: Arc<Changes>,
+}
+
+/// The state of a connection. Each connection has a number, so that what happens to an old one does not harm its successor.
+struct LinkState {
+    number: u64,
+    connection: Option<MultiplexedConnection>,
+    failure: Option<(Instant, RedisError)>,
+}
+
+/// The fate of an operation whose connection was lost before its result arrived.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AfterLoss {
+    /// It fails, because it may have been done, and must not be done twice.
+    Fail,
+    /// It is done again, once, because that changes nothing.
+    Repeat,
+}
+
+impl Link {
+    pub(crate) fn new(
+        options: &RedisOptions,
+        url: &str,
+        changes: Arc<Changes>,
+    ) -> Result<Self, RedisError> {
+        let wrong = || {
+            let text = "the address of Redis is invalid; examples are redis://127.0.0.1:6379, redis://user:password@host/0 \
+                        and unix:///run/redis.sock";
+            RedisError::text(text)
+        };
+        let info = url.into_connection_info().map_err(|_| wrong())?;
+        // Messages that nobody asked for then arrive on the same connection.
+        let settings = info.redis_settings().clone();
+        let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP3));
+        let address = info.addr().to_string();
+        let client = Client::open(info).map_err(|_| wrong())?;
+        Ok(Self {
+            client,
+            address,
+            limit: options.operation_timeout,
+            max_at_once: options.max_at_once,
+            channel: format!("{{{}}}:changes", options.name),
+            state: Arc::new(Mutex::new(LinkState {
+                number: 0,
+                connection: None,
+                failure: None,
+            })),
+            connecting: tokio::sync::Mutex::default(),
+            changes,
+        })
+    }
+
+    /// Returns the address, without credentials.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Runs a script, in at most the time limit.
+    pub(crate) async fn script<T: FromRedisValue>(
+        &self,
+        script: &ScriptInvocation<'static>,
+        after_loss: AfterLoss,
+    ) -> Result<T, RedisError> {
+        let mut number = lock(&self.state).number;
+        let done = timeout(self.limit, async {
+            let mut repeats = after_loss == AfterLoss::Repeat;
+            loop {
+                let mut connection = self.connection(&mut number).await?;
+                let error = match script.invoke_async(&mut connection).await {
+                    Ok(done) => {
+                        self.works(number);
+                        return Ok(done);
+                    }
+                    Err(error) => error,
+                };
+                let is_lost = error.is_unrecoverable_error() || error.is_io_error();
+                if is_lost && repeats {
+                    repeats = false;
+                    self.lose(number);
+                    continue;
+                }
+                let told = RedisError::of(&self.address, &error);
+                if is_lost || is_about_server(&error) {
+                    self.fail(number, &told);
+                }
+                return Err(told);
+            }
+        });
+        done.await.unwrap_or_else(|_| {
+            let error = RedisError::no_answer(&self.address, self.limit);
+            // The connection may be one to a machine that no longer exists.
+            self.fail(number, &error);
+            Err(error)
+        })
+    }
+
+    /// Returns the connection, or makes one.
+    async fn connection(&self, number: &mut u64) -> Result<MultiplexedConnection, RedisError> {
+        if let Some(known) = self.known(number) {
+            return known;
+        }
+        let is_first = lock(&self.state).failure.is_none();
+        // While Redis fails, each attempt is for itself, so that one that hangs delays no other.
+        let _turn = if is_first {
+            let turn = self.connecting.lock().await;
+            if let Some(known) = self.known(number) {
+                return known;
+            }
+            Some(turn)
+        } else {
+            None
+        };
+        match self.connect().await {
+            Ok((made, connection)) => {
+                *number = made;
+                Ok(connection)
+            }
+            Err(error) => {
+                self.fail(*number, &error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns the connection or the failure that there is. `None` if the caller may try to connect.
+    fn known(&self, number: &mut u64) -> Option<Result<MultiplexedConnection, RedisError>> {
+        let mut state = lock(&self.state);
+        *number = state.number;
+        if let Some((at, error)) = &mut state.failure {
+            if at.elapsed() < RETRY_AFTER {
+                return Some(Err(error.clone()));
+            }
+            *at = Instant::now();
+        }
+        state.connection.clone().map(Ok)
+    }
+
+    async fn connect(&self) -> Result<(u64, MultiplexedConnection), RedisError> {
+        let number = {
+            let mut state = lock(&self.state);
+            state.number += 1;
+            state.number
+        };
+        let (state, changes) = (Arc::downgrade(&self.state), Arc::clone(&self.changes));
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.limit))
+            .set_response_timeout(None)
+            .set_concurrency_limit(self.max_at_once)
+            .set_push_sender(move |told: PushInfo| {
+                match told.kind {
+                    PushKind::Message => {
+                        if let Some(Value::BulkString(id)) = told.data.get(1) {
+                            changes.of(id).notify_waiters();
+                        }
+                    }
+                    PushKind::Disconnection => {
+                        if let Some(state) = state.upgrade() {
+                            forget(&state, number);
+                        }
+                        changes.wake_all();
+                    }
+                    _ => {}
+                }
+                Ok::<_, std::convert::Infallible>(())
+            });
+        let of = |error: redis::RedisError| RedisError::of(&self.address, &error);
+        let made = self
+            .client
+            .get_multiplexed_async_connection_with_config(&config);
+        let mut connection = made.await.map_err(of)?;
+        connection.subscribe(&self.channel).await.map_err(of)?;
+        let mut state = lock(&self.state);
+        // Of those that connect at the same time, the last to begin wins.
+        if state.number == number || state.connection.is_none() {
+            state.number = state.number.max(number);
+            state.connection = Some(connection.clone());
+        }
+        drop(state);
+        self.changes.wake_all();
+        Ok((number, connection))
+    }
+
+    fn works(&self, number: u64) {
+        let mut state = lock(&self.state);
+        if state.number == number && state.failure.take().is_some() {
+            tracing::info!(address = self.address, "Redis works again");
+        }
+    }
+
+    fn lose(&self, number: u64) {
+        forget(&self.state, number);
+    }
+
+    /// Notes that Redis does not work, unless another connection has been made since.
+    fn fail(&self, number: u64, error: &RedisError) {
+        let mut state = lock(&self.state);
+        if state.number != number && state.connection.is_some() {
+            return;
+        }
+        state.connection = None;
+        if state.failure.is_none() {
+            tracing::error!(%error, "Redis does not work; it is tried again each 250 ms while it is needed");
+        }
+        state.failure = Some((Instant::now(), error.clone()));
+    }
+}
+
+fn forget(state: &Mutex<LinkState>, number: u64) {
+    let mut state = lock(state);
+    if state.number == number {
+        state.connection = None;
+    }
+}
+
+/// Returns `true` if the next operation would fail as well, and another connection may help.
+fn is_about_server(error: &redis::RedisError) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::AuthenticationFailed
+            | ErrorKind::Server(
+                ServerErrorKind::ReadOnly
+                    | ServerErrorKind::BusyLoading
+                    | ServerErrorKind::ClusterDown
+                    | ServerErrorKind::MasterDown
+            )
+    )
+}
+
+fn lock(state: &Mutex<LinkState>) -> MutexGuard<'_, LinkState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

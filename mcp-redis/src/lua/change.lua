@@ -1,0 +1,18 @@
+-- ARGV: id, the version that it has, the new status, its new size, the limits of bytes; then fields and values.
+local task, status, size = find(ARGV[1]), ARGV[3], tonumber(ARGV[4])
+if not task or task.version ~= ARGV[2] or is_final(task.status) then return { 'unchanged' } end
+local steps = is_final(status) and 0 or task.steps
+local more = size + steps - task.size - task.steps
+if not has_room(task.owner, more, ARGV[5], ARGV[6]) then return { 'full' } end
+add_bytes(task.owner, more)
+if status ~= 'working' then
+  redis.call('ZREM', due, task.id)
+elseif not redis.call('ZSCORE', due, task.id) then
+  redis.call('ZADD', due, now, task.id)
+  keep(due, redis.call('PTTL', expiry))
+end
+if is_final(status) then redis.call('DEL', steps_key(task.id)) end
+redis.call('HDEL', task_key(task.id), 'message', 'kind', 'outcome')
+redis.call('HSET', task_key(task.id), 'status', status, 'size', size, 'steps', steps, unpack(ARGV, 7))
+publish(task.id)
+return { 'changed' }

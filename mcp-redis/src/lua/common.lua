@@ -1,0 +1,96 @@
+-- Begins every script. A number is made negative by `0 - x`, because Lua writes `-0`, which Redis does not read. KEYS[1] begins every key of the server; its hash tag puts them all into one slot of a cluster.
+local prefix = KEYS[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- Time for which keys outlive what is in them, so that what is left of a server that never comes back disappears as well.
+local HOUR = 3600000
+local DAY = 24 * HOUR
+-- Maximum number of entries that one script removes, so that it does not keep others waiting.
+local MAX_SWEPT = 100
+
+local due, expiry = prefix .. 'due', prefix .. 'expiry'
+local bytes, calls = prefix .. 'bytes', prefix .. 'calls'
+local function task_key(id) return prefix .. 'task:' .. id end
+local function steps_key(id) return prefix .. 'steps:' .. id end
+local function owner_key(owner) return prefix .. 'owner:' .. owner end
+local function call_key(id) return prefix .. 'call:' .. id end
+
+-- Lets a key live for at least this time.
+local function keep(key, time)
+  if redis.call('PTTL', key) < time then redis.call('PEXPIRE', key, time) end
+end
+
+local function publish(id) redis.call('PUBLISH', prefix .. 'changes', id) end
+
+local function is_final(status) return status == 'completed' or status == 'failed' or status == 'cancelled' end
+
+-- Returns a task whose time to live has not ended.
+local function find(id)
+  local f = redis.call('HMGET', task_key(id), 'expires', 'owner', 'status', 'version', 'attempt', 'size', 'steps')
+  if not f[1] or tonumber(f[1]) <= now then return nil end
+  return { id = id, owner = f[2], status = f[3], version = f[4], attempt = f[5], size = tonumber(f[6]), steps = tonumber(f[7]) }
+end
+
+-- Returns the task of an attempt that may still write.
+local function latest(id, attempt)
+  local task = find(id)
+  if task and task.attempt == attempt and task.status == 'working' then return task end
+end
+
+local function add_bytes(owner, more)
+  redis.call('HINCRBY', bytes, 'all', more)
+  if redis.call('HINCRBY', bytes, 'of ' .. owner, more) <= 0 then redis.call('HDEL', bytes, 'of ' .. owner) end
+end
+
+local function used(scope) return tonumber(redis.call('HGET', bytes, scope) or 0) end
+
+-- Returns true if these bytes fit. The limits are those of all tasks, and of one caller.
+local function has_room(owner, more, max, max_of_caller)
+  return more <= 0 or used('all') + more <= tonumber(max) and used('of ' .. owner) + more <= tonumber(max_of_caller)
+end
+
+local function remove(id, owner, size)
+  redis.call('DEL', task_key(id), steps_key(id))
+  redis.call('ZREM', due, id)
+  redis.call('ZREM', expiry, id)
+  redis.call('ZREM', owner_key(owner), id)
+  add_bytes(owner, 0 - size)
+end
+
+-- Counts all bytes again, after tasks have disappeared that no script has removed.
+local function recount()
+  local once = used('once')
+  redis.call('DEL', bytes)
+  redis.call('HSET', bytes, 'once', once)
+  for _, id in ipairs(redis.call('ZRANGE', expiry, 0, -1)) do
+    local f = redis.call('HMGET', task_key(id), 'owner', 'size', 'steps')
+    if f[1] then add_bytes(f[1], f[2] + f[3]) end
+  end
+  redis.call('PEXPIRE', bytes, DAY)
+end
+
+-- Removes some of the tasks whose time to live has ended.
+local function sweep()
+  local lost = false
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', expiry, '-inf', now, 'LIMIT', 0, MAX_SWEPT)) do
+    local f = redis.call('HMGET', task_key(id), 'owner', 'size', 'steps')
+    if f[1] then
+      remove(id, f[1], f[2] + f[3])
+    else
+      redis.call('ZREM', expiry, id)
+      redis.call('ZREM', due, id)
+      lost = true
+    end
+  end
+  if lost then recount() end
+end
+
+-- Begins the next attempt of a task. Returns its fields.
+local function begin_attempt(id, lease)
+  redis.call('HINCRBY', task_key(id), 'attempt', 1)
+  redis.call('HINCRBY', task_key(id), 'tries', 1)
+  redis.call('HINCRBY', task_key(id), 'version', 1)
+  redis.call('ZADD', due, now + lease, id)
+  publish(id)
+  return redis.call('HGETALL', task_key(id))
+end

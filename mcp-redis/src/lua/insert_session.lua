@@ -1,0 +1,21 @@
+-- ARGV: id, '1' and the owner or '', changes, record, time to keep it, the two limits, the id of a session that ends or ''.
+-- Returns 'done', or 'full' and the ids of sessions that have been idle for the longest time.
+local id, owner, keep_for = ARGV[1], ARGV[2], tonumber(ARGV[5])
+sweep_sessions()
+if ARGV[8] ~= '' then
+  remove_session(ARGV[8])
+  -- What is left of a session whose record was lost.
+  redis.call('ZREM', owner_sessions_key(owner), ARGV[8])
+end
+-- Only a session that has expired can have the id, or this one, if the reply to the first attempt was lost.
+remove_session(id)
+local of_owner = owner_sessions_key(owner)
+if owner ~= '' and redis.call('ZCARD', of_owner) >= tonumber(ARGV[7]) then
+  return { 'full', unpack(redis.call('ZRANGE', of_owner, 0, MAX_CANDIDATES - 1)) }
+end
+if redis.call('ZCARD', sessions) >= tonumber(ARGV[6]) then
+  return { 'full', unpack(redis.call('ZRANGE', sessions, 0, MAX_CANDIDATES - 1)) }
+end
+redis.call('HSET', session_key(id), 'owner', owner, 'changes', ARGV[3], 'record', ARGV[4])
+use_session(id, owner, now + keep_for, keep_for)
+return { 'done' }

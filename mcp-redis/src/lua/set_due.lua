@@ -1,0 +1,8 @@
+-- ARGV: id, attempt, time until it is due, '1' if the attempt no longer counts. Returns 1, or 0 for an older attempt.
+local task = latest(ARGV[1], ARGV[2])
+if not task or not redis.call('ZSCORE', due, task.id) then return 0 end
+redis.call('ZADD', due, now + tonumber(ARGV[3]), task.id)
+if ARGV[4] == '1' and tonumber(redis.call('HGET', task_key(task.id), 'tries')) > 0 then
+  redis.call('HINCRBY', task_key(task.id), 'tries', -1)
+end
+return 1

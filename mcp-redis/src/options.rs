@@ -1,0 +1,107 @@
+//! The connection to Redis, the names of the keys, and how much they may hold.
+
+use std::env;
+use std::time::Duration;
+
+use mcp_runtime::Limits;
+
+use crate::Redis;
+use crate::error::RedisError;
+
+/// The connection to Redis, the names of the keys, and how much they may hold.
+#[derive(Clone, Debug)]
+pub struct RedisOptions {
+    pub(crate) name: String,
+    pub(crate) operation_timeout: Duration,
+    pub(crate) max_at_once: usize,
+    pub(crate) limits: Limits,
+}
+
+impl RedisOptions {
+    /// Creates the default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            name: "mcp".into(),
+            operation_timeout: Duration::from_secs(2),
+            max_at_once: 1024,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Sets the name of the server, which its instances share. Each key begins with it, in braces: servers with different
+    /// names can use one Redis, and all keys of a server are in one slot of a cluster. Default `mcp`. 1 to 64 letters,
+    /// digits, `-`, `_`, `.` and `:`.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Sets the time after which an operation fails, whatever Redis does. Default 2 s. Afterwards, operations fail at once,
+    /// except one each 250 ms that tries again.
+    #[must_use]
+    pub fn operation_timeout(mut self, timeout: Duration) -> Self {
+        self.operation_timeout = timeout;
+        self
+    }
+
+    /// Sets the maximum number of operations that are on their way to Redis or back at the same time, on the one connection
+    /// that they share. Others wait. Default 1,024.
+    #[must_use]
+    pub fn max_at_once(mut self, max: usize) -> Self {
+        self.max_at_once = max.max(1);
+        self
+    }
+
+    /// Sets how much Redis may hold, normally the [`Limits`] of the server. Of `tasks`, these are `max_tasks`, `max_per_caller`,
+    /// `max_bytes` and `max_bytes_per_caller`; calls with results of `once` that are not tasks are counted apart, up to
+    /// `max_tasks` and `max_bytes`, and when they are full, such work is refused. Of `sessions`, these are `max_sessions` and
+    /// `max_per_principal`; of `streams`, `max_replay_events` and `max_replay_bytes`, as in memory. All instances count
+    /// together, and should have the same limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Connects to Redis.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Redis::connect`], and if the name is invalid.
+    pub async fn connect(self, url: &str) -> Result<Redis, RedisError> {
+        self.check()?;
+        Redis::with(self, url).await
+    }
+
+    /// Connects to the address in the environment variable `REDIS_URL`.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Redis::connect`], and if the variable is not set.
+    pub async fn connect_from_env(self) -> Result<Redis, RedisError> {
+        let unset =
+            "the environment variable REDIS_URL is not set; an example is redis://127.0.0.1:6379";
+        let url = env::var("REDIS_URL").map_err(|_| RedisError::text(unset))?;
+        self.connect(&url).await
+    }
+
+    fn check(&self) -> Result<(), RedisError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+        let is_valid = (1..=64).contains(&self.name.len()) && self.name.chars().all(is_plain);
+        let wrong = format!(
+            "the name `{}` has to be 1 to 64 letters, digits, `-`, `_`, `.` and `:`",
+            self.name.escape_debug()
+        );
+        is_valid
+            .then_some(())
+            .ok_or_else(|| RedisError::text(wrong))
+    }
+}
+
+impl Default for RedisOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,54 @@
+//! The scripts that Redis runs, each of which is atomic.
+
+use std::sync::LazyLock;
+
+use redis::Script;
+
+macro_rules! scripts {
+    ($($name:ident = $file:literal;)*) => {
+        $(pub(crate) static $name: LazyLock<Script> = LazyLock::new(|| {
+            Script::new(concat!(include_str!("lua/common.lua"), include_str!(concat!("lua/", $file))))
+        });)*
+    };
+}
+
+/// The scripts of sessions and streams share more than the others do.
+#[cfg(feature = "http")]
+macro_rules! session_scripts {
+    ($($name:ident = $file:literal;)*) => {
+        $(pub(crate) static $name: LazyLock<Script> = LazyLock::new(|| {
+            let common = concat!(include_str!("lua/common.lua"), include_str!("lua/sessions.lua"));
+            Script::new(&[common, include_str!(concat!("lua/", $file))].concat())
+        });)*
+    };
+}
+
+#[cfg(feature = "http")]
+session_scripts! {
+    APPEND_EVENT = "append_event.lua";
+    FORGET_EVENTS = "forget_events.lua";
+    INSERT_SESSION = "insert_session.lua";
+    LOAD_SESSION = "load_session.lua";
+    READ_EVENTS = "read_events.lua";
+    REMOVE_SESSION = "remove_session.lua";
+    SAVE_SESSION = "save_session.lua";
+}
+
+scripts! {
+    ABANDON_ONCE = "abandon_once.lua";
+    ABANDON_STEP = "abandon_step.lua";
+    BEGIN_ONCE = "begin_once.lua";
+    BEGIN_STEP = "begin_step.lua";
+    CHANGE = "change.lua";
+    CLAIM = "claim.lua";
+    CLAIM_DUE = "claim_due.lua";
+    COMPLETE_ONCE = "complete_once.lua";
+    COMPLETE_STEP = "complete_step.lua";
+    CREATE = "create.lua";
+    DELETE_ALL = "delete_all.lua";
+    INFO = "info.lua";
+    LIST = "list.lua";
+    LOAD = "load.lua";
+    SET_DUE = "set_due.lua";
+    VERSION = "version.lua";
+}

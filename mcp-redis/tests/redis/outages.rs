@@ -1,0 +1,141 @@
+//! Redis is down, slow, restarted or emptied.
+
+use std::time::{Duration, Instant};
+
+use mcp_runtime::backend::{NewTask, TaskCreation, TaskStore as _};
+use mcp_runtime_redis::{Redis, RedisOptions};
+use rustix::process::Signal;
+use tokio::time::{sleep, timeout};
+
+use crate::support::{PATIENCE, RedisServer};
+
+const LIMIT: Duration = Duration::from_millis(500);
+
+async fn connect(redis: &RedisServer) -> Redis {
+    let options = RedisOptions::new().operation_timeout(LIMIT);
+    redis.connect_with(options).await
+}
+
+/// Waits until the store works again by itself.
+async fn until_it_works(store: &Redis) {
+    let began = Instant::now();
+    while store.create(NewTask::new("a", "t")).await.is_err() {
+        assert!(began.elapsed() < PATIENCE, "the store does not recover");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Asks for a task, and returns what went wrong.
+async fn error(store: &Redis) -> String {
+    let id = NewTask::new("a", "t").id;
+    store.load(&id).await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_restart_is_bridged_and_what_was_written_is_still_there() {
+    let mut redis = RedisServer::start();
+    let store = connect(&redis).await;
+    let TaskCreation::Created(task) = store.create(NewTask::new("a", "t")).await.unwrap() else {
+        panic!("there is room");
+    };
+    redis.kill();
+    let told = error(&store).await;
+    assert!(told.contains("cannot be reached"), "{told}");
+    redis.start_again();
+    until_it_works(&store).await;
+    assert!(store.load(&task.id).await.unwrap().is_some());
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_redis_that_hangs_delays_the_first_and_is_not_waited_for_by_all() {
+    let redis = RedisServer::start();
+    let store = connect(&redis).await;
+    redis.signal(Signal::STOP);
+    let told = error(&store).await;
+    assert!(told.contains("does not answer within 500ms"), "{told}");
+    // One of them at a time tries again; the others fail at once. In a queue, the last would wait for 100 seconds.
+    let all = (0..200).map(|_| {
+        let store = store.clone();
+        tokio::spawn(async move { error(&store).await })
+    });
+    let all = all.collect::<Vec<_>>();
+    let refused = async {
+        for one in all {
+            one.await.unwrap();
+        }
+    };
+    timeout(PATIENCE, refused)
+        .await
+        .expect("nothing waits for others");
+    redis.signal(Signal::CONT);
+    until_it_works(&store).await;
+    // It accepts connections, and runs no script.
+    redis.tell(&["CLIENT", "PAUSE", "60000", "WRITE"]);
+    let told = error(&store).await;
+    assert!(told.contains("does not answer"), "{told}");
+    redis.tell(&["CLIENT", "UNPAUSE"]);
+    until_it_works(&store).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn an_emptied_redis_is_used_again_and_nothing_is_made_up() {
+    let redis = RedisServer::start();
+    let store = connect(&redis).await;
+    let TaskCreation::Created(task) = store.create(NewTask::new("a", "t")).await.unwrap() else {
+        panic!("there is room");
+    };
+    redis.tell(&["FLUSHALL"]);
+    redis.tell(&["SCRIPT", "FLUSH"]);
+    assert!(store.load(&task.id).await.unwrap().is_none());
+    assert!(!store.renew(&task.id, 1, PATIENCE).await.unwrap());
+    assert!(store.begin_step(&task.id, 1, "pay").await.is_err());
+    until_it_works(&store).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_full_or_read_only_redis_is_named_and_forgotten_once_it_works() {
+    let redis = RedisServer::start();
+    let store = connect(&redis).await;
+    redis.tell(&["CONFIG", "SET", "maxmemory", "1"]);
+    let refused = store.create(NewTask::new("a", "t")).await.unwrap_err();
+    assert!(refused.to_string().contains("is full"), "{refused}");
+    redis.tell(&["CONFIG", "SET", "maxmemory", "0"]);
+    until_it_works(&store).await;
+    redis.tell(&["REPLICAOF", "127.0.0.1", "1"]);
+    let refused = store.create(NewTask::new("a", "t")).await.unwrap_err();
+    assert!(refused.to_string().contains("read-only"), "{refused}");
+    redis.tell(&["REPLICAOF", "NO", "ONE"]);
+    until_it_works(&store).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn credentials_are_in_no_error() {
+    let redis = RedisServer::with(&["--requirepass", "correct-horse"]);
+    let url = format!("{}?pass=wrong-battery", redis.url());
+    let refused = Redis::connect(&url).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("refuses the user name or the password"),
+        "{refused}"
+    );
+    let url = "redis://user:secret@127.0.0.1:1/0";
+    let unreachable = Redis::connect(url).await.unwrap_err().to_string();
+    assert!(unreachable.contains("127.0.0.1:1"), "{unreachable}");
+    let invalid = Redis::connect("redis:secret@")
+        .await
+        .unwrap_err()
+        .to_string();
+    for told in [refused, unreachable, invalid] {
+        assert!(
+            !told.contains("battery") && !told.contains("secret"),
+            "{told}"
+        );
+    }
+    let url = format!("{}?pass=correct-horse", redis.url());
+    let store = Redis::connect(&url).await.unwrap();
+    assert!(!format!("{store:?}").contains("horse"));
+}

@@ -1,0 +1,134 @@
+//! The bounds of sessions, and of the events of their streams; two instances.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::Limits;
+use mcp_runtime::http::{EventStore as _, MaybeReady, SessionRecord, SessionStore, StreamEntry};
+use mcp_runtime::serde_json::{from_value, json};
+use mcp_runtime_redis::{Redis, RedisOptions};
+
+use crate::support::RedisServer;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+async fn done<T>(reply: MaybeReady<'_, T>) -> T {
+    match reply {
+        MaybeReady::Ready(result) => result.unwrap(),
+        MaybeReady::Later(later) => later.await.unwrap(),
+    }
+}
+
+fn record(owner: Option<&str>, changes: u32) -> Arc<SessionRecord> {
+    let mut record = json!({
+        "changes": changes, "version": "2025-11-25", "level": "info", "ready": true,
+        "lists": [true, true, true], "client": "{}", "uris": [],
+    });
+    if let Some(owner) = owner {
+        record["owner"] = owner.into();
+    }
+    Arc::new(from_value(record).unwrap())
+}
+
+async fn load(store: &Redis, id: &str) -> Option<Arc<SessionRecord>> {
+    done(SessionStore::load(store, id, Duration::ZERO)).await
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
+    let redis = RedisServer::start();
+    let limits = Limits::default().with(|limits| {
+        let sessions = &mut limits.sessions;
+        (sessions.max_sessions, sessions.max_per_principal) = (3, 2);
+    });
+    let store = redis.connect_with(RedisOptions::new().limits(limits)).await;
+    let insert = async |id: &str, owner: &str, busy: &'static [&'static str]| {
+        let in_use = move |id: &str| busy.contains(&id);
+        let inserted = done(store.insert(id, record(Some(owner), 1), MINUTE, &in_use)).await;
+        // The order is that of Redis' clock, in milliseconds.
+        redis.until_next_millisecond();
+        inserted
+    };
+    let is_there = async |id: &str| load(&store, id).await.is_some();
+    assert!(insert("a1", "a", &[]).await);
+    assert!(insert("a2", "a", &[]).await);
+    // Each caller has its own bound, and that of all comes on top.
+    assert!(insert("a3", "a", &["a1"]).await);
+    assert!(is_there("a1").await && !is_there("a2").await);
+    assert!(!insert("a4", "a", &["a1", "a3"]).await);
+    assert!(insert("b1", "b", &[]).await);
+    assert!(insert("c1", "c", &["a1"]).await);
+    assert!(!is_there("a3").await && is_there("b1").await);
+    assert!(!insert("d1", "d", &["a1", "b1", "c1"]).await);
+    // One that was used is not the one that was idle longest.
+    let used = done(SessionStore::load(&store, "a1", MINUTE * 2)).await;
+    assert!(used.is_some());
+    assert!(insert("d1", "d", &[]).await);
+    assert!(is_there("a1").await && !is_there("b1").await);
+    // A session without an owner has only the bound of all.
+    for id in ["n1", "n2", "n3"] {
+        assert!(done(store.insert(id, record(None, 1), MINUTE, &|_| false)).await);
+        redis.until_next_millisecond();
+    }
+    assert_eq!(redis.tell(&["ZCARD", "{mcp}:sessions"]).trim(), "3");
+    assert_eq!(redis.tell(&["ZCARD", "{mcp}:session-expiry"]).trim(), "3");
+    assert_eq!(redis.tell(&["EXISTS", "{mcp}:sessions-of:1a"]).trim(), "0");
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_change_at_one_instance_is_seen_at_the_other_which_cannot_undo_it() {
+    let redis = RedisServer::start();
+    let (one, other) = (redis.connect().await, redis.connect().await);
+    assert!(done(one.insert("s", record(None, 1), MINUTE, &|_| false)).await);
+    assert!(done(other.save("s", record(None, 2))).await);
+    assert_eq!(load(&one, "s").await.unwrap().changes(), 2);
+    assert!(!done(one.save("s", record(None, 2))).await);
+    assert!(done(one.remove("s")).await);
+    assert!(load(&other, "s").await.is_none());
+    // Whatever is left of a server that never comes back disappears by itself.
+    assert!(done(one.insert("s", record(Some("a"), 1), MINUTE, &|_| false)).await);
+    done(one.append("s", 1, 0, StreamEntry::Opened, MINUTE)).await;
+    for key in redis.tell(&["KEYS", "*"]).lines() {
+        assert_ne!(redis.tell(&["PTTL", key]).trim(), "-1", "{key}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn a_stream_and_a_session_keep_only_so_much() {
+    let redis = RedisServer::start();
+    let limits = Limits::default().with(|limits| {
+        limits.streams.max_replay_events = 3;
+        limits.streams.max_replay_bytes = 10;
+    });
+    let store = redis.connect_with(RedisOptions::new().limits(limits)).await;
+    let message = |text: &str| StreamEntry::Message(text.as_bytes().into());
+    let append = async |stream, position, entry| {
+        done(store.append("a", stream, position, entry, MINUTE)).await;
+    };
+    let read = async |stream, after| done(store.read("a", stream, after)).await;
+    append(1, 0, StreamEntry::Opened).await;
+    for position in 1..=5 {
+        append(1, position, message("abcd")).await;
+    }
+    assert_eq!(read(1, 2).await, None);
+    assert_eq!(read(1, 3).await.map(|rest| rest.len()), Some(2));
+    append(1, 6, StreamEntry::Ended).await;
+    append(2, 0, StreamEntry::Opened).await;
+    append(2, 1, message("abcdefg")).await;
+    // There is no longer room for both streams, so the one that has ended is dropped.
+    assert_eq!(read(1, 5).await, None);
+    assert_eq!(read(2, 0).await.map(|rest| rest.len()), Some(1));
+    let bytes = redis.tell(&["HGETALL", "{mcp}:stream-state:a"]);
+    let mut bytes: Vec<_> = bytes.lines().collect();
+    bytes.sort_unstable();
+    assert_eq!(bytes, ["2", "2 bytes", "2 next", "7", "7", "bytes"]);
+    let MaybeReady::Later(gap) = store.append("a", 2, 5, message("x"), MINUTE) else {
+        panic!("Redis is asked")
+    };
+    assert!(gap.await.is_err());
+    done(store.forget("a")).await;
+    assert_eq!(redis.tell(&["KEYS", "*"]).trim(), "");
+}

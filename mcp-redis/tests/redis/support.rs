@@ -1,0 +1,148 @@
+//! A `redis-server` for a test, on a socket in a folder of its own.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp_runtime_redis::{Redis, RedisOptions};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Time for which anything is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server that is killed, and its folder removed, when dropped.
+pub(crate) struct RedisServer {
+    folder: PathBuf,
+    options: Vec<String>,
+    process: Option<Child>,
+}
+
+impl RedisServer {
+    /// Starts a server that writes each change to its log, so that it can be killed and started again.
+    pub(crate) fn start() -> Self {
+        Self::with(&["--appendonly", "yes", "--appendfsync", "always"])
+    }
+
+    pub(crate) fn with(options: &[&str]) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("mcp-redis-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let mut server = Self {
+            folder,
+            options: options.iter().map(|&option| option.to_owned()).collect(),
+            process: None,
+        };
+        server.start_again();
+        server
+    }
+
+    pub(crate) fn start_again(&mut self) {
+        let mut command = Command::new("redis-server");
+        command.arg("--dir").arg(&self.folder);
+        command
+            .args(["--port", "0", "--unixsocket"])
+            .arg(self.socket());
+        command.args(["--save", ""]);
+        command.args(&self.options).stdout(Stdio::null());
+        let process = command.spawn();
+        self.process = Some(process.expect(
+            "`redis-server` has to be installed; on Debian: apt-get install redis-server. The tests are run by tests/redis/run",
+        ));
+        let started = Instant::now();
+        while !self.answers() {
+            assert!(started.elapsed() < PATIENCE, "redis-server does not start");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Returns `true` if the server answers, and no longer loads its data.
+    fn answers(&self) -> bool {
+        self.try_tell(&["PING"])
+            .is_some_and(|said| said.trim() == "PONG")
+    }
+
+    fn try_tell(&self, words: &[&str]) -> Option<String> {
+        let mut command = Command::new("redis-cli");
+        command
+            .arg("-s")
+            .arg(self.socket())
+            .args(words)
+            .stderr(Stdio::null());
+        if let Some(at) = self
+            .options
+            .iter()
+            .position(|option| option == "--requirepass")
+        {
+            command.env("REDISCLI_AUTH", &self.options[at + 1]);
+        }
+        let done = command.output().expect("`redis-cli` is installed");
+        done.status
+            .success()
+            .then(|| String::from_utf8(done.stdout).unwrap())
+    }
+
+    /// Sends a command, and returns its reply.
+    pub(crate) fn tell(&self, words: &[&str]) -> String {
+        self.try_tell(words).expect("redis-server answers")
+    }
+
+    /// Waits until the clock of Redis shows another millisecond.
+    pub(crate) fn until_next_millisecond(&self) {
+        let clock = || {
+            self.tell(&[
+                "EVAL",
+                "local t = redis.call('TIME'); return t[1] .. math.floor(t[2] / 1000)",
+                "0",
+            ])
+        };
+        let now = clock();
+        while clock() == now {}
+    }
+
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+        let _ = fs::remove_file(self.socket());
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = self.process.as_ref().unwrap().id();
+        let id = Pid::from_raw(id.try_into().unwrap()).unwrap();
+        kill_process(id, signal).unwrap();
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.join("redis.sock")
+    }
+
+    /// Returns the folder of the server, which is removed with it.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.folder.clone()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("unix://{}", self.socket().display())
+    }
+
+    pub(crate) async fn connect(&self) -> Redis {
+        self.connect_with(RedisOptions::new()).await
+    }
+
+    pub(crate) async fn connect_with(&self, options: RedisOptions) -> Redis {
+        options.connect(&self.url()).await.unwrap()
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

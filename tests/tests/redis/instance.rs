@@ -1,0 +1,144 @@
+//! A group of processes that share a Redis and a folder.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tests::Version;
+use tests::client::PATIENCE;
+use tests::http::{Request, Response, send};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use crate::support::RedisServer;
+
+pub(crate) const LEGACY: Version = Version::V2025_11_25;
+
+/// A Redis, and the folder in which instances leave marks.
+pub(crate) struct Group {
+    pub(crate) redis: RedisServer,
+}
+
+impl Group {
+    pub(crate) fn start() -> Self {
+        Self {
+            redis: RedisServer::start(),
+        }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.redis.folder()
+    }
+
+    /// Starts an instance.
+    pub(crate) async fn instance(&self) -> Instance {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_instance"))
+            .args(["--http", "127.0.0.1:0"])
+            .env("REDIS_URL", self.redis.url())
+            .env("FOLDER", self.folder())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the instance starts");
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let url = timeout(PATIENCE, lines.next_line()).await;
+        let url = url.expect("it starts in time").unwrap().unwrap();
+        let address = url.strip_prefix("http://").and_then(|url| {
+            let (address, _) = url.split_once('/')?;
+            address.parse().ok()
+        });
+        let address = address.unwrap_or_else(|| panic!("no address in `{url}`"));
+        // Its later output must not find a closed pipe.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Instance { address, child }
+    }
+
+    /// Lets the tools go on that wait.
+    pub(crate) fn go_on(&self) {
+        fs::write(self.folder().join("go"), "").unwrap();
+    }
+
+    /// Returns what the tools have done, in order.
+    pub(crate) fn done(&self) -> Vec<String> {
+        let done = fs::read_to_string(self.folder().join("done"));
+        done.unwrap_or_default()
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// A process. It is killed when this is dropped.
+pub(crate) struct Instance {
+    address: SocketAddr,
+    child: Child,
+}
+
+impl Instance {
+    /// Kills it with a signal that it cannot handle.
+    pub(crate) async fn kill(mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) async fn send(&self, request: &Request) -> Response {
+        send(self.address, request).await
+    }
+
+    /// Sends a request whose answer is one message.
+    pub(crate) async fn message(&self, request: &Request) -> (u16, Value) {
+        let mut response = self.send(request).await;
+        (response.status, response.message().await)
+    }
+
+    /// Completes the handshake and returns the id of the session.
+    pub(crate) async fn session(&self) -> String {
+        let params = json!({
+            "protocolVersion": LEGACY.date(),
+            "capabilities": {},
+            "clientInfo": {"name": "tests", "version": "1"},
+        });
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let mut response = self.send(&Request::bare(&hello, LEGACY)).await;
+        let session = response.header("mcp-session-id").unwrap().to_owned();
+        response.message().await;
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let mut response = self.send(&Request::legacy(&session, &ready, LEGACY)).await;
+        assert_eq!((response.status, &*response.text().await), (202, ""));
+        session
+    }
+}
+
+/// Creates a request in a session.
+pub(crate) fn request(session: &str, method: &str, params: &Value) -> Request {
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    Request::legacy(session, &message, LEGACY)
+}
+
+/// Creates a request without a body in a session.
+pub(crate) fn bare(verb: &'static str, session: &str) -> Request {
+    Request::new(verb, LEGACY).header("Mcp-Session-Id", session)
+}
+
+/// Creates a call of the tool that says the text again.
+pub(crate) fn echo(session: &str) -> Request {
+    let params = json!({"name": "echo", "arguments": {"text": "still here"}});
+    request(session, "tools/call", &params)
+}
+
+pub(crate) fn modern_echo() -> Request {
+    Request::tool("echo", json!({"text": "still here"}))
+}
+
+/// Returns the text of a tool's result.
+pub(crate) fn text(message: &Value) -> &str {
+    message["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text in {message}"))
+}

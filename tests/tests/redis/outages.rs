@@ -1,0 +1,68 @@
+//! Redis is down, hangs, or is emptied, while clients of both eras make calls.
+
+use rustix::process::Signal;
+use tests::http::send;
+use tests::wait::until;
+
+use crate::instance::{Group, Instance, echo, modern_echo, text};
+
+/// Checks that calls without a session go on, and those with one are refused without waiting for each other.
+async fn refuses(instance: &Instance, session: &str) {
+    // One at a time finds out whether Redis works again, and may take two seconds. In a queue, the last would wait for two minutes, and
+    // the client gives up before.
+    let all = (0..60).map(|_| {
+        let (instance, request) = (instance.address(), echo(session));
+        tokio::spawn(async move {
+            let mut refused = send(instance, &request).await;
+            let retry_after = refused.header("retry-after").is_some();
+            (refused.status, retry_after, refused.text().await)
+        })
+    });
+    for refused in all.collect::<Vec<_>>() {
+        let (status, retry_after, told) = refused.await.unwrap();
+        assert_eq!((status, retry_after), (503, true));
+        assert!(
+            !told.contains("edis"),
+            "clients learn nothing of it: {told}"
+        );
+    }
+    assert_eq!(
+        text(&instance.message(&modern_echo()).await.1),
+        "still here"
+    );
+}
+
+async fn until_it_works(instance: &Instance, session: &str) {
+    until(async || instance.send(&echo(session)).await.status == 200).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn while_redis_is_down_sessions_are_refused_and_the_rest_goes_on() {
+    let mut group = Group::start();
+    let instance = group.instance().await;
+    let session = instance.session().await;
+    group.redis.kill();
+    refuses(&instance, &session).await;
+    group.redis.start_again();
+    until_it_works(&instance, &session).await;
+    group.redis.signal(Signal::STOP);
+    refuses(&instance, &session).await;
+    group.redis.signal(Signal::CONT);
+    until_it_works(&instance, &session).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a redis-server: tests/redis/run"]
+async fn after_redis_was_emptied_clients_begin_again() {
+    let group = Group::start();
+    let instance = group.instance().await;
+    let session = instance.session().await;
+    group.redis.tell(&["FLUSHALL"]);
+    assert_eq!(instance.send(&echo(&session)).await.status, 404);
+    let session = instance.session().await;
+    assert_eq!(
+        text(&instance.message(&echo(&session)).await.1),
+        "still here"
+    );
+}
