@@ -57,7 +57,7 @@
 /// | `visibility` | `model`, `app`, or both | both | the users of the tool, for hosts that show apps: the model, the page, or both | `_meta.ui.visibility` |
 /// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
 /// | `strict` | flag | no | arguments are not coerced, so a number in quotes is an error | nothing |
-/// | `task` | `task`, `task = required`, or `task(required, manual, ttl = "1h", poll = "2s")` | not a task | calls go on after their request for clients that know tasks | `execution.taskSupport` |
+/// | `task` | `task`, `task = required`, or `task(required, manual, ttl = "1h", poll = "2s", patience = "45s")` | not a task | calls go on after their request for clients that know tasks | `execution.taskSupport` |
 /// | `ttl` | as `timeout` | unspecified | how long a client may cache the result | `ttlMs` |
 /// | `cache` | `"public"` or `"private"` | unspecified | whether the cached result may be shared between users | `cacheScope` |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |

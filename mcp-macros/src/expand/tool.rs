@@ -90,6 +90,7 @@ fn task_options_expression(task: &TaskOptions) -> TokenStream {
     fields.set("is_manual", is_set(task.manual));
     fields.set_some("ttl", task.ttl.as_ref());
     fields.set_some("poll_interval", task.poll.as_ref());
+    fields.set_some("patience", task.patience.as_ref());
     let attempts = task.attempts.as_ref();
     fields.set_some("attempts", attempts.map(|PositiveCount(attempts)| attempts));
     fields.into_expression(&quote!(__mcp::TaskOptions))

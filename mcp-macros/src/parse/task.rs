@@ -20,6 +20,8 @@ pub(crate) struct TaskOptions {
     pub(crate) poll: Option<DurationValue>,
     /// The number of times that a task is started.
     pub(crate) attempts: Option<PositiveCount>,
+    /// The time for which clients that do not know tasks wait.
+    pub(crate) patience: Option<DurationValue>,
 }
 
 /// Parses the value in `task = required`.

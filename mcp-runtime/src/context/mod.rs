@@ -31,7 +31,9 @@ mod task_start;
 mod type_name;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
-pub(crate) use ask::{CallQuestion, QuestionKey, QuestionProgress, QuestionTransport};
+pub(crate) use ask::{
+    CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress, QuestionTransport,
+};
 pub use caller::Caller;
 pub(crate) use caller_record::CallerRecord;
 pub use capability::Capability;

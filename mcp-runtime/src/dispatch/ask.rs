@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use crate::bell::Bell;
 use crate::context::{
-    AskError, CallId, CallQuestion, OnceStore, QuestionKey, QuestionProgress, QuestionTransport,
-    once,
+    AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
+    QuestionTransport, once,
 };
 use crate::dispatch::Dispatcher;
 use crate::dispatch::both_stores::BothStores;
@@ -386,13 +386,15 @@ impl QuestionTransport for ClientQuestions {
         journal.to_text()
     }
 
+    fn end_round_with(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
+        matches!(&self.way, QuestionDelivery::Rounds(round) if round.adopt(journal, questions))
+    }
+
     fn once_store(&self) -> Option<Arc<dyn OnceStore>> {
-        match &self.way {
-            QuestionDelivery::Rounds(round) => {
-                let of_server = self.dispatcher.settings.once_store.as_ref();
-                BothStores::of(round.steps(), of_server)
-            }
-            QuestionDelivery::None | QuestionDelivery::Requests { .. } => None,
-        }
+        let QuestionDelivery::Rounds(round) = &self.way else {
+            return None;
+        };
+        let of_server = self.dispatcher.settings.once_store.as_ref();
+        BothStores::of(round.steps(), of_server)
     }
 }

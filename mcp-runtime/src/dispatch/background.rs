@@ -7,19 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::time::Sleep;
 
-use crate::context::{
-    CallHandle, Context, NotificationSender, Progress, QuestionTransport, RequestContext,
-};
+use crate::context::{Context, RequestContext};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
-use crate::dispatch::blocking::CallPermitWaits;
-use crate::dispatch::call::run_user_code;
+use crate::dispatch::detached_run::{DetachedContext, DetachedRun};
 use crate::dispatch::finish::{CallFinisher, CallOutcome};
 use crate::dispatch::journal::Journal;
 use crate::dispatch::rounds::{CallMemory, Round, RoundEnd};
@@ -27,56 +22,21 @@ use crate::dispatch::stored_call;
 use crate::dispatch::target::CallTarget;
 use crate::dispatch::wrapped::WrappedHandler;
 use crate::handler::background::{
-    BackgroundFuture, BackgroundOutcome, BackgroundPermit, BackgroundQuestion, BackgroundRun,
-    BackgroundRunner, QuestionAnswer,
+    AttachedEnd, AttachedFuture, BackgroundFuture, BackgroundOutcome, BackgroundPermit,
+    BackgroundQuestion, BackgroundRun, BackgroundRunner, QuestionAnswer, WaitingRequest,
 };
-use crate::handler::call::Running;
 use crate::handler::middleware::Next;
 use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::{ErrorObject, RequestId};
 use crate::protocol::Method;
 use crate::registry::CallPermit;
 use crate::telemetry::{RecordedOutcome, RequestAttributes, RequestRecording};
-use crate::types::LoggingLevel;
 
 /// Everything that runs of one call have in common.
 pub(super) struct DetachedCall {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) target: CallTarget,
     pub(super) request: RequestContext,
-}
-
-/// The state behind a handler's context in one run.
-struct DetachedContext {
-    request: RequestContext,
-    asks: ClientQuestions,
-    on_progress: Box<dyn Fn(&Progress) + Send + Sync>,
-}
-
-impl CallHandle for DetachedContext {
-    fn request(&self) -> &RequestContext {
-        &self.request
-    }
-
-    fn outbound(&self) -> &dyn NotificationSender {
-        self
-    }
-
-    fn asking(&self) -> &dyn QuestionTransport {
-        &self.asks
-    }
-}
-
-impl NotificationSender for DetachedContext {
-    fn progress(&self, progress: &Progress) {
-        (self.on_progress)(progress);
-    }
-
-    fn accepts_level(&self, _: LoggingLevel) -> bool {
-        false
-    }
-
-    fn log(&self, _: LoggingLevel, _: Option<&str>, _: &str) {}
 }
 
 impl BackgroundRunner for DetachedCall {
@@ -112,17 +72,49 @@ impl BackgroundRunner for DetachedCall {
         arguments: Arc<str>,
         run: BackgroundRun,
     ) -> BackgroundFuture {
-        Box::pin(async move { self.run_once(&next, &arguments, run).await })
+        Box::pin(async move {
+            match self.run_once(&next, &arguments, run, None).await {
+                Ok(ended) => self.outcome(ended),
+                Err(what) => failed(what),
+            }
+        })
+    }
+
+    fn run_attached(
+        self: Arc<Self>,
+        next: Next,
+        arguments: Arc<str>,
+        run: BackgroundRun,
+        request: WaitingRequest,
+    ) -> AttachedFuture {
+        Box::pin(async move {
+            let waiting = Some(request.clone());
+            match self.run_once(&next, &arguments, run, waiting).await {
+                Ok(ended) if request.context().is_some() => self.attached_end(ended),
+                Ok(ended) => AttachedEnd::Detached(self.outcome(ended)),
+                Err(what) => AttachedEnd::Detached(failed(what)),
+            }
+        })
     }
 }
 
+/// The end of one run.
+struct EndedRun {
+    outcome: CallOutcome,
+    recording: Option<RequestRecording>,
+    /// The names of the results of `once` that the journal keeps, if a store keeps the others.
+    inherited: Option<BTreeSet<String>>,
+}
+
 impl DetachedCall {
+    /// Runs the call. The error is the reason why it cannot run at all.
     async fn run_once(
         &self,
         next: &Next,
         arguments: &str,
         run: BackgroundRun,
-    ) -> BackgroundOutcome {
+        waiting: Option<WaitingRequest>,
+    ) -> Result<EndedRun, &'static str> {
         let BackgroundRun {
             journal,
             answers,
@@ -131,7 +123,7 @@ impl DetachedCall {
             permit,
         } = run;
         let Some(mut journal) = Journal::from_json(journal.as_bytes()) else {
-            return failed("the journal of a call cannot be read");
+            return Err("the journal of a call cannot be read");
         };
         answer(&mut journal, answers);
         let rounds = journal.round;
@@ -154,13 +146,14 @@ impl DetachedCall {
             request,
             asks,
             on_progress,
+            waiting: waiting.clone(),
         });
         let handler = WrappedHandler::new(&self.dispatcher, &self.target, permit);
         let waits = handler.waits.clone();
         let handed = Context::new(Arc::<DetachedContext>::clone(&context));
         let Some(call) = handler.into_call(arguments, handed, rounds.saturating_add(1), None)
         else {
-            return failed("a list cannot run in the background");
+            return Err("a list cannot run in the background");
         };
         let guards = self.target.guards();
         let next = next.clone();
@@ -168,7 +161,9 @@ impl DetachedCall {
             // Like the handler, middleware runs only when it is polled, where a panic is caught.
             future: Some(Box::pin(async move { next.start(call).await })),
             context,
-            recording: Some(self.begin_recording()),
+            // A request that waits has a record of its own.
+            recording: waiting.is_none().then(|| self.begin_recording()),
+            waiting,
             waits,
             limit: guards.and_then(|guards| guards.timeout),
             deadline: None,
@@ -181,14 +176,45 @@ impl DetachedCall {
             _ => outcome,
         };
         running.context.asks.close();
-        let recording = running.recording.take();
+        Ok(EndedRun {
+            outcome,
+            recording: running.recording.take(),
+            inherited: keeps_steps.then_some(inherited),
+        })
+    }
+
+    /// Returns the end of a run whose request waits for it.
+    fn attached_end(&self, ended: EndedRun) -> AttachedEnd {
+        match ended.outcome {
+            CallOutcome::Output(output) => AttachedEnd::Output(output),
+            CallOutcome::Panicked(panic) => AttachedEnd::Panicked(panic),
+            // The request has the results of `once` as well, for no store has them yet.
+            CallOutcome::Input(end) => match asked(end, None) {
+                BackgroundOutcome::InputRequired { journal, questions } => {
+                    AttachedEnd::InputRequired { journal, questions }
+                }
+                outcome => AttachedEnd::Detached(outcome),
+            },
+            outcome @ CallOutcome::TimedOut(_) => {
+                AttachedEnd::Detached(self.rendered(outcome, None))
+            }
+        }
+    }
+
+    /// Returns the outcome of a run.
+    fn outcome(&self, ended: EndedRun) -> BackgroundOutcome {
+        let EndedRun {
+            outcome,
+            recording,
+            inherited,
+        } = ended;
         let max = self.dispatcher.limits().elicitation.max_rounds;
         match outcome {
             CallOutcome::Input(end) if end.journal.round <= max => {
                 if let Some(mut recording) = recording {
                     recording.end(RecordedOutcome::InputRequired);
                 }
-                asked(end, keeps_steps.then_some(&inherited))
+                asked(end, inherited.as_ref())
             }
             CallOutcome::Input(_) => {
                 let text = format!("asked the client {max} times in a row without finishing");
@@ -295,74 +321,5 @@ fn asked(end: RoundEnd, inherited: Option<&BTreeSet<String>>) -> BackgroundOutco
     BackgroundOutcome::InputRequired {
         journal: journal.to_text(),
         questions: questions.collect(),
-    }
-}
-
-/// One run of a call. Dropping it cancels the run.
-struct DetachedRun {
-    future: Option<Running>,
-    context: Arc<DetachedContext>,
-    /// `None` once the run has ended.
-    recording: Option<RequestRecording>,
-    waits: CallPermitWaits,
-    limit: Option<std::time::Duration>,
-    deadline: Option<Pin<Box<Sleep>>>,
-}
-
-impl DetachedRun {
-    fn poll(&mut self, task: &mut TaskContext<'_>) -> Poll<CallOutcome> {
-        let Some(future) = &mut self.future else {
-            return Poll::Pending;
-        };
-        self.context.asks.register(task);
-        let mut poll = || run_user_code(None, || future.as_mut().poll(task));
-        let polled = match &self.recording {
-            Some(recording) => recording.within(poll),
-            None => poll(),
-        };
-        match polled {
-            Ok(Poll::Ready(output)) => return Poll::Ready(CallOutcome::Output(output)),
-            Err(panic) => return Poll::Ready(CallOutcome::Panicked(panic)),
-            Ok(Poll::Pending) => {}
-        }
-        if let Some(end) = self.context.asks.end_round() {
-            return Poll::Ready(CallOutcome::Input(end));
-        }
-        let Some(limit) = self.limit else {
-            return Poll::Pending;
-        };
-        // As in the foreground, the time spent waiting for a permit does not count.
-        if self.waits.is_waiting() {
-            self.deadline = None;
-            return Poll::Pending;
-        }
-        let new = || Box::pin(tokio::time::sleep(limit));
-        let deadline = self.deadline.get_or_insert_with(new);
-        deadline.as_mut().poll(task).map(|()| {
-            self.context.request.cancel();
-            CallOutcome::TimedOut(limit)
-        })
-    }
-
-    fn drop_future(&mut self) -> Result<(), String> {
-        let future = self.future.take();
-        let drop = || run_user_code(None, || drop(future));
-        match &self.recording {
-            Some(recording) => recording.within(drop),
-            None => drop(),
-        }
-    }
-}
-
-impl Drop for DetachedRun {
-    fn drop(&mut self) {
-        if self.future.is_none() {
-            return;
-        }
-        self.context.request.cancel();
-        if let Err(panic) = self.drop_future() {
-            tracing::error!(panic, "a cancelled handler panicked while it was dropped");
-        }
-        self.context.asks.close();
     }
 }

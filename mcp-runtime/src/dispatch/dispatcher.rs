@@ -6,6 +6,7 @@ use crate::context::{
     Caller, Control, EnvironmentHeaders, OnceStore, RequestSource, ServerHandle, States,
 };
 use crate::dispatch::admission::Admission;
+use crate::dispatch::job_tools::JobTools;
 use crate::dispatch::notifications::Notifications;
 #[cfg(feature = "http")]
 use crate::dispatch::origin::RequestOrigin;
@@ -87,6 +88,8 @@ pub(crate) struct Settings {
     pub(crate) tags_in_instructions: bool,
     /// The tools that search for tools, if the server has them.
     pub(crate) search: Option<SearchTools>,
+    /// The tools for tasks of clients that do not know tasks, if a tool can be a task.
+    pub(crate) job_tools: Option<JobTools>,
 }
 
 /// Cache hints for results other than resource contents.

@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::context::{Capability, RequestSource};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::decide::RequestOutcome;
+use crate::dispatch::job_tools::JobTools;
 use crate::dispatch::origin::RequestOrigin;
 use crate::dispatch::prepared::PreparedCall;
 use crate::dispatch::request::Request;
@@ -18,7 +20,7 @@ use crate::handler::tool_search::ToolSearch;
 use crate::jsonrpc::{ErrorObject, Member};
 use crate::protocol::encode::{self, CacheHint, ResponseContext};
 use crate::protocol::{Method, MethodCapability, errors, negotiation};
-use crate::registry::{CallerView, ListPage, Snapshot};
+use crate::registry::{Callable, CallerView, ListPage, Snapshot};
 use crate::types::{CacheScope, CompletionReference};
 
 impl Dispatcher {
@@ -52,8 +54,10 @@ impl Dispatcher {
                         search.resolve(&name, request.arguments()?, view, &limits)?
                     }
                     (Method::ToolsCall, _) => {
-                        let tool = view.tool(&name)?;
-                        (Arc::clone(tool), request.arguments()?.into())
+                        let tool = view
+                            .tool(&name)
+                            .or_else(|unknown| self.job_tool(&name, &request, view).ok_or(unknown));
+                        (Arc::clone(tool?), request.arguments()?.into())
                     }
                     _ => {
                         let prompt = view.prompt(&name)?;
@@ -147,7 +151,7 @@ impl Dispatcher {
         {
             // The list has one page, so a cursor belongs to another list.
             return match cursor {
-                None => Ok(ListPage::Ready(page)),
+                None => Ok(ListPage::Ready(self.with_job_tools(page, request, view))),
                 Some(_) => Err(errors::invalid_cursor()),
             };
         }
@@ -157,8 +161,39 @@ impl Dispatcher {
         {
             return Err(errors::invalid_cursor());
         }
-        view.page(list, request.version, cursor.as_deref())
-            .map_err(|_| errors::invalid_cursor())
+        let page = view.page(list, request.version, cursor.as_deref());
+        let page = page.map_err(|_| errors::invalid_cursor())?;
+        Ok(match page {
+            ListPage::Ready(page) if list == Capability::Tools && cursor.is_none() => {
+                ListPage::Ready(self.with_job_tools(page, request, view))
+            }
+            page => page,
+        })
+    }
+
+    /// Returns one of the tools for jobs, if it has this name and exists for this request.
+    fn job_tool(
+        &self,
+        name: &str,
+        request: &Request<'_>,
+        view: CallerView<'_>,
+    ) -> Option<&Arc<Callable>> {
+        let tool = self.settings.job_tools.as_ref()?.find(name)?;
+        let capabilities = request.sender.capabilities();
+        JobTools::are_for(view, request.version, &capabilities).then_some(tool)
+    }
+
+    /// Adds the tools for jobs to the members of the first page of a list, if they exist for this request.
+    fn with_job_tools(&self, page: Bytes, request: &Request<'_>, view: CallerView<'_>) -> Bytes {
+        let Some(jobs) = &self.settings.job_tools else {
+            return page;
+        };
+        let capabilities = request.sender.capabilities();
+        if JobTools::are_for(view, request.version, &capabilities) {
+            jobs.before(page, request.version)
+        } else {
+            page
+        }
     }
 
     fn completion_target<'m>(

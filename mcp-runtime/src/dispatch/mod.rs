@@ -16,12 +16,14 @@ mod call_context;
 mod call_table;
 mod channel;
 mod decide;
+mod detached_run;
 mod dispatcher;
 mod engine;
 mod extension;
 mod failure;
 mod finish;
 mod instructions;
+mod job_tools;
 mod journal;
 mod legacy;
 mod listen;
@@ -60,6 +62,7 @@ pub(crate) use dispatcher::{CacheHints, Dispatcher, Settings};
 #[cfg(feature = "http")]
 pub(crate) use extension::MirroredName;
 pub(crate) use finish::{SharedText, WrittenResponse};
+pub(crate) use job_tools::JobTools;
 #[cfg(feature = "http")]
 pub(crate) use listen::ListenRequest;
 #[cfg(feature = "http")]

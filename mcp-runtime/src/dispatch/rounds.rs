@@ -10,7 +10,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde_json::Value;
 
-use crate::context::{AskError, CallId, CallQuestion, OnceStore, QuestionKey, QuestionProgress};
+use crate::context::{
+    AskError, CallId, CallQuestion, DetachedQuestion, OnceStore, QuestionKey, QuestionProgress,
+};
 use crate::dispatch::journal::{InputResponses, Journal};
 use crate::lock::lock;
 use crate::protocol::{ProtocolVersion, input};
@@ -32,6 +34,8 @@ struct RoundState {
     open: Vec<OpenQuestion>,
     once_under_way: usize,
     over: bool,
+    /// The end of a run apart from the request, with which this round ends.
+    adopted: Option<(Journal, Vec<SentQuestion>)>,
 }
 
 /// The state from which a call resumes.
@@ -88,6 +92,7 @@ impl Round {
                 open: Vec::new(),
                 once_under_way: 0,
                 over: false,
+                adopted: None,
             }),
             arguments: arguments.into(),
             steps: None,
@@ -212,9 +217,38 @@ impl Round {
         self.state().once_under_way > 0
     }
 
+    /// Lets the round end with the questions of a run that was apart from the request, and with the journal of that run.
+    /// Returns `false` if the journal cannot be read.
+    pub(super) fn adopt(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
+        let Some(journal) = Journal::from_json(journal.as_bytes()) else {
+            return false;
+        };
+        let questions = questions
+            .into_iter()
+            .map(|(key, method, params)| SentQuestion {
+                identity: QuestionKey {
+                    key,
+                    digest: String::new(),
+                    named: false,
+                },
+                method,
+                params,
+            });
+        self.state().adopted = Some((journal, questions.collect()));
+        true
+    }
+
     /// Ends the round if possible and returns its result.
     pub(super) fn try_end(&self, call: impl FnOnce() -> CallId) -> Option<RoundEnd> {
         let state = &mut *self.state();
+        if let Some((journal, open)) = state.adopted.take() {
+            state.over = true;
+            return Some(RoundEnd {
+                journal,
+                open,
+                arguments: self.arguments.clone(),
+            });
+        }
         if state.over || state.open.is_empty() || state.once_under_way > 0 {
             return None;
         }

@@ -7,10 +7,10 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::background::DetachedCall;
 use crate::dispatch::blocking::{CallPermitWaits, run_blocking};
 use crate::dispatch::target::CallTarget;
-use crate::handler::background::BackgroundRunner;
+use crate::handler::background::{BackgroundPermit, BackgroundRunner};
 use crate::handler::call::Running;
 use crate::handler::handler_error::HandlerError;
-use crate::handler::middleware::{Call, InnermostStep};
+use crate::handler::middleware::{Call, InnermostStep, PermitFuture};
 use crate::handler::task_options::TaskOptions;
 use crate::lock::lock;
 use crate::registry::{CallPermit, HandlerProgress};
@@ -80,6 +80,16 @@ impl InnermostStep for WrappedHandler {
 
     fn task_options(&self) -> Option<&TaskOptions> {
         self.target.task_options()
+    }
+
+    fn has_output_schema(&self) -> bool {
+        self.target
+            .tool()
+            .is_some_and(|(tool, _)| tool.output_schema.is_some())
+    }
+
+    fn permit(self: Arc<Self>) -> PermitFuture {
+        Box::pin(async move { self.acquire_permit().await.map(BackgroundPermit) })
     }
 
     fn detach(&self, context: &Context) -> Arc<dyn BackgroundRunner> {

@@ -7,16 +7,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::context::{OnceStore, Progress};
+use crate::context::{Context, OnceStore, Progress};
+use crate::handler::call::Output;
 use crate::handler::middleware::Next;
 use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::ErrorObject;
+use crate::lock::lock;
 
 /// A call taken out of its request, with [`Call::into_background`](crate::middleware::Call::into_background). It can run
 /// after the response, and run again from its start with the answers to its questions. Cheap to clone.
@@ -53,10 +55,58 @@ pub(crate) trait BackgroundRunner: Send + Sync {
         arguments: Arc<str>,
         run: BackgroundRun,
     ) -> BackgroundFuture;
+    /// Like [`run`](Self::run), but for as long as the request waits, the run speaks to its client and ends with what the
+    /// request is answered with.
+    fn run_attached(
+        self: Arc<Self>,
+        next: Next,
+        arguments: Arc<str>,
+        run: BackgroundRun,
+        request: WaitingRequest,
+    ) -> AttachedFuture;
 }
 
 /// The future of a run.
 pub(crate) type BackgroundFuture = Pin<Box<dyn Future<Output = BackgroundOutcome> + Send>>;
+
+/// The future of a run whose request waits for it.
+pub(crate) type AttachedFuture = Pin<Box<dyn Future<Output = AttachedEnd> + Send>>;
+
+/// The end of a run whose request waits for it, or has waited for it.
+pub(crate) enum AttachedEnd {
+    /// The output of the handler, for the request.
+    Output(Output),
+    /// The handler panicked.
+    Panicked(String),
+    /// The call needs answers.
+    InputRequired {
+        journal: String,
+        questions: Vec<BackgroundQuestion>,
+    },
+    /// The request no longer waits.
+    Detached(BackgroundOutcome),
+}
+
+/// The request that waits for a run, until it no longer does.
+#[derive(Clone)]
+pub(crate) struct WaitingRequest(Arc<Mutex<Option<Context>>>);
+
+impl WaitingRequest {
+    pub(crate) fn new(context: Context) -> Self {
+        Self(Arc::new(Mutex::new(Some(context))))
+    }
+
+    /// Returns the context of the request while it waits.
+    pub(crate) fn context(&self) -> Option<Context> {
+        lock(&self.0).clone()
+    }
+
+    /// Lets the run go on apart from the request. Must not be called while the run is being polled.
+    pub(crate) fn leave(&self) {
+        let context = lock(&self.0).take();
+        drop(context);
+    }
+}
 
 impl BackgroundCall {
     /// Returns the name of the tool or prompt, or the URI of the resource.
@@ -120,6 +170,16 @@ impl BackgroundCall {
     ) -> impl Future<Output = BackgroundOutcome> + Send + use<> {
         let runner = Arc::clone(&self.runner);
         runner.run(self.next.clone(), Arc::clone(&self.arguments), run)
+    }
+
+    /// Runs the call while its request waits.
+    pub(crate) fn run_attached(
+        &self,
+        run: BackgroundRun,
+        request: WaitingRequest,
+    ) -> AttachedFuture {
+        let (runner, next) = (Arc::clone(&self.runner), self.next.clone());
+        runner.run_attached(next, Arc::clone(&self.arguments), run, request)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::cancellation::CancellationToken;
 use crate::context::{Context, Principal};
-use crate::handler::background::{BackgroundCall, BackgroundRunner};
+use crate::handler::background::{BackgroundCall, BackgroundPermit, BackgroundRunner};
 use crate::handler::call::{CallOutput, Running};
 use crate::handler::definition::Kind;
 use crate::handler::dynamic::Arguments;
@@ -46,9 +47,20 @@ pub(crate) trait InnermostStep: Send + Sync {
 
     /// Returns the option `task` of the tool.
     fn task_options(&self) -> Option<&TaskOptions>;
+
+    /// Returns `true` if the tool has an output schema.
+    fn has_output_schema(&self) -> bool;
+
+    /// Waits for a permit if the concurrent calls of the handler are limited. The time for this does not count towards the
+    /// call's timeout.
+    fn permit(self: Arc<Self>) -> PermitFuture;
+
     /// Takes the call with this context out of its request.
     fn detach(&self, context: &Context) -> Arc<dyn BackgroundRunner>;
 }
+
+/// The future of a permit, or of the error for a call that cannot wait for one.
+pub(crate) type PermitFuture = Pin<Box<dyn Future<Output = Result<BackgroundPermit>> + Send>>;
 
 impl Call {
     pub(crate) fn new(
@@ -165,6 +177,16 @@ impl Call {
             .await;
         };
         (self, starts)
+    }
+
+    /// Returns `true` if results of the tool have to match an output schema.
+    pub(crate) fn has_output_schema(&self) -> bool {
+        self.handler.has_output_schema()
+    }
+
+    /// Waits until the option `concurrency` lets the call run.
+    pub(crate) fn permit(&self) -> PermitFuture {
+        Arc::clone(&self.handler).permit()
     }
 
     /// Takes the call out of its request, so that it can run, wrapped in `next`, after the response.

@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+/// The name of the tool with which clients that do not know tasks wait for one.
+pub(crate) const JOB_STATUS: &str = "job_status";
+/// The name of the tool with which such clients cancel one.
+pub(crate) const JOB_CANCEL: &str = "job_cancel";
+
 /// How calls to a tool become tasks: the option `task`.
 ///
 /// ```
@@ -22,6 +27,8 @@ pub struct TaskOptions {
     pub poll_interval: Option<Duration>,
     #[doc(hidden)]
     pub attempts: Option<u32>,
+    #[doc(hidden)]
+    pub patience: Option<Duration>,
 }
 
 impl TaskOptions {
@@ -32,6 +39,7 @@ impl TaskOptions {
         ttl: None,
         poll_interval: None,
         attempts: None,
+        patience: None,
     };
 
     /// Creates the default options: a client that knows tasks gets one at once, and every other a plain call.
@@ -76,6 +84,16 @@ impl TaskOptions {
     #[must_use]
     pub const fn attempts(mut self, max: u32) -> Self {
         self.attempts = Some(max);
+        self
+    }
+
+    /// Sets the time for which a client that does not know tasks waits for a call. After that, the call goes on in the
+    /// background, and the client gets a handle for the tools `job_status` and `job_cancel`. Defaults to
+    /// [`limits.tasks.patience`](crate::Limits). With zero, every such call goes on in the background at once, unless it ends
+    /// at once.
+    #[must_use]
+    pub const fn patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
         self
     }
 }

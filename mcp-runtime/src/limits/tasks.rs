@@ -39,6 +39,11 @@ pub struct TaskLimits {
     pub max_ttl: Duration,
     /// Interval at which clients are asked to poll. Default 1 s. A `poll` option on the tool takes precedence.
     pub poll_interval: Duration,
+    /// Time for which a client that does not know tasks waits for a call to a tool with the option `task`. Default 45 s. A
+    /// call that takes longer goes on in the background, and is answered with a handle for the tools `job_status` and
+    /// `job_cancel`. A `patience` option on the tool takes precedence. With [`Duration::MAX`], clients wait for as long as
+    /// each call takes, whatever its tool says, and the server does not have these two tools.
+    pub patience: Duration,
 }
 
 impl Default for TaskLimits {
@@ -55,6 +60,7 @@ impl Default for TaskLimits {
             ttl: Duration::from_hours(1),
             max_ttl: Duration::from_hours(24),
             poll_interval: Duration::from_secs(1),
+            patience: Duration::from_secs(45),
         }
     }
 }
@@ -76,7 +82,7 @@ impl TaskLimits {
     }
 
     /// Returns the name of each field that must not be zero, paired with `true` if the field is zero.
-    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 11] {
+    pub(super) fn zero_fields(&self) -> [(&'static str, bool); 12] {
         [
             ("tasks.max_tasks", self.max_tasks == 0),
             ("tasks.max_per_caller", self.max_per_caller == 0),
@@ -89,6 +95,7 @@ impl TaskLimits {
             ("tasks.ttl", self.ttl.is_zero()),
             ("tasks.max_ttl", self.max_ttl.is_zero()),
             ("tasks.poll_interval", self.poll_interval.is_zero()),
+            ("tasks.patience", self.patience.is_zero()),
         ]
     }
 }

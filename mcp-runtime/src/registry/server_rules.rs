@@ -1,6 +1,7 @@
 //! Rules that a server sets for all of its definitions, including those that are inserted while it runs.
 
 use crate::handler::tags::TagSelection;
+use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
 use crate::handler::tool_search::ToolSearch;
 use crate::limits::MessageLimits;
 
@@ -13,6 +14,8 @@ pub(crate) struct ServerRules {
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
     /// `true` if the server adds the tools for searching tools.
     pub(crate) searches_tools: bool,
+    /// `true` if the server adds the tools for tasks of clients that do not know tasks.
+    pub(crate) has_job_tools: bool,
     /// The selection of the definitions that are served; `None` for all.
     pub(crate) selection: Option<TagSelection>,
     /// The limits of messages, which also apply to JSON inside of strings.
@@ -27,6 +30,13 @@ impl ServerRules {
         if self.searches_tools && ToolSearch::is_name(name) {
             return Err(
                 "the name is that of a tool that `Server::tool_search` adds; choose another"
+                    .to_owned(),
+            );
+        }
+        if self.has_job_tools && [JOB_STATUS, JOB_CANCEL].contains(&name) {
+            return Err(
+                "the name is that of a tool which servers with a `task` tool add; choose another, or set \
+                 `limits.tasks.patience` to `Duration::MAX`"
                     .to_owned(),
             );
         }

@@ -8,11 +8,14 @@ use crate::context::{Capability, Control, EnvironmentHeaders, OnceStore, ServerH
 use crate::dispatch::seal::Seal;
 #[cfg(feature = "sealing")]
 use crate::dispatch::seal::SealingKey;
-use crate::dispatch::{Admission, CacheHints, Dispatcher, SearchTools, ServerShared, Settings};
+use crate::dispatch::{
+    Admission, CacheHints, Dispatcher, JobTools, SearchTools, ServerShared, Settings,
+};
 use crate::environment::ServerEnvironment;
 use crate::error::{Error, ErrorKind};
 use crate::extension::{apps, tasks};
 use crate::handler::definition::Selected;
+use crate::handler::dynamic::DynamicTool;
 use crate::handler::tool_search::ToolSearch;
 use crate::handler::{middleware, rules};
 use crate::limits::Limits;
@@ -81,6 +84,8 @@ pub struct Server {
     pub(super) backend: Backend,
     once_store: Option<Arc<dyn OnceStore>>,
     task_store: Option<Arc<dyn TaskStore>>,
+    /// The tools for tasks of clients that do not know tasks.
+    job_tools: Option<[DynamicTool; 2]>,
     hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
@@ -157,6 +162,7 @@ impl Server {
             backend: Backend::new(),
             once_store: None,
             task_store: None,
+            job_tools: None,
             hooks: Hooks::default(),
             #[cfg(feature = "http")]
             http: crate::http::HttpOptions::new(),
@@ -409,17 +415,23 @@ impl Server {
 
     /// Adds the extension for tasks if a tool has the option `task` or there is a store for tasks.
     fn with_tasks(mut self) -> Self {
-        let is_needed = self.task_store.is_some()
-            || serves_tasks(self.selected.as_deref(), &self.tags)
-            || self.shared.inserts_tasks();
-        if !is_needed {
+        let has_task_tool =
+            serves_tasks(self.selected.as_deref(), &self.tags) || self.shared.inserts_tasks();
+        if !has_task_tool && self.task_store.is_none() {
             return self;
         }
-        let limits = self.limits.tasks.clone();
+        let mut limits = self.limits.tasks.clone();
+        if !has_task_tool {
+            // Tools that are inserted later have plain calls: the tools for handles do not come and go.
+            limits.patience = Duration::MAX;
+        }
         let store = self.task_store.take().or_else(|| self.backend.tasks.take());
         let store = store.unwrap_or_else(|| Arc::new(MemoryTaskStore::new(limits.clone())));
         let drain = self.limits.calls.drain_timeout;
-        self.extension(tasks::extension(store, limits, drain))
+        let ends = limits.patience != Duration::MAX;
+        let (extension, job_tools) = tasks::extension(store, limits, drain);
+        self.job_tools = ends.then_some(job_tools);
+        self.extension(extension)
     }
 
     /// Adds the extension for pages if the server serves a page.
@@ -447,6 +459,7 @@ impl Server {
             meta_keys: meta_keys.clone(),
             tag_scopes: self.tag_scopes,
             searches_tools: self.tool_search.is_some(),
+            has_job_tools: self.job_tools.is_some(),
             selection: tags.selection,
             message_limits: self.limits.message.clone(),
             tag_descriptions: tags.descriptions,
@@ -475,6 +488,7 @@ impl Server {
             .map(|search| SearchTools::new(search, &registry));
         let settings = Settings {
             search: search.transpose()?,
+            job_tools: self.job_tools.map(JobTools::new).transpose()?,
             identity: Identity::new(self.identity).with_meta_keys(meta_keys),
             instructions: self.instructions,
             limits: self.limits,

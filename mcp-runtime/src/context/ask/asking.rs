@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
+use serde_json::Value;
 use tokio::time::Sleep;
 
 use super::error::AskError;
@@ -39,6 +40,11 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn call_id(&self) -> CallId;
     /// Returns what the call remembers so far, for the case that it goes on elsewhere.
     fn journal(&self) -> String;
+    /// Lets the round of the call end, once its handler is pending, with the questions of a run apart from the request, and
+    /// with what that run remembers. Returns `false` if the call has no rounds.
+    fn end_round_with(&self, _journal: &str, _questions: Vec<DetachedQuestion>) -> bool {
+        false
+    }
     /// Starts a task that must run only once. Returns its result if an earlier round has already completed it.
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
     /// Ends work started by `begin_once` and records its result if it succeeded.
@@ -48,6 +54,9 @@ pub(crate) trait QuestionTransport: Send + Sync {
     /// Returns the store for work that must run only once, if one is configured and applies to this call.
     fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
 }
+
+/// A question of a run apart from the request: its key, its method and its parameters.
+pub(crate) type DetachedQuestion = (String, &'static str, Value);
 
 /// A question asked during one run of a handler.
 pub(crate) struct CallQuestion {

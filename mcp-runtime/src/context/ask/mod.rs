@@ -17,7 +17,9 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll, ready};
 
-pub(crate) use asking::{CallQuestion, QuestionKey, QuestionProgress, QuestionTransport};
+pub(crate) use asking::{
+    CallQuestion, DetachedQuestion, QuestionKey, QuestionProgress, QuestionTransport,
+};
 pub use error::AskError;
 pub use several::Questions;
 

@@ -104,7 +104,7 @@ impl TaskService {
             match service.restore(&task, &handle) {
                 Ok(local) => {
                     if service.local.insert(&task.id, local.clone()) {
-                        service.run_attempt(&task, &local).await;
+                        service.run_attempt(&task, &local, None).await;
                     } else {
                         service.give_back(&task).await;
                     }

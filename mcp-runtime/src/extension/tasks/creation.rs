@@ -8,13 +8,15 @@ use tokio::time::Instant;
 
 use crate::ErrorObject;
 use crate::cancellation::CancellationToken;
-use crate::extension::ExtensionResult;
+use crate::context::{Context, ServerHandle};
 use crate::extension::tasks::heartbeat::with_heartbeat;
 use crate::extension::tasks::local::LocalTask;
 use crate::extension::tasks::names::ID;
+use crate::extension::tasks::patience::patiently;
 use crate::extension::tasks::service::{TaskService, refused, to_the_end, unavailable};
 use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::wire;
+use crate::extension::{BackgroundCall, ExtensionResult};
 use crate::handler::call::CallOutput;
 use crate::handler::definition::Kind;
 use crate::handler::handler_error::{HandlerError, Result};
@@ -27,7 +29,7 @@ const MIN_TTL: Duration = Duration::from_secs(1);
 /// Answers a call with a task if its tool, its client and its request say so.
 ///
 /// A client of 2026-07-28 declares the extension, and the server decides. A client of 2025-11-25 asks for a task in the
-/// request. All others get a plain call.
+/// request. All others get a plain call for as long as they are patient.
 pub(super) async fn intercept(
     service: Arc<TaskService>,
     call: Call,
@@ -56,7 +58,7 @@ pub(super) async fn intercept(
                 let created = ExtensionResult::new(json!({"task": wire::legacy_task(&task)}))?;
                 Ok(CallOutput::Extension(created.result_type("task")))
             }
-            (_, None) => with_heartbeat(call, next).await,
+            (_, None) => patiently(service, call, next).await,
         };
     }
     let Some(options) = options else {
@@ -65,7 +67,7 @@ pub(super) async fn intercept(
     };
     if call.context().extension(ID).is_none() {
         if !is_required {
-            return with_heartbeat(call, next).await;
+            return patiently(service, call, next).await;
         }
         return Err(if version.is_modern() {
             undeclared()
@@ -94,9 +96,28 @@ impl TaskService {
         next: Next,
         ttl: Option<Duration>,
     ) -> Result<StoredTask> {
-        let options = call.task_options().cloned().unwrap_or_default();
         let context = call.context().clone();
         let call = call.into_background(next);
+        let mut task = self.new_task(&call, &context, ttl)?;
+        task.state = TaskState::new(call.journal()).to_text();
+        let local = local_task(call, context.server(), task.ttl);
+        let service = Arc::clone(self);
+        to_the_end(async move {
+            let task = service.add(task, &local).await?;
+            service.start(task.clone(), local, None);
+            Ok(task)
+        })
+        .await
+    }
+
+    /// Describes a task of a call, without its state.
+    pub(super) fn new_task(
+        &self,
+        call: &BackgroundCall,
+        context: &Context,
+        ttl: Option<Duration>,
+    ) -> Result<NewTask> {
+        let options = call.task_options().cloned().unwrap_or_default();
         let mut task = NewTask::new(context.caller().key(), call.name());
         let usual = options.ttl.unwrap_or(self.limits.ttl);
         let longest = if context.caller().is_identified() {
@@ -107,7 +128,6 @@ impl TaskService {
         };
         task.ttl = ttl.unwrap_or(usual).max(MIN_TTL).min(longest);
         task.poll_interval = options.poll_interval.unwrap_or(self.limits.poll_interval);
-        task.state = TaskState::new(call.journal()).to_text();
         task.lease = self.limits.lease;
         if self.store.outlives_process() {
             let text = call.to_text();
@@ -117,22 +137,14 @@ impl TaskService {
         } else {
             task.call_bytes = call.size();
         }
-        let now = Instant::now();
-        let local = LocalTask {
-            call,
-            server: context.server().clone(),
-            attempt: 1,
-            expires: now.checked_add(task.ttl).unwrap_or(now),
-            cancel: CancellationToken::default(),
-        };
-        let service = Arc::clone(self);
-        to_the_end(async move { service.create_and_start(task, local).await }).await
+        Ok(task)
     }
 
-    async fn create_and_start(
+    /// Stores a task, which this process can run from then on.
+    pub(super) async fn add(
         self: &Arc<Self>,
         task: NewTask,
-        local: LocalTask,
+        local: &LocalTask,
     ) -> Result<StoredTask> {
         let id = task.id.clone();
         self.end_with(&local.server);
@@ -146,21 +158,27 @@ impl TaskService {
         if !matches!(created, Ok(TaskCreation::Created(_))) {
             self.local.end(&id, 1);
         }
-        let task = match created.map_err(unavailable)? {
-            TaskCreation::Created(task) => task,
-            TaskCreation::CallerFull => {
-                return Err(HandlerError::exposed(
-                    "this caller has too many tasks; wait until some of them have expired",
-                ));
-            }
-            TaskCreation::Full => {
-                return Err(HandlerError::exposed(
-                    "the server has too many tasks; try again later",
-                ));
-            }
-        };
-        self.start(task.clone(), local);
-        Ok(task)
+        match created.map_err(unavailable)? {
+            TaskCreation::Created(task) => Ok(task),
+            TaskCreation::CallerFull => Err(HandlerError::exposed(
+                "this caller has too many tasks; wait until some of them have expired",
+            )),
+            TaskCreation::Full => Err(HandlerError::exposed(
+                "the server has too many tasks; try again later",
+            )),
+        }
+    }
+}
+
+/// Describes a new task for the process that runs it.
+pub(super) fn local_task(call: BackgroundCall, server: &ServerHandle, ttl: Duration) -> LocalTask {
+    let now = Instant::now();
+    LocalTask {
+        call,
+        server: server.clone(),
+        attempt: 1,
+        expires: now.checked_add(ttl).unwrap_or(now),
+        cancel: CancellationToken::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::handler::handler_error::Result;
 use crate::handler::middleware::{Call, Next};
 
 /// Longest time without a report. Clients give up after 60 seconds or later.
-const PERIOD: Duration = Duration::from_secs(15);
+pub(super) const PERIOD: Duration = Duration::from_secs(15);
 
 /// Runs a call that could have been a task, and reports progress to a client that wants reports while the handler makes
 /// none.

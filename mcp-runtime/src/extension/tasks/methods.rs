@@ -164,7 +164,10 @@ fn is_core(context: &Context) -> bool {
 }
 
 /// Returns the first question that has no answer and is not one of the foreign ones.
-fn next_question(task: &StoredTask, foreign: &BTreeSet<String>) -> Option<(String, TaskQuestion)> {
+pub(super) fn next_question(
+    task: &StoredTask,
+    foreign: &BTreeSet<String>,
+) -> Option<(String, TaskQuestion)> {
     let open = TaskState::read(&task.state)?.open;
     open.into_iter().find(|(key, _)| !foreign.contains(key))
 }
@@ -214,7 +217,7 @@ fn payload(task: &StoredTask) -> Result<ExtensionResult> {
 impl TaskService {
     /// Adds answers to the questions of a task, and runs the task once it has all of them. Answers to questions that are
     /// not open are ignored.
-    async fn answer(
+    pub(super) async fn answer(
         self: &Arc<Self>,
         task: &StoredTask,
         context: &Context,

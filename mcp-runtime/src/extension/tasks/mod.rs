@@ -2,19 +2,26 @@
 //!
 //! In 2026-07-28, tasks are the extension `io.modelcontextprotocol/tasks`; in 2025-11-25, they belong to the core
 //! protocol. Both are served from one [`TaskStore`]: `creation` decides which calls become tasks, `running` runs them in
-//! the order of `run_queue`, `claiming` goes on with those of other processes, `methods` answers requests about them, and `wire` has the forms of both protocols. Everything here uses the public
-//! interface for extensions.
+//! the order of `run_queue`, `claiming` goes on with those of other processes, `methods` answers requests about them, and `wire` has the forms of both protocols.
+//!
+//! Calls of other clients are plain calls for as long as `patience` says; then `handover` makes tasks of them, and `jobs` has
+//! their handles.
 //!
 //! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
 //! basic/utilities/tasks.
 
+mod call_steps;
 mod claiming;
 mod creation;
+mod handover;
 mod heartbeat;
+mod jobs;
 mod latest_report;
 mod local;
 mod methods;
 mod names;
+mod patience;
+mod run_end;
 mod run_queue;
 mod running;
 mod service;
@@ -29,9 +36,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::context::Caller;
-use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, ID, RELATED_TASK};
+pub(crate) use crate::extension::tasks::names::ID;
+use crate::extension::tasks::names::{CHANGED, CHANGED_LEGACY, RELATED_TASK};
 use crate::extension::tasks::service::TaskService;
 use crate::extension::{Extension, ExtensionMethod, FilterMember};
+use crate::handler::dynamic::DynamicTool;
 use crate::limits::TaskLimits;
 use crate::protocol::ProtocolVersion;
 use crate::stores::TaskStore;
@@ -39,12 +48,13 @@ use crate::stores::TaskStore;
 /// Longest time for which `tasks/result` waits: longer than any task is kept.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-/// Creates the extension over a store. Running tasks have `drain` to end once the server stops.
+/// Creates the extension over a store, and the tools for clients that do not know tasks. Running tasks have `drain` to end
+/// once the server stops.
 pub(crate) fn extension(
     store: Arc<dyn TaskStore>,
     limits: TaskLimits,
     drain: Duration,
-) -> Extension {
+) -> (Extension, [DynamicTool; 2]) {
     let service = Arc::new(TaskService::new(store, limits, drain));
     let creating = Arc::clone(&service);
     let claiming = Arc::clone(&service);
@@ -83,7 +93,8 @@ pub(crate) fn extension(
         .core_only()
         .visible_if(Caller::is_identified);
     let methods = [get, update, cancel, result, list];
-    methods.into_iter().fold(extension, Extension::method)
+    let extension = methods.into_iter().fold(extension, Extension::method);
+    (extension, jobs::tools(&service))
 }
 
 /// Creates a method whose handler also receives the service.

@@ -1,7 +1,7 @@
 //! Names on the wire.
 
 /// The extension's identifier.
-pub(super) const ID: &str = "io.modelcontextprotocol/tasks";
+pub(crate) const ID: &str = "io.modelcontextprotocol/tasks";
 /// The key of `_meta` that names the task to which a message belongs. Only in 2025-11-25.
 pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// The notification of a change to clients of 2026-07-28.

@@ -9,16 +9,19 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use crate::ErrorObject;
 use crate::context::ServerHandle;
+use crate::extension::tasks::handover::BegunRun;
 use crate::extension::tasks::latest_report::LatestReport;
 use crate::extension::tasks::local::LocalTask;
+use crate::extension::tasks::run_end::RunEnd;
 use crate::extension::tasks::run_queue::TaskPermit;
-use crate::extension::tasks::service::TaskService;
+use crate::extension::tasks::service::{StoreError, TaskService};
 use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::task_steps::TaskSteps;
 use crate::extension::{BackgroundOutcome, BackgroundPermit, BackgroundRun};
+use crate::handler::background::AttachedEnd;
 use crate::handler::handler_error::Result;
 use crate::panics;
-use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
+use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus};
 
 /// Time for which a store that does not work is asked again to record the end of a run.
 const RECORDING: Duration = Duration::from_mins(1);
@@ -28,9 +31,6 @@ const FIRST_RETRY: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Shortest time between two status messages of a task.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
-
-/// The error of a store that does not work.
-type StoreError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The end of an attempt.
 pub(super) enum AttemptEnd {
@@ -63,14 +63,25 @@ impl AttemptEnd {
 
 impl TaskService {
     /// Runs a task of which this process has the lease.
-    pub(super) fn start(self: &Arc<Self>, task: StoredTask, local: LocalTask) {
+    pub(super) fn start(
+        self: &Arc<Self>,
+        task: StoredTask,
+        local: LocalTask,
+        begun: Option<BegunRun>,
+    ) {
         let (service, server) = (Arc::clone(self), local.server.clone());
-        server.spawn(async move { service.run_attempt(&task, &local).await });
+        server.spawn(async move { service.run_attempt(&task, &local, begun).await });
     }
 
-    /// Runs an attempt to its end, and records the end.
-    pub(super) async fn run_attempt(&self, task: &StoredTask, local: &LocalTask) {
-        let mut running = Box::pin(self.attempt(task, local));
+    /// Runs an attempt to its end, and records the end. The attempt goes on with a run that has begun before, if there is
+    /// one.
+    pub(super) async fn run_attempt(
+        &self,
+        task: &StoredTask,
+        local: &LocalTask,
+        begun: Option<BegunRun>,
+    ) {
+        let mut running = Box::pin(self.attempt(task, local, begun));
         let ended = poll_fn(|cx| match panics::catch(|| running.as_mut().poll(cx)) {
             Ok(polled) => polled,
             // A store can panic; handlers and middleware are caught inside of the run.
@@ -90,7 +101,7 @@ impl TaskService {
             self.due.notify_one();
         } else if let Some(local) = self.local.get(id) {
             match self.store.claim(id, self.limits.lease).await {
-                Ok(Some(task)) => self.start(task, local),
+                Ok(Some(task)) => self.start(task, local, None),
                 Ok(None) => {}
                 Err(error) => self.resume_later(id.clone(), local, &error),
             }
@@ -107,7 +118,7 @@ impl TaskService {
             loop {
                 sleep(wait).await;
                 match service.store.claim(&id, service.limits.lease).await {
-                    Ok(Some(task)) => return service.run_attempt(&task, &local).await,
+                    Ok(Some(task)) => return service.run_attempt(&task, &local, None).await,
                     Ok(None) => return,
                     Err(error) if Instant::now() >= until => {
                         tracing::error!(task = ?id, %error, "a task cannot be claimed; it does not go on");
@@ -119,7 +130,18 @@ impl TaskService {
         });
     }
 
-    async fn attempt(&self, task: &StoredTask, local: &LocalTask) -> AttemptEnd {
+    async fn attempt(
+        &self,
+        task: &StoredTask,
+        local: &LocalTask,
+        begun: Option<BegunRun>,
+    ) -> AttemptEnd {
+        let run = async {
+            match begun {
+                Some(begun) => self.finish(task, local, begun).await,
+                None => self.run(task, local).await,
+            }
+        };
         let stopped = async {
             local.server.stopping().await;
             sleep(self.drain).await;
@@ -127,7 +149,7 @@ impl TaskService {
         tokio::select! {
             biased;
             () = local.cancel.cancelled() => AttemptEnd::Lost,
-            ended = self.run(task, local) => ended,
+            ended = run => ended,
             ended = self.keep_lease(task) => ended,
             () = sleep_until(local.expires) => AttemptEnd::Expired,
             () = stopped => AttemptEnd::Stopped,
@@ -169,6 +191,24 @@ impl TaskService {
         tokio::select! {
             biased;
             outcome = local.call.run(run) => AttemptEnd::Ended(outcome),
+            never = self.write_messages(task, local, &reports) => never,
+        }
+    }
+
+    /// Goes on with a run that has begun while its request waited.
+    async fn finish(&self, task: &StoredTask, local: &LocalTask, begun: BegunRun) -> AttemptEnd {
+        let BegunRun {
+            running,
+            reports,
+            room: _room,
+            ..
+        } = begun;
+        tokio::select! {
+            biased;
+            end = running => match end {
+                AttachedEnd::Detached(outcome) => AttemptEnd::Ended(outcome),
+                _ => AttemptEnd::failed("internal error"),
+            },
             never = self.write_messages(task, local, &reports) => never,
         }
     }
@@ -258,17 +298,17 @@ impl TaskService {
             AttemptEnd::Lost => return,
             // Another process claims the task, or this one does when the store works again.
             AttemptEnd::Lapsed if self.store.outlives_process() => return,
-            AttemptEnd::Lapsed => End::failed(&ErrorObject::internal(
+            AttemptEnd::Lapsed => RunEnd::failed(&ErrorObject::internal(
                 "the store of tasks could not be reached for too long",
             )),
             AttemptEnd::Stopped if self.store.outlives_process() => {
                 return self.give_back(task).await;
             }
-            AttemptEnd::Expired => End::Cancelled("its time to live has ended"),
+            AttemptEnd::Expired => RunEnd::Cancelled("its time to live has ended"),
             AttemptEnd::Stopped => {
-                End::Cancelled("the server was stopped before the task had ended")
+                RunEnd::Cancelled("the server was stopped before the task had ended")
             }
-            AttemptEnd::Ended(outcome) => End::of(outcome),
+            AttemptEnd::Ended(outcome) => RunEnd::of(outcome),
         };
         let until = Instant::now() + RECORDING;
         let mut wait = FIRST_RETRY;
@@ -311,7 +351,7 @@ impl TaskService {
         &self,
         id: &TaskId,
         attempt: u64,
-        end: &End,
+        end: &RunEnd,
         server: &ServerHandle,
     ) -> Result<()> {
         let change = |task: &StoredTask| {
@@ -322,72 +362,10 @@ impl TaskService {
             return Ok(());
         }
         // A store without room for the outcome has room for the end itself.
-        let full = End::failed(&ErrorObject::internal("the task is too large to keep"));
+        let full = RunEnd::failed(&ErrorObject::internal("the task is too large to keep"));
         let change = |task: &StoredTask| {
             (task.attempt == attempt).then(|| full.change(task, usize::MAX).state(""))
         };
         self.change(id, server, change).await.map(drop)
-    }
-}
-
-/// A change that ends a run.
-enum End {
-    Cancelled(&'static str),
-    Completed(TaskOutcome),
-    /// The message and the error.
-    Failed(Arc<str>, TaskOutcome),
-    Asks {
-        journal: String,
-        questions: Vec<crate::extension::BackgroundQuestion>,
-    },
-}
-
-impl End {
-    fn of(outcome: BackgroundOutcome) -> Self {
-        match outcome {
-            BackgroundOutcome::Done { result, is_error } => {
-                let json = Arc::from(Box::<str>::from(result));
-                Self::Completed(TaskOutcome::Result { json, is_error })
-            }
-            BackgroundOutcome::Failed(error) => Self::failed(&error),
-            BackgroundOutcome::InputRequired { journal, questions } => {
-                Self::Asks { journal, questions }
-            }
-        }
-    }
-
-    fn failed(error: &ErrorObject) -> Self {
-        let json = serde_json::to_string(error).unwrap_or_default().into();
-        Self::Failed((&*error.message).into(), TaskOutcome::Error { json })
-    }
-
-    fn change(&self, task: &StoredTask, max_state_bytes: usize) -> TaskChange {
-        match self {
-            // Nothing reads the state of a final task, so its journal and its answers are not kept.
-            Self::Cancelled(why) => TaskChange::to(TaskStatus::Cancelled)
-                .message(*why)
-                .state(""),
-            Self::Completed(outcome) => TaskChange::to(TaskStatus::Completed)
-                .outcome(outcome.clone())
-                .state(""),
-            Self::Failed(message, outcome) => TaskChange::to(TaskStatus::Failed)
-                .message(Arc::clone(message))
-                .outcome(outcome.clone())
-                .state(""),
-            Self::Asks { journal, questions } => {
-                let mut state = TaskState::read(&task.state).unwrap_or_default();
-                state.ask(journal.clone(), questions.clone());
-                let state = state.to_text();
-                if state.len() > max_state_bytes {
-                    let text = format!(
-                        "the state of this task between two runs takes {} bytes; the maximum is {max_state_bytes}",
-                        state.len()
-                    );
-                    let error = ErrorObject::internal(text);
-                    return Self::failed(&error).change(task, max_state_bytes);
-                }
-                TaskChange::to(TaskStatus::InputRequired).state(state)
-            }
-        }
     }
 }

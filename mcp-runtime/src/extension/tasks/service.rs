@@ -18,6 +18,9 @@ use crate::limits::TaskLimits;
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 use crate::{ErrorKind, ErrorObject};
 
+/// The error of a store that does not work.
+pub(super) type StoreError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The tasks of a server.
 pub(super) struct TaskService {
     pub(super) store: Arc<dyn TaskStore>,
@@ -67,13 +70,17 @@ impl TaskService {
 
     /// Returns a task of this caller. An id that is unknown, belongs to another caller or has expired is the same error.
     pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<StoredTask> {
+        let found = self.look_up(caller, id).await?;
+        found.ok_or_else(|| refused("there is no task with this id"))
+    }
+
+    /// Returns a task of this caller. `None` for an id that is unknown, belongs to another caller or has expired.
+    pub(super) async fn look_up(&self, caller: &Caller, id: &str) -> Result<Option<StoredTask>> {
         let found = match TaskId::parse(id) {
             None => None,
             Some(id) => self.store.load(&id).await.map_err(unavailable)?,
         };
-        found
-            .filter(|task| *task.owner == *caller.key())
-            .ok_or_else(|| refused("there is no task with this id"))
+        Ok(found.filter(|task| *task.owner == *caller.key()))
     }
 
     /// Changes a task as `change` says, with the latest version of the task; `None` leaves it as it is.
@@ -126,7 +133,7 @@ pub(super) fn refused(text: impl Into<String>) -> HandlerError {
 
 /// Returns the error for a store that does not work.
 #[allow(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
-pub(super) fn unavailable(cause: Box<dyn std::error::Error + Send + Sync>) -> HandlerError {
+pub(super) fn unavailable(cause: StoreError) -> HandlerError {
     let cause = Error::new(ErrorKind::Io, format!("the store of tasks failed: {cause}"));
     HandlerError::opaque(cause)
 }

@@ -11,7 +11,7 @@ use crate::ErrorObject;
 use crate::extension::{BackgroundQuestion, QuestionAnswer};
 
 /// What a task remembers between two runs.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct TaskState {
     /// The journal of the call.
     pub(super) journal: String,
@@ -64,7 +64,7 @@ impl AskedMethod {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum StoredAnswer {
     #[serde(rename = "r")]
     Result(Box<RawValue>),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
+use crate::extension::tasks::service::StoreError;
 use crate::stores::{TaskId, TaskStore};
 
 /// The steps of one attempt, in the task's own journal.
@@ -10,6 +11,22 @@ pub(super) struct TaskSteps {
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) id: TaskId,
     pub(super) attempt: u64,
+}
+
+impl TaskSteps {
+    /// Claims a step that has begun before the task existed.
+    pub(super) async fn claim(&self, name: &str) -> Result<(), StoreError> {
+        let claim = self.store.begin_step(&self.id, self.attempt, name);
+        claim.await.map(drop)
+    }
+
+    /// Records the result of a step that was done before the task existed.
+    pub(super) async fn record(&self, name: &str, result: &str) -> Result<(), StoreError> {
+        let complete = self
+            .store
+            .complete_step(&self.id, self.attempt, name, result);
+        complete.await
+    }
 }
 
 impl OnceStore for TaskSteps {

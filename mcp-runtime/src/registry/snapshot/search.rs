@@ -20,6 +20,13 @@ impl<'a> CallerView<'a> {
         }
     }
 
+    /// Returns `true` if the request may use a tool that can be a task but need not be one.
+    pub(crate) fn has_optional_task_tool(self) -> bool {
+        let is_optional =
+            |tool: &Callable| tool.task.as_ref().is_some_and(|task| !task.is_required);
+        self.tools().any(|tool| is_optional(tool))
+    }
+
     /// Returns the members of a page that contains the rendered tools in `first`, followed by the tools that the
     /// request may use and for which `shows` returns `true`.
     pub(crate) fn short_tool_page(

@@ -177,7 +177,14 @@ async fn tools_whose_definitions_clients_need_stay_in_the_list() {
         let mut client = anonymous(&hub, version).await;
         assert_eq!(
             names(&mut client).await,
-            ["search_tools", "call_tool", "deliver", "load"]
+            [
+                "job_status",
+                "job_cancel",
+                "search_tools",
+                "call_tool",
+                "deliver",
+                "load"
+            ]
         );
         // A proxy would not see the region.
         let [direct, called] = both(&mut client, "deliver", json!({"region": "x"})).await;

@@ -19,7 +19,7 @@ async fn late(ctx: &Context) -> &'static str {
 }
 
 /// Takes its time, and reports progress in between if it is told to.
-#[tool(tags("heartbeat"), task)]
+#[tool(tags("heartbeat"), task(patience = "2m"))]
 async fn slow(ctx: &Context, reports: bool) -> &'static str {
     tokio::time::sleep(Duration::from_secs(20)).await;
     if reports {

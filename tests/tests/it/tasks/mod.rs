@@ -8,6 +8,7 @@ mod legacy;
 mod limits;
 mod modern;
 mod other_process;
+mod patience;
 mod questions;
 mod stopping;
 mod test_store;

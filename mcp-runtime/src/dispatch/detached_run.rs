@@ -1,0 +1,167 @@
+//! One run of a call apart from its request, and the context of the handler in it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use serde_json::{Map, Value};
+use tokio::time::Sleep;
+
+use crate::context::{
+    CallHandle, Context, NotificationSender, Progress, QuestionTransport, RequestContext,
+};
+use crate::dispatch::ask::ClientQuestions;
+use crate::dispatch::blocking::CallPermitWaits;
+use crate::dispatch::call::run_user_code;
+use crate::dispatch::finish::CallOutcome;
+use crate::handler::background::WaitingRequest;
+use crate::handler::call::Running;
+use crate::panics;
+use crate::telemetry::RequestRecording;
+use crate::types::LoggingLevel;
+
+/// The state behind a handler's context in one run.
+pub(super) struct DetachedContext {
+    pub(super) request: RequestContext,
+    pub(super) asks: ClientQuestions,
+    pub(super) on_progress: Box<dyn Fn(&Progress) + Send + Sync>,
+    /// The request that waits for the run. It gets what the handler sends.
+    pub(super) waiting: Option<WaitingRequest>,
+}
+
+impl DetachedContext {
+    /// Returns the context of the request that waits for the run, if it does.
+    fn waiting(&self) -> Option<Context> {
+        self.waiting.as_ref()?.context()
+    }
+}
+
+impl CallHandle for DetachedContext {
+    fn request(&self) -> &RequestContext {
+        &self.request
+    }
+
+    fn outbound(&self) -> &dyn NotificationSender {
+        self
+    }
+
+    fn asking(&self) -> &dyn QuestionTransport {
+        &self.asks
+    }
+}
+
+impl NotificationSender for DetachedContext {
+    fn progress(&self, progress: &Progress) {
+        (self.on_progress)(progress);
+        if let Some(request) = self.waiting() {
+            request.outbound().progress(progress);
+        }
+    }
+
+    fn accepts_level(&self, level: LoggingLevel) -> bool {
+        self.waiting()
+            .is_some_and(|request| request.outbound().accepts_level(level))
+    }
+
+    fn close_stream(&self) {
+        if let Some(request) = self.waiting() {
+            request.outbound().close_stream();
+        }
+    }
+
+    fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str) {
+        if let Some(request) = self.waiting() {
+            request.outbound().log(level, logger, data);
+        }
+    }
+
+    fn extension(&self, method: &str, params: &Map<String, Value>) {
+        if let Some(request) = self.waiting() {
+            request.outbound().extension(method, params);
+        }
+    }
+}
+
+/// One run of a call. Dropping it cancels the run.
+pub(super) struct DetachedRun {
+    pub(super) future: Option<Running>,
+    pub(super) context: Arc<DetachedContext>,
+    /// `None` once the run has ended.
+    pub(super) recording: Option<RequestRecording>,
+    pub(super) waiting: Option<WaitingRequest>,
+    pub(super) waits: CallPermitWaits,
+    pub(super) limit: Option<std::time::Duration>,
+    pub(super) deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl DetachedRun {
+    pub(super) fn poll(&mut self, task: &mut TaskContext<'_>) -> Poll<CallOutcome> {
+        let Some(future) = &mut self.future else {
+            return Poll::Pending;
+        };
+        self.context.asks.register(task);
+        let is_awaited = self
+            .waiting
+            .as_ref()
+            .is_some_and(|request| request.context().is_some());
+        let mut poll = || {
+            if is_awaited {
+                // As part of the request.
+                return panics::catch(|| future.as_mut().poll(task));
+            }
+            run_user_code(None, || future.as_mut().poll(task))
+        };
+        let polled = match &self.recording {
+            Some(recording) => recording.within(poll),
+            None => poll(),
+        };
+        match polled {
+            Ok(Poll::Ready(output)) => return Poll::Ready(CallOutcome::Output(output)),
+            Err(panic) => return Poll::Ready(CallOutcome::Panicked(panic)),
+            Ok(Poll::Pending) => {}
+        }
+        if let Some(end) = self.context.asks.end_round() {
+            return Poll::Ready(CallOutcome::Input(end));
+        }
+        let Some(limit) = self.limit else {
+            return Poll::Pending;
+        };
+        // As in the foreground, the time spent waiting for a permit does not count.
+        if self.waits.is_waiting() {
+            self.deadline = None;
+            return Poll::Pending;
+        }
+        let new = || Box::pin(tokio::time::sleep(limit));
+        let deadline = self.deadline.get_or_insert_with(new);
+        if is_awaited {
+            // A request that waits keeps the time itself.
+            return Poll::Pending;
+        }
+        deadline.as_mut().poll(task).map(|()| {
+            self.context.request.cancel();
+            CallOutcome::TimedOut(limit)
+        })
+    }
+
+    pub(super) fn drop_future(&mut self) -> Result<(), String> {
+        let future = self.future.take();
+        let drop = || run_user_code(None, || drop(future));
+        match &self.recording {
+            Some(recording) => recording.within(drop),
+            None => drop(),
+        }
+    }
+}
+
+impl Drop for DetachedRun {
+    fn drop(&mut self) {
+        if self.future.is_none() {
+            return;
+        }
+        self.context.request.cancel();
+        if let Err(panic) = self.drop_future() {
+            tracing::error!(panic, "a cancelled handler panicked while it was dropped");
+        }
+        self.context.asks.close();
+    }
+}

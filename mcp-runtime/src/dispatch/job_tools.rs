@@ -1,0 +1,79 @@
+//! The tools for tasks of clients that do not know tasks.
+//!
+//! They exist for a request if it could use a tool with the option `task`, and its client has not declared the extension for
+//! tasks.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorKind};
+use crate::extension::tasks;
+use crate::handler::dynamic::DynamicTool;
+use crate::protocol::ProtocolVersion;
+use crate::registry::{Callable, CallerView, tool_callable};
+use crate::types::ClientCapabilities;
+
+/// The two tools.
+pub(crate) struct JobTools {
+    tools: [Arc<Callable>; 2],
+    /// Both as they are listed, rendered for each protocol version.
+    rendered: [OnceLock<String>; ProtocolVersion::ALL.len()],
+}
+
+impl JobTools {
+    pub(crate) fn new([status, cancel]: [DynamicTool; 2]) -> Result<Self, Error> {
+        let made = |made: DynamicTool| {
+            let made = tool_callable(made)
+                .map_err(|problem| Error::new(ErrorKind::Configuration, problem));
+            made.map(Arc::new)
+        };
+        Ok(Self {
+            tools: [made(status)?, made(cancel)?],
+            rendered: Default::default(),
+        })
+    }
+
+    /// Returns `true` if the tools exist for a request of a client with these capabilities.
+    pub(super) fn are_for(
+        view: CallerView<'_>,
+        version: ProtocolVersion,
+        capabilities: &ClientCapabilities,
+    ) -> bool {
+        let knows_tasks = version.is_modern() && capabilities.extensions.contains_key(tasks::ID);
+        !knows_tasks && view.has_optional_task_tool()
+    }
+
+    /// Returns the tool with this name.
+    pub(super) fn find(&self, name: &str) -> Option<&Arc<Callable>> {
+        self.tools.iter().find(|tool| *tool.name == *name)
+    }
+
+    /// Returns the members of the first page of a list of tools with the two tools in front.
+    pub(super) fn before(&self, page: Bytes, version: ProtocolVersion) -> Bytes {
+        const START: &[u8] = b"\"tools\":[";
+        let Some(rest) = page.strip_prefix(START) else {
+            return page;
+        };
+        let mut members = START.to_vec();
+        members.extend_from_slice(self.rendered(version).as_bytes());
+        if !rest.starts_with(b"]") {
+            members.push(b',');
+        }
+        members.extend_from_slice(rest);
+        members.into()
+    }
+
+    fn rendered(&self, version: ProtocolVersion) -> &str {
+        let Some(rendered) = self.rendered.get(version as usize) else {
+            return "";
+        };
+        rendered.get_or_init(|| {
+            let mut text = String::new();
+            for tool in &self.tools {
+                tool.append_list_item(&mut text, version);
+            }
+            text
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! Tasks for clients that do not know tasks: a handle in words, and two tools that take it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use crate::ErrorObject;
+use crate::context::{AskError, Context};
+use crate::extension::BackgroundQuestion;
+use crate::extension::tasks::heartbeat::PERIOD;
+use crate::extension::tasks::methods::next_question;
+use crate::extension::tasks::service::{TaskService, unavailable};
+use crate::handler::dynamic::{Arguments, DynamicTool};
+use crate::handler::handler_error::{HandlerError, Result};
+use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
+use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskOutcome, TaskStatus};
+use crate::types::CallToolResult;
+
+/// Returns the answer to a call that goes on as a task. As an error, it has no structured content, which would have to match
+/// the output schema of the tool.
+pub(super) fn handle(task: &StoredTask, is_error: bool) -> CallToolResult {
+    let (id, tool) = (task.id.as_str(), &task.tool);
+    let text = format!(
+        "This call of `{tool}` has not failed: it takes longer than a call can last, and goes on in the background as job \
+         `{id}`. Call `{JOB_STATUS}` with {} to wait for its result. Do not call `{tool}` again, which would do the work a \
+         second time. `{JOB_CANCEL}` stops it.",
+        json!({"job_id": id})
+    );
+    if is_error {
+        return CallToolResult::error(text);
+    }
+    with_state(CallToolResult::text(text), task)
+}
+
+/// Adds the state of a job as structured content.
+fn with_state(mut result: CallToolResult, task: &StoredTask) -> CallToolResult {
+    let mut state = json!({"job_id": task.id.as_str(), "status": task.status.as_str()});
+    if let Some(message) = &task.message {
+        state["message"] = (**message).into();
+    }
+    result.structured_content = to_raw_value(&state).ok();
+    result
+}
+
+/// Creates the two tools.
+pub(super) fn tools(service: &Arc<TaskService>) -> [DynamicTool; 2] {
+    let input = json!({
+        "type": "object",
+        "properties": {
+            "job_id": {
+                "type": "string",
+                "description": "The id of the job, as in the result of the call that goes on",
+                "maxLength": 128,
+            },
+        },
+        "required": ["job_id"],
+        "additionalProperties": false,
+    });
+    let of_status = Arc::clone(service);
+    let status = move |arguments: Arguments, context: Context| {
+        let service = Arc::clone(&of_status);
+        async move {
+            let id: String = arguments.get("job_id")?;
+            tokio::select! {
+                biased;
+                result = service.job_status(&id, &context) => result,
+                result = context.keep_alive(PERIOD) => result,
+            }
+        }
+    };
+    let of_cancel = Arc::clone(service);
+    let cancel = move |arguments: Arguments, context: Context| {
+        let service = Arc::clone(&of_cancel);
+        async move {
+            let id: String = arguments.get("job_id")?;
+            service.job_cancel(&id, &context).await
+        }
+    };
+    let status = DynamicTool::new(JOB_STATUS, input.clone(), status)
+        .description(
+            "Waits for a job: a call of another tool that goes on in the background. Returns the result of that call or, if \
+             the job is still running after a while, its state. Call it again then.",
+        )
+        .read_only(true)
+        .open_world(false);
+    let cancel = DynamicTool::new(JOB_CANCEL, input, cancel)
+        .description("Stops a job: a call of another tool that goes on in the background.")
+        .destructive(true)
+        .idempotent(true)
+        .open_world(false);
+    [status, cancel]
+}
+
+impl TaskService {
+    /// Returns a job of this caller.
+    async fn job(&self, id: &str, context: &Context) -> Result<StoredTask> {
+        let found = self.look_up(context.caller(), id).await?;
+        found.ok_or_else(|| {
+            HandlerError::exposed("there is no job with this id; it may have expired")
+        })
+    }
+
+    /// Waits until a job ends, for as long as its client is patient, and meanwhile asks the client what the job asks.
+    async fn job_status(self: &Arc<Self>, id: &str, context: &Context) -> Result<CallToolResult> {
+        let until = Instant::now().checked_add(self.patience_for(id));
+        // The keys of questions that this client cannot be asked.
+        let mut foreign = BTreeSet::new();
+        loop {
+            let task = self.job(id, context).await?;
+            if task.status.is_final() {
+                return result(&task);
+            }
+            let question = match task.status {
+                TaskStatus::InputRequired => next_question(&task, &foreign),
+                _ => None,
+            };
+            if question.is_none() && task.status == TaskStatus::InputRequired {
+                return Ok(with_state(CallToolResult::text(unanswered(&task)), &task));
+            }
+            let changed = self.store.changed(&task.id, task.version);
+            let impatient = async {
+                match until {
+                    Some(until) => sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let Some((key, question)) = question else {
+                tokio::select! {
+                    biased;
+                    changed = changed => changed.map_err(unavailable)?,
+                    () = impatient => {
+                        return Ok(with_state(CallToolResult::text(unfinished(&task)), &task));
+                    }
+                }
+                continue;
+            };
+            let asked = BackgroundQuestion {
+                key: String::new(),
+                method: question.method.as_str(),
+                params: question.params,
+            };
+            let answer = tokio::select! {
+                biased;
+                changed = changed => {
+                    changed.map_err(unavailable)?;
+                    continue;
+                }
+                answer = context.forward_question(&asked) => answer,
+            };
+            let answer = match answer {
+                Ok(answer) => Ok(answer),
+                Err(AskError::TimedOut(_)) => {
+                    return Ok(with_state(CallToolResult::text(unfinished(&task)), &task));
+                }
+                Err(AskError::Unsupported(_)) => {
+                    foreign.insert(key);
+                    continue;
+                }
+                Err(AskError::Failed { code, message }) => {
+                    let code = i32::try_from(code).unwrap_or(ErrorObject::INTERNAL_ERROR);
+                    Err(ErrorObject::new(code, message))
+                }
+                Err(error) => return Err(error.into()),
+            };
+            self.answer(&task, context, vec![(key, answer)]).await?;
+        }
+    }
+
+    /// Returns the time for which `job_status` waits.
+    fn patience_for(&self, id: &str) -> Duration {
+        let local = crate::stores::TaskId::parse(id).and_then(|id| self.local.get(&id));
+        let own = local.and_then(|local| local.call.task_options()?.patience);
+        own.unwrap_or(self.limits.patience)
+    }
+
+    async fn job_cancel(&self, id: &str, context: &Context) -> Result<CallToolResult> {
+        let task = self.job(id, context).await?;
+        let cancelled = self.change(&task.id, context.server(), |_| {
+            let cancelled =
+                TaskChange::to(TaskStatus::Cancelled).message("cancelled by the client");
+            Some(cancelled.state(""))
+        });
+        let (id, tool) = (task.id.as_str(), &task.tool);
+        Ok(match cancelled.await? {
+            TaskChanged::Changed(task) => {
+                let text = format!("Job `{id}`, a call of `{tool}`, was cancelled.");
+                with_state(CallToolResult::text(text), &task)
+            }
+            _ => CallToolResult::text(format!(
+                "Job `{id}`, a call of `{tool}`, had already ended. `{JOB_STATUS}` returns its result."
+            )),
+        })
+    }
+}
+
+/// Returns what the call would have been answered with.
+fn result(task: &StoredTask) -> Result<CallToolResult> {
+    match &task.outcome {
+        Some(TaskOutcome::Result { json, .. }) => {
+            let mut result: CallToolResult = serde_json::from_str(json)?;
+            // It names the server, which every result does by itself.
+            result.meta = None;
+            Ok(result)
+        }
+        Some(TaskOutcome::Error { json }) => {
+            let error: ErrorObject = serde_json::from_str(json)?;
+            Err(HandlerError::protocol(error))
+        }
+        None => {
+            let why = task.message.as_deref().unwrap_or("cancelled");
+            let (id, tool) = (task.id.as_str(), &task.tool);
+            Err(HandlerError::exposed(format!(
+                "job `{id}`, a call of `{tool}`, has no result: {why}"
+            )))
+        }
+    }
+}
+
+/// Describes a job that is still running.
+fn unfinished(task: &StoredTask) -> String {
+    let (id, tool) = (task.id.as_str(), &task.tool);
+    let state = match &task.message {
+        Some(message) => format!(" ({message})"),
+        None => String::new(),
+    };
+    format!(
+        "Job `{id}`, a call of `{tool}`, is still running{state}. Call `{JOB_STATUS}` again to go on waiting."
+    )
+}
+
+/// Describes a job that waits for an answer which this client cannot give.
+fn unanswered(task: &StoredTask) -> String {
+    let (id, tool) = (task.id.as_str(), &task.tool);
+    let question = next_question(task, &BTreeSet::new());
+    let message = question
+        .as_ref()
+        .and_then(|(_, question)| question.params["message"].as_str());
+    let asked = message.map_or_else(String::new, |message| format!(": {}", Value::from(message)));
+    format!(
+        "Job `{id}`, a call of `{tool}`, waits for an answer that this client cannot be asked for{asked}. It goes on when \
+         another client of the same caller answers, or stops with `{JOB_CANCEL}`."
+    )
+}
