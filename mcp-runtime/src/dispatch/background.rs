@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use tokio::time::Sleep;
 
 use crate::context::{
-    CallHandle, Context, NotificationSender, Progress, QuestionTransport, RequestContext,
+    CallHandle, Context, NotificationSender, Progress, QuestionTransport, RequestContext, watching,
 };
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
@@ -130,6 +130,7 @@ impl DetachedCall {
             on_progress,
             permit,
         } = run;
+        watching::begin_run();
         let Some(mut journal) = Journal::from_json(journal.as_bytes()) else {
             return failed("the journal of a call cannot be read");
         };
