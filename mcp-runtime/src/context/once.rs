@@ -36,6 +36,8 @@ impl Context {
     /// had its effect. With a store, and in a task, it is not run again: the step fails, and the error names it. Work that may
     /// safely be done twice says so with [`retry`](OnceStep::retry).
     ///
+    /// With feature `testing`, `testing::chaos::Chaos` tests that nothing outside of such work happens twice.
+    ///
     /// # Errors
     ///
     /// Returns an error if `work` fails or asks the client a question, if `name` is used twice in one run, if the

@@ -133,7 +133,7 @@ impl WatchedStep {
     /// Passes a point, unless the process dies there.
     pub(crate) async fn pass(&self, point: StepPoint) {
         if watcher().is_some_and(|watcher| watcher.pass_step(self, point)) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

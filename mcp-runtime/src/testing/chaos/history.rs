@@ -141,7 +141,7 @@ impl CallHistory {
     /// Passes a point between two operations, unless the process dies there.
     pub(super) async fn pass(&self, place: &str) {
         if self.dies(place) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
@@ -157,7 +157,7 @@ impl CallHistory {
             accident
         };
         if accident == Some(Accident::Death) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
         accident
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fault::{ChaosFault, FaultKind};
-use super::history::{AccidentPlan, CallHistory, RecordedEffect, WatchedRun};
-use super::life::{CallEnd, ends_early};
+use super::following::CallEnd;
+use super::history::{Accident, AccidentPlan, CallHistory, RecordedEffect, WatchedRun};
 use crate::context::once::UNKNOWN_OUTCOME;
 use crate::context::watching::CallSite;
 
@@ -28,34 +28,34 @@ impl EndedHistory {
     }
 
     /// Returns the faults of this history, compared with the one without accidents.
-    pub(super) fn faults(&self, calm: Option<&Self>) -> Vec<ChaosFault> {
+    pub(super) fn faults(&self, undisturbed: Option<&Self>) -> Vec<ChaosFault> {
         let mut faults = self.history.with_runs(|runs| {
             let mut faults = changed_names(runs);
             faults.extend(changed_questions(runs));
             faults.extend(repeated_effects(runs));
             faults
         });
-        if let Some(calm) = calm
+        if let Some(undisturbed) = undisturbed
             && !ends_early(&self.plan)
         {
-            faults.extend(self.differences(calm));
+            faults.extend(self.differences(undisturbed));
         }
         faults
     }
 
     /// Compares the end with that of the history without accidents.
-    fn differences(&self, calm: &Self) -> Vec<ChaosFault> {
+    fn differences(&self, undisturbed: &Self) -> Vec<ChaosFault> {
         let mut faults = Vec::new();
         match &self.end {
             CallEnd::Completed(_) => {
                 let done = self.history.effects();
-                let lost = calm.history.effects().into_keys();
+                let lost = undisturbed.history.effects().into_keys();
                 let lost = lost.filter(|name| !done.contains_key(name));
                 faults.extend(lost.map(|name| {
                     let text = format!("effect `{name}` was lost: the call completed without it");
                     ChaosFault::new(FaultKind::LostEffect, name.to_string(), text)
                 }));
-                if let (Some(expected), Some(found)) = (&calm.observed, &self.observed)
+                if let (Some(expected), Some(found)) = (&undisturbed.observed, &self.observed)
                     && expected != found
                 {
                     let text = format!(
@@ -193,4 +193,10 @@ fn repeated_effects(runs: &[WatchedRun]) -> Vec<ChaosFault> {
         ))
     });
     repeated.collect()
+}
+
+/// Returns `true` if an accident makes a call end early, so that its end tells nothing.
+fn ends_early(plan: &[(usize, Accident)]) -> bool {
+    plan.iter()
+        .any(|(_, accident)| matches!(accident, Accident::NoAnswer | Accident::LateAnswer))
 }

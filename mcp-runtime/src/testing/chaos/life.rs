@@ -1,34 +1,29 @@
 //! Runs one history: processes on the same stores, one after the other, until the call has ended.
 
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
-use tokio::time::{Instant, advance, sleep, timeout};
+use serde_json::{Value, json};
+use tokio::time::{Instant, advance, timeout};
 
-use super::client::{AnswerSource, SentAnswer, UnreliableClient};
-use super::history::{Accident, CallHistory, HistoryWatcher};
+use super::client::{AnswerSource, UnreliableClient};
+use super::following::{
+    CallEnd, answer_all, end_of, error_text, follow_legacy_task, follow_task, is_unserved,
+};
+use super::history::{CallHistory, HistoryWatcher};
 use super::store::SurvivingTaskStore;
 use crate::Server;
-use crate::client::Question;
 use crate::context::watching::{self, RunWatcher as _};
 use crate::context::{Caller, MemoryOnceStore};
-use crate::extension::tasks::NOT_STARTED_AGAIN;
 use crate::protocol::ProtocolVersion;
 use crate::server::SurvivingStores;
 use crate::stores::TaskStore;
 
 /// Time after which a call that has not ended never does.
 const PATIENCE: Duration = Duration::from_hours(6);
-/// Number of questions after which a call asks for ever.
-const MAX_QUESTIONS: usize = 100;
 /// Time that a restart takes.
 const RESTART: Duration = Duration::from_secs(1);
-/// First and longest time between two looks at a task.
-const POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(16));
-
 /// The way in which a call is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ServedAs {
@@ -55,43 +50,6 @@ impl ServedAs {
             "a plain call"
         };
         format!("{kind} of {}", self.version.as_str())
-    }
-}
-
-/// The end of a call, as its client sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum CallEnd {
-    /// The text of the result.
-    Completed(String),
-    /// The text of the failure.
-    Failed(String),
-    /// The tool is not served in this way.
-    NotServed(String),
-    /// The process died, and a call of this kind cannot go on.
-    Lost,
-    /// A question was never answered.
-    Unanswered,
-    /// It asks for ever, or does not end.
-    Endless(&'static str),
-}
-
-impl CallEnd {
-    /// Returns `true` if the failure is that of a task that may not be started again.
-    pub(super) fn is_not_started_again(&self) -> bool {
-        matches!(self, Self::Failed(text) if text.contains(NOT_STARTED_AGAIN))
-    }
-}
-
-impl fmt::Display for CallEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Completed(_) => f.write_str("the call completes"),
-            Self::Failed(text) => write!(f, "the call fails: {text}"),
-            Self::NotServed(text) => write!(f, "the call is refused: {text}"),
-            Self::Lost => f.write_str("the call is lost with its process"),
-            Self::Unanswered => f.write_str("the call waits for its answer"),
-            Self::Endless(text) => f.write_str(text),
-        }
     }
 }
 
@@ -253,7 +211,7 @@ impl CallUnderTest<'_> {
             return CallEnd::Lost;
         };
         if way.version.is_modern() {
-            follow_task(&mut client, &task, progress).await
+            follow_task(&mut client, &task, &mut progress.questions).await
         } else {
             follow_legacy_task(&mut client, &task).await
         }
@@ -272,7 +230,7 @@ impl CallUnderTest<'_> {
                 let (answers, times) =
                     answer_all(client, &asked["inputRequests"], &mut progress.questions).await?;
                 let mut next = json!({"name": self.tool, "arguments": self.arguments});
-                next["inputResponses"] = Value::Object(answers);
+                next["inputResponses"] = answers.into();
                 next["requestState"] = asked["requestState"].clone();
                 if times > 1 {
                     progress.repeated.push(next.clone());
@@ -315,119 +273,4 @@ impl CallUnderTest<'_> {
             return Err(end_of(&result));
         }
     }
-}
-
-/// Follows a task of the extension to its end, and answers its questions.
-async fn follow_task(
-    client: &mut UnreliableClient<'_>,
-    id: &Value,
-    progress: &mut CallProgress,
-) -> CallEnd {
-    let mut wait = POLL.0;
-    loop {
-        let mut task = match client.request("tasks/get", json!({"taskId": id})).await {
-            Ok(task) => task,
-            Err(error) => return CallEnd::Failed(error_text(&error)),
-        };
-        match task["status"].as_str() {
-            Some("completed") => return end_of(&task["result"]),
-            Some("failed") => return CallEnd::Failed(error_text(&task["error"])),
-            Some("cancelled") => return CallEnd::Failed(error_text(&task)),
-            Some("input_required") => {
-                let asked = task["inputRequests"].take();
-                let answered = answer_all(client, &asked, &mut progress.questions).await;
-                let (answers, times) = match answered {
-                    Ok(answered) => answered,
-                    Err(end) => return end,
-                };
-                let params = json!({"taskId": id, "inputResponses": answers});
-                for _ in 0..times {
-                    if let Err(error) = client.request("tasks/update", params.clone()).await {
-                        return CallEnd::Failed(error_text(&error));
-                    }
-                }
-                wait = POLL.0;
-            }
-            _ => {}
-        }
-        sleep(wait).await;
-        wait = POLL.1.min(wait * 2);
-    }
-}
-
-/// Follows a task of 2025-11-25 to its end. The server asks while the client waits for the result.
-async fn follow_legacy_task(client: &mut UnreliableClient<'_>, id: &Value) -> CallEnd {
-    let mut wait = POLL.0;
-    loop {
-        let task = match client.request("tasks/get", json!({"taskId": id})).await {
-            Ok(task) => task,
-            Err(error) => return CallEnd::Failed(error_text(&error)),
-        };
-        if task["status"] != "working" {
-            let result = client.request("tasks/result", json!({"taskId": id})).await;
-            return match result {
-                Ok(result) => end_of(&result),
-                Err(error) => CallEnd::Failed(error_text(&error)),
-            };
-        }
-        sleep(wait).await;
-        wait = POLL.1.min(wait * 2);
-    }
-}
-
-/// Answers the questions of a round. Returns the answers, and how often to send them.
-async fn answer_all(
-    client: &UnreliableClient<'_>,
-    asked: &Value,
-    answered: &mut usize,
-) -> Result<(Map<String, Value>, usize), CallEnd> {
-    let mut answers = Map::new();
-    let mut times = 1;
-    for (key, asked) in asked.as_object().into_iter().flatten() {
-        *answered += 1;
-        if *answered > MAX_QUESTIONS {
-            return Err(CallEnd::Endless("it asks again and again"));
-        }
-        let method = asked["method"].as_str().unwrap_or_default().to_owned();
-        let params = asked["params"].clone();
-        let answer = match client.answer(&Question { method, params }).await {
-            SentAnswer::Once(answer) => answer,
-            SentAnswer::Twice(answer) => {
-                times = 2;
-                answer
-            }
-            SentAnswer::Never => return Err(CallEnd::Unanswered),
-        };
-        answers.insert(key.clone(), answer);
-    }
-    Ok((answers, times))
-}
-
-fn end_of(result: &Value) -> CallEnd {
-    let blocks = result["content"].as_array().into_iter().flatten();
-    let texts: Vec<_> = blocks.filter_map(|block| block["text"].as_str()).collect();
-    let text = texts.join("\n");
-    if result["isError"] == true {
-        CallEnd::Failed(text)
-    } else {
-        CallEnd::Completed(text)
-    }
-}
-
-fn error_text(value: &Value) -> String {
-    let message = value["message"]
-        .as_str()
-        .or(value["statusMessage"].as_str());
-    message.unwrap_or("no reason is given").to_owned()
-}
-
-/// Returns `true` for the errors of tools that are only tasks, or never.
-fn is_unserved(error: &Value) -> bool {
-    !error["data"]["taskSupport"].is_null() || !error["data"]["requiredCapabilities"].is_null()
-}
-
-/// Returns `true` if an accident makes a call end early, so that its end tells nothing.
-pub(super) fn ends_early(plan: &[(usize, Accident)]) -> bool {
-    plan.iter()
-        .any(|(_, accident)| matches!(accident, Accident::NoAnswer | Accident::LateAnswer))
 }

@@ -37,6 +37,7 @@
 mod client;
 mod effects;
 mod fault;
+mod following;
 mod history;
 mod judge;
 mod life;
@@ -55,9 +56,10 @@ use crate::client::Question;
 use crate::testing::Response;
 pub use effects::Effects;
 pub use fault::{ChaosFault, FaultKind};
+use following::CallEnd;
 use history::{Accident, CallHistory};
 use judge::EndedHistory;
-use life::{CallEnd, CallUnderTest, ServedAs};
+use life::{CallUnderTest, ServedAs};
 use report::ChaosCounts;
 pub use report::ChaosReport;
 use search::{HistorySearch, SeededRandom};
@@ -166,6 +168,10 @@ impl<W> Chaos<W> {
     /// # Panics
     ///
     /// Panics if the server does not start, if the call fails without any accident, or if a question has no answer.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "`json!({…})` is written in place, as for `TestClient::call`"
+    )]
     pub fn call(&self, tool: &str, arguments: Value) -> ChaosReport {
         thread::scope(|scope| {
             let tried = scope.spawn(|| self.try_histories(tool, &arguments)).join();
@@ -190,7 +196,7 @@ impl<W> Chaos<W> {
             faults: Vec::new(),
             reference: None,
         };
-        let mut calm = Vec::new();
+        let mut undisturbed = Vec::new();
         let mut reasons = Vec::new();
         let mut ways = Vec::new();
         for way in ServedAs::ALL {
@@ -204,7 +210,7 @@ impl<W> Chaos<W> {
                 if search.reference.is_none() {
                     search.reference = Some(run(way, &[]));
                 }
-                calm.push((way, ended));
+                undisturbed.push((way, ended));
             } else if search.faults.is_empty() {
                 panic!(
                     "`{tool}` as {}, without any accident: {}",
@@ -218,7 +224,7 @@ impl<W> Chaos<W> {
             "`{tool}` is not served: {}",
             reasons.join("; ")
         );
-        search.search(&calm);
+        search.search(&undisturbed);
         ChaosReport {
             tool: tool.to_owned(),
             seed: self.seed,
@@ -251,8 +257,8 @@ impl<W> Chaos<W> {
     }
 
     fn answer_to(&self, question: &Question) -> Option<Value> {
-        let answers = self.answers.iter();
-        let known = answers.filter_map(|answer| answer.result(question)).next();
+        let mut answers = self.answers.iter();
+        let known = answers.find_map(|answer| answer.result(question));
         known.or_else(|| {
             let answerer = self.answerer.as_ref()?;
             answerer(question)?.result(question)

@@ -1,15 +1,19 @@
 //! Chooses the histories to try: every single accident, then pairs, then more of them at random.
 
 use super::fault::ChaosFault;
+use super::following::CallEnd;
 use super::history::{Accident, AccidentPlan};
 use super::judge::EndedHistory;
-use super::life::{CallEnd, ServedAs};
+use super::life::ServedAs;
 use super::report::ChaosCounts;
+
+/// Runs the history of a plan, with the tool served in one way.
+pub(super) type HistoryRunner<'r> = dyn Fn(ServedAs, &[(usize, Accident)]) -> EndedHistory + 'r;
 
 /// The search through the histories of one call.
 pub(super) struct HistorySearch<'r> {
     /// Runs the history of a plan.
-    pub(super) run: &'r dyn Fn(ServedAs, &[(usize, Accident)]) -> EndedHistory,
+    pub(super) run: &'r HistoryRunner<'r>,
     pub(super) max: usize,
     pub(super) random: SeededRandom,
     pub(super) counts: ChaosCounts,
@@ -49,10 +53,10 @@ impl HistorySearch<'_> {
     }
 
     /// Tries histories until there is no room for more. Once there are faults, longer histories are not tried.
-    pub(super) fn search(&mut self, calm: &[(ServedAs, EndedHistory)]) {
+    pub(super) fn search(&mut self, undisturbed: &[(ServedAs, EndedHistory)]) {
         let mut longer = Vec::new();
-        for (way, calm) in calm {
-            for plan in extensions(calm) {
+        for (way, ended) in undisturbed {
+            for plan in extensions(ended) {
                 if self.is_over() {
                     self.counts.skipped_singles += 1;
                     continue;
@@ -105,7 +109,7 @@ fn extensions(ended: &EndedHistory) -> Vec<AccidentPlan> {
     plans.collect()
 }
 
-/// A sequence of numbers that a seed decides (SplitMix64).
+/// A sequence of numbers that a seed decides (`SplitMix64`).
 pub(super) struct SeededRandom(pub(super) u64);
 
 impl SeededRandom {

@@ -7,7 +7,7 @@ mod limits;
 use std::sync::{Arc, Mutex};
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::testing::chaos::{Chaos, ChaosReport, Effects, FaultKind};
+use mcp_runtime::testing::chaos::{Chaos, ChaosFault, ChaosReport, Effects, FaultKind};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -65,7 +65,7 @@ fn chaos() -> Chaos<World> {
 }
 
 fn kinds(report: &ChaosReport) -> Vec<FaultKind> {
-    let mut kinds: Vec<_> = report.faults().iter().map(|fault| fault.kind()).collect();
+    let mut kinds: Vec<_> = report.faults().iter().map(ChaosFault::kind).collect();
     kinds.sort();
     kinds.dedup();
     kinds
