@@ -29,6 +29,8 @@ mod state;
 mod states;
 mod task_start;
 mod type_name;
+#[cfg_attr(not(feature = "testing"), path = "unwatched.rs")]
+pub(crate) mod watching;
 
 pub use ask::{Ask, AskError, Elicited, Questions};
 pub(crate) use ask::{

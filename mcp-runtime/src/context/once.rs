@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::ask::QuestionTransport;
+use crate::context::watching::{CallSite, StepPoint, WatchedStep};
 use crate::context::{Context, OnceClaim};
 use crate::handler::handler_error::{HandlerError, Result};
 
@@ -35,10 +36,13 @@ impl Context {
     /// had its effect. With a store, and in a task, it is not run again: the step fails, and the error names it. Work that may
     /// safely be done twice says so with [`retry`](OnceStep::retry).
     ///
+    /// With feature `testing`, `testing::chaos::Chaos` tests that nothing outside of such work happens twice.
+    ///
     /// # Errors
     ///
     /// Returns an error if `work` fails or asks the client a question, if `name` is used twice in one run, if the
     /// result cannot be converted to JSON and back, or if the outcome of the work is unknown.
+    #[track_caller]
     pub fn once<'a, T, W, F>(&'a self, name: impl Into<String>, work: W) -> OnceStep<'a, T>
     where
         T: Serialize + DeserializeOwned,
@@ -50,6 +54,7 @@ impl Context {
             name: name.into(),
             work: Box::pin(async move { work().await }),
             may_repeat: false,
+            site: CallSite::here(),
         })
     }
 }
@@ -67,6 +72,7 @@ enum StepState<'a, T> {
         name: String,
         work: StepFuture<'a, T>,
         may_repeat: bool,
+        site: CallSite,
     },
     Running(StepFuture<'a, T>),
     Over,
@@ -113,7 +119,11 @@ impl<'a, T: Serialize + DeserializeOwned + 'a> Future for OnceStep<'a, T> {
                 name,
                 work,
                 may_repeat,
-            } => Box::pin(run(context, name, work, may_repeat)),
+                site,
+            } => {
+                let watched = WatchedStep::new(&name, site, may_repeat);
+                Box::pin(run(context, name, work, may_repeat, watched))
+            }
             StepState::Running(running) => running,
             StepState::Over => return Poll::Pending,
         };
@@ -130,8 +140,10 @@ async fn run<T: Serialize + DeserializeOwned>(
     name: String,
     work: StepFuture<'_, T>,
     may_repeat: bool,
+    watched: WatchedStep,
 ) -> Result<T> {
     let asking = context.asking();
+    watched.pass(StepPoint::Reached).await;
     if let Some(result) = asking.begin_once(&name)? {
         return Ok(serde_json::from_str(&result)?);
     }
@@ -157,13 +169,15 @@ async fn run<T: Serialize + DeserializeOwned>(
             OnceClaim::Taken if may_repeat => {}
             OnceClaim::Taken => {
                 return Err(HandlerError::exposed(format_args!(
-                    "`{name}` of this call was started before and its outcome is unknown; it is not run again"
+                    "`{name}` of this call {UNKNOWN_OUTCOME}; it is not run again"
                 )));
             }
         }
     }
-    let done = InsideOnce(work).await;
+    watched.pass(StepPoint::Begun).await;
+    let done = InsideOnce(work, &watched).await;
     let done = done.and_then(|value| Ok(serde_json::to_string(&value)?));
+    watched.pass(StepPoint::Worked).await;
     if let Some(store) = &store {
         match &done {
             Ok(result) => store.complete(call, &name, result).await,
@@ -173,6 +187,7 @@ async fn run<T: Serialize + DeserializeOwned>(
         }
         .map_err(HandlerError::opaque)?;
     }
+    watched.pass(StepPoint::Recorded).await;
     under_way.result = Some(done?);
     parse_result(under_way.result.as_deref())
 }
@@ -180,6 +195,9 @@ async fn run<T: Serialize + DeserializeOwned>(
 fn parse_result<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
     Ok(serde_json::from_str(result.unwrap_or("null"))?)
 }
+
+/// What the error says of a step that was cut off.
+pub(crate) const UNKNOWN_OUTCOME: &str = "was started before and its outcome is unknown";
 
 /// Work in progress; reports its result when dropped.
 struct OnceInProgress<'a> {
@@ -204,7 +222,7 @@ pub(crate) fn is_inside_once() -> bool {
 }
 
 /// Polls a future so that questions asked within it can detect that they are inside [`Context::once`].
-struct InsideOnce<'a, T>(StepFuture<'a, T>);
+struct InsideOnce<'a, T>(StepFuture<'a, T>, &'a WatchedStep);
 
 impl<T> Future for InsideOnce<'_, T> {
     type Output = Result<T>;
@@ -217,6 +235,7 @@ impl<T> Future for InsideOnce<'_, T> {
             }
         }
         let _restore = Restore(INSIDE.replace(true));
+        let _entered = self.1.enter();
         self.0.as_mut().poll(task)
     }
 }

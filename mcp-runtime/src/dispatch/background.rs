@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::context::{Context, RequestContext};
+use crate::context::{Context, RequestContext, watching};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::ask::{ClientQuestions, QuestionDelivery};
 use crate::dispatch::detached_run::{DetachedContext, DetachedRun};
@@ -122,6 +122,7 @@ impl DetachedCall {
             on_progress,
             permit,
         } = run;
+        watching::begin_run();
         let Some(mut journal) = Journal::from_json(journal.as_bytes()) else {
             return Err("the journal of a call cannot be read");
         };

@@ -57,7 +57,7 @@ use crate::types::{CacheScope, Icon, Implementation};
 pub struct Server {
     pub(super) identity: Implementation,
     instructions: Option<String>,
-    limits: Limits,
+    pub(super) limits: Limits,
     pub(super) states: States,
     pub(super) environment: ServerEnvironment,
     pub(super) environment_headers: EnvironmentHeaders,
@@ -82,8 +82,8 @@ pub struct Server {
     /// Mistakes found in the settings so far, to be reported at start-up.
     pub(super) faults: Vec<String>,
     pub(super) backend: Backend,
-    once_store: Option<Arc<dyn OnceStore>>,
-    task_store: Option<Arc<dyn TaskStore>>,
+    pub(super) once_store: Option<Arc<dyn OnceStore>>,
+    pub(super) task_store: Option<Arc<dyn TaskStore>>,
     /// The tools for tasks of clients that do not know tasks.
     job_tools: Option<[DynamicTool; 2]>,
     hooks: Hooks,

@@ -18,6 +18,8 @@ mod sealing;
 mod service_manager;
 mod state;
 mod stderr;
+#[cfg(feature = "testing")]
+mod surviving;
 mod tag_settings;
 mod tags;
 mod tool_search;
@@ -26,5 +28,7 @@ mod tracing_layer;
 
 pub use backend::Backend;
 pub use builder::{Cacheable, Server};
+#[cfg(feature = "testing")]
+pub(crate) use surviving::SurvivingStores;
 #[cfg(feature = "client-logs")]
 pub use tracing_layer::{ClientLogs, client_logs};

@@ -20,6 +20,7 @@
 
 mod agree;
 mod answer;
+pub mod chaos;
 mod connect;
 mod results;
 mod script;

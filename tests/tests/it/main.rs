@@ -18,6 +18,7 @@ mod backend;
 mod bad_input;
 mod batches;
 mod cancellation;
+mod chaos;
 mod command_line;
 mod completion;
 mod coverage;

@@ -24,6 +24,7 @@ pub use error::AskError;
 pub use several::Questions;
 
 use crate::context::Context;
+use crate::context::watching::{self, CallSite, QuestionPoint};
 use crate::types::InputRequest;
 
 /// A question to the client. It is not sent until it is awaited.
@@ -39,6 +40,7 @@ pub struct Ask<T> {
     context: Context,
     question: CallQuestion,
     read: fn(&InputRequest, &str) -> Result<Elicited<T>, String>,
+    site: CallSite,
 }
 
 /// The user's response to a question.
@@ -63,6 +65,7 @@ impl<T> Elicited<T> {
 }
 
 impl<T> Ask<T> {
+    #[track_caller]
     fn new(
         context: &Context,
         request: InputRequest,
@@ -78,6 +81,7 @@ impl<T> Ask<T> {
                 rejected: 0,
             },
             read,
+            site: CallSite::here(),
         }
     }
 
@@ -118,6 +122,10 @@ impl<T> Ask<T> {
         /// The error code that clients return if the user rejects a sampling request.
         const REJECTED: i64 = -1;
         loop {
+            let is_new = matches!(self.question.progress, QuestionProgress::Not);
+            if is_new && watching::dies_at(&self.question, self.site, QuestionPoint::Asked) {
+                return Poll::Pending;
+            }
             let answer = match ready!(self.context.asking().poll(&mut self.question, task)) {
                 Ok(answer) => answer,
                 Err(AskError::Failed { code: REJECTED, .. }) => {
@@ -125,6 +133,9 @@ impl<T> Ask<T> {
                 }
                 Err(error) => return Poll::Ready(Err(error)),
             };
+            if watching::dies_at(&self.question, self.site, QuestionPoint::Answered) {
+                return Poll::Pending;
+            }
             // Without this check, serde would also accept an array in place of a struct.
             let read = if answer.starts_with('{') {
                 (self.read)(&self.question.request, &answer)

@@ -40,6 +40,7 @@ impl Context {
     /// Forms must not ask for secrets; use [`elicit_url`](Self::elicit_url) instead.
     ///
     /// Source: revisions from 2025-06-18, client/elicitation.
+    #[track_caller]
     pub fn elicit<T: Elicit>(&self, message: impl Into<String>) -> Ask<T> {
         let request = InputRequest::Form {
             message: message.into(),
@@ -52,6 +53,7 @@ impl Context {
     }
 
     /// Asks the user to fill in a form that is built at run time (elicitation). Returns the validated content.
+    #[track_caller]
     pub fn elicit_form(&self, message: impl Into<String>, form: Form) -> Ask<Meta> {
         let request = InputRequest::Form {
             message: message.into(),
@@ -69,6 +71,7 @@ impl Context {
     /// must verify that the user who opens it is the user who made this call.
     ///
     /// Source: revisions from 2025-11-25, client/elicitation, "URL Mode".
+    #[track_caller]
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<()> {
         let request = InputRequest::Url {
             message: message.into(),
@@ -123,6 +126,7 @@ impl Context {
     /// [`AskError::Unusable`](crate::AskError::Unusable), because asking a faulty client again would not help.
     ///
     /// Source: every revision, client/sampling. Deprecated in 2026-07-28.
+    #[track_caller]
     pub fn sample(&self, question: SamplingRequest) -> Ask<CreateMessageResult> {
         Ask::new(
             self,
@@ -139,6 +143,7 @@ impl Context {
     /// if the answer is malformed.
     ///
     /// Source: every revision, client/roots. Deprecated in 2026-07-28.
+    #[track_caller]
     pub fn roots(&self) -> Ask<Vec<Root>> {
         #[derive(Deserialize)]
         struct ListRootsResult {

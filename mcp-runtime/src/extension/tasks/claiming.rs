@@ -18,6 +18,8 @@ use crate::stores::{StoredTask, TaskClaim};
 
 /// Longest time after which the store is asked again. Other processes do not tell when they make a task due.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// The end of the error of a task that was started too often.
+pub(crate) const NOT_STARTED_AGAIN: &str = "it is not started again";
 /// Time until a store that does not work is asked again for the first time. It doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 
@@ -130,7 +132,7 @@ impl TaskService {
                 max => format!("{max} times, and each time its process"),
             };
             return Err(format!(
-                "the task was started {times} died or lost it; it is not started again"
+                "the task was started {times} died or lost it; {NOT_STARTED_AGAIN}"
             ));
         }
         let age = SystemTime::now()

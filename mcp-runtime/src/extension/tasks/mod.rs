@@ -30,6 +30,9 @@ mod task_steps;
 mod timestamp;
 mod wire;
 
+#[cfg(feature = "testing")]
+pub(crate) use claiming::NOT_STARTED_AGAIN;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,311 @@
+//! One history of a call: the accidents that befall it, and all that happens meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::Notify;
+
+use crate::context::watching::{
+    CallSite, QuestionPoint, RunWatcher, StepPoint, WatchedQuestion, WatchedStep,
+};
+use crate::lock::lock;
+
+/// Maximum number of lines about one history.
+const MAX_LINES: usize = 1_000;
+
+/// Something that happens to a call at one of its points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accident {
+    /// The process dies.
+    Death,
+    /// A question is answered after a long time.
+    LateAnswer,
+    /// An answer is sent again.
+    RepeatedAnswer,
+    /// A question is never answered.
+    NoAnswer,
+}
+
+impl Accident {
+    /// The accidents at a point between two operations.
+    pub(super) const AT_SEAM: &'static [Self] = &[Self::Death];
+    /// The accidents while a question is open.
+    pub(super) const AT_ANSWER: &'static [Self] = &[
+        Self::Death,
+        Self::LateAnswer,
+        Self::RepeatedAnswer,
+        Self::NoAnswer,
+    ];
+}
+
+/// Accidents by the number of the point at which they happen. The same plan makes the same history.
+pub(super) type AccidentPlan = Vec<(usize, Accident)>;
+
+/// One run of the handler.
+#[derive(Default)]
+pub(super) struct WatchedRun {
+    /// The steps in the order in which the run came to them.
+    pub(super) steps: Vec<(CallSite, Arc<str>)>,
+    /// The questions in their order, each with its digest and its text.
+    pub(super) questions: Vec<(CallSite, String, String)>,
+    pub(super) effects: Vec<RecordedEffect>,
+}
+
+/// An effect, and the step in which it was recorded.
+pub(super) struct RecordedEffect {
+    pub(super) name: Arc<str>,
+    pub(super) site: CallSite,
+    pub(super) step: Option<WatchedStep>,
+}
+
+/// What happens to one call, shared by all processes that it sees.
+pub(super) struct CallHistory {
+    state: Mutex<HistoryState>,
+    died: Notify,
+}
+
+#[derive(Default)]
+struct HistoryState {
+    plan: AccidentPlan,
+    /// The accidents that could happen at each point passed so far.
+    points: Vec<&'static [Accident]>,
+    runs: Vec<WatchedRun>,
+    lines: Vec<String>,
+    is_dead: bool,
+    deaths: usize,
+    /// The steps under way that must not be repeated.
+    under_way: BTreeSet<Arc<str>>,
+    /// Those that were under way when their process died.
+    cut_off: BTreeSet<Arc<str>>,
+}
+
+impl HistoryState {
+    fn tell(&mut self, line: impl Into<String>) {
+        if self.lines.len() < MAX_LINES {
+            self.lines.push(line.into());
+        }
+    }
+
+    fn next_accident(&mut self, possible: &'static [Accident]) -> Option<Accident> {
+        let point = self.points.len();
+        self.points.push(possible);
+        let planned = self.plan.iter().find(|(at, _)| *at == point);
+        planned.map(|(_, accident)| *accident)
+    }
+
+    fn die(&mut self, place: &str) {
+        self.is_dead = true;
+        self.deaths += 1;
+        let under_way = std::mem::take(&mut self.under_way);
+        self.cut_off.extend(under_way);
+        self.tell(format!("the process dies {place}"));
+    }
+}
+
+impl CallHistory {
+    pub(super) fn new(plan: &[(usize, Accident)]) -> Arc<Self> {
+        let state = HistoryState {
+            plan: plan.to_vec(),
+            ..HistoryState::default()
+        };
+        Arc::new(Self {
+            state: Mutex::new(state),
+            died: Notify::new(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, HistoryState> {
+        lock(&self.state)
+    }
+
+    /// Adds a line to the words for this history.
+    pub(super) fn tell(&self, line: impl Into<String>) {
+        self.state().tell(line);
+    }
+
+    /// Passes a point between two operations. Returns `true` if the process dies there, or is dead already.
+    pub(super) fn dies(&self, place: &str) -> bool {
+        let mut state = self.state();
+        if state.is_dead {
+            return true;
+        }
+        if state.next_accident(Accident::AT_SEAM).is_none() {
+            return false;
+        }
+        state.die(place);
+        self.died.notify_one();
+        true
+    }
+
+    /// Passes a point between two operations, unless the process dies there.
+    pub(super) async fn pass(&self, place: &str) {
+        if self.dies(place) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Returns the accident that happens while a question is open. Never returns if the process dies.
+    pub(super) async fn accident_of_answer(&self, question: &str) -> Option<Accident> {
+        let accident = {
+            let mut state = self.state();
+            let accident = state.next_accident(Accident::AT_ANSWER);
+            if accident == Some(Accident::Death) {
+                state.die(&format!("while the client is asked `{question}`"));
+                self.died.notify_one();
+            }
+            accident
+        };
+        if accident == Some(Accident::Death) {
+            std::future::pending::<()>().await;
+        }
+        accident
+    }
+
+    /// Waits until the process dies.
+    pub(super) async fn died(&self) {
+        self.died.notified().await;
+    }
+
+    /// Ends a process: nothing that its remains do counts.
+    pub(super) fn end_process(&self) {
+        self.state().is_dead = true;
+    }
+
+    /// Starts another process on the same stores.
+    pub(super) fn restart(&self) {
+        let mut state = self.state();
+        state.is_dead = false;
+        state.under_way.clear();
+        state.tell("another process starts with the same stores");
+    }
+
+    pub(super) fn record(&self, name: &str, site: CallSite, step: Option<WatchedStep>) {
+        let mut state = self.state();
+        if state.is_dead {
+            return;
+        }
+        let mut line = format!("effect `{name}`");
+        match &step {
+            Some(step) => drop(write!(line, " in step `{}`", step.name)),
+            None => line.push_str(" outside any `once`"),
+        }
+        state.tell(line);
+        let name = name.into();
+        if let Some(run) = state.runs.last_mut() {
+            run.effects.push(RecordedEffect { name, site, step });
+        }
+    }
+
+    pub(super) fn points(&self) -> Vec<&'static [Accident]> {
+        self.state().points.clone()
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.state().lines.clone()
+    }
+
+    pub(super) fn deaths(&self) -> usize {
+        self.state().deaths
+    }
+
+    /// Returns `true` if a process died in the middle of a step that must not be repeated.
+    pub(super) fn has_cut_off(&self) -> bool {
+        !self.state().cut_off.is_empty()
+    }
+
+    pub(super) fn with_runs<T>(&self, f: impl FnOnce(&[WatchedRun]) -> T) -> T {
+        f(&self.state().runs)
+    }
+
+    /// Returns how often each effect was recorded, outside of steps that may be repeated.
+    pub(super) fn effects(&self) -> BTreeMap<Arc<str>, usize> {
+        let mut counts = BTreeMap::new();
+        for effect in self.state().runs.iter().flat_map(|run| &run.effects) {
+            *counts.entry(Arc::clone(&effect.name)).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// The watcher of a thread that runs one history.
+pub(super) struct HistoryWatcher(pub(super) Arc<CallHistory>);
+
+impl RunWatcher for HistoryWatcher {
+    fn begin_run(&self) {
+        let mut state = self.0.state();
+        // A request that becomes a task has run nothing so far.
+        if let Some(run) = state.runs.last()
+            && run.steps.is_empty()
+            && run.questions.is_empty()
+            && run.effects.is_empty()
+        {
+            return;
+        }
+        state.runs.push(WatchedRun::default());
+        let number = state.runs.len();
+        if number > 1 {
+            state.tell(format!(
+                "the handler runs again, from its start (run {number})"
+            ));
+        }
+    }
+
+    fn pass_step(&self, step: &WatchedStep, point: StepPoint) -> bool {
+        let WatchedStep { name, site, .. } = step;
+        let place = match point {
+            StepPoint::Reached => {
+                let mut state = self.0.state();
+                if state.is_dead {
+                    return true;
+                }
+                if let Some(run) = state.runs.last_mut() {
+                    run.steps.push((*site, Arc::clone(name)));
+                }
+                format!("before step `{name}` ({site})")
+            }
+            StepPoint::Begun => {
+                let mut state = self.0.state();
+                if !step.may_repeat && !state.is_dead {
+                    state.under_way.insert(Arc::clone(name));
+                }
+                format!("when step `{name}` has begun, before its work")
+            }
+            StepPoint::Worked => {
+                format!("after the work of step `{name}`, before its result is recorded")
+            }
+            StepPoint::Recorded => {
+                let mut state = self.0.state();
+                if !state.is_dead {
+                    state.under_way.remove(name);
+                    state.tell(format!("step `{name}` is done"));
+                }
+                format!("after step `{name}`")
+            }
+        };
+        self.0.dies(&place)
+    }
+
+    fn pass_question(&self, question: &WatchedQuestion<'_>, point: QuestionPoint) -> bool {
+        let WatchedQuestion { site, digest, text } = question;
+        match point {
+            QuestionPoint::Asked => {
+                {
+                    let mut state = self.0.state();
+                    if state.is_dead {
+                        return true;
+                    }
+                    if let Some(run) = state.runs.last_mut() {
+                        let question = (*site, (*digest).to_owned(), (*text).to_owned());
+                        run.questions.push(question);
+                    }
+                }
+                self.0
+                    .dies(&format!("before the question `{text}` ({site})"))
+            }
+            QuestionPoint::Answered => self
+                .0
+                .dies(&format!("when the handler has the answer to `{text}`")),
+        }
+    }
+}

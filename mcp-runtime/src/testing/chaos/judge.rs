@@ -1,0 +1,202 @@
+//! Finds what went wrong in a history.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::fault::{ChaosFault, FaultKind};
+use super::following::CallEnd;
+use super::history::{Accident, AccidentPlan, CallHistory, RecordedEffect, WatchedRun};
+use crate::context::once::UNKNOWN_OUTCOME;
+use crate::context::watching::CallSite;
+
+/// A history that has ended.
+pub(super) struct EndedHistory {
+    pub(super) plan: AccidentPlan,
+    pub(super) history: Arc<CallHistory>,
+    pub(super) end: CallEnd,
+    /// What the author observes after the end.
+    pub(super) observed: Option<String>,
+}
+
+impl EndedHistory {
+    /// Returns `true` if the call failed because a process died in a step that must not be repeated, and says so.
+    pub(super) fn tells_its_step(&self) -> bool {
+        match &self.end {
+            CallEnd::Failed(text) => text.contains(UNKNOWN_OUTCOME) && self.history.has_cut_off(),
+            _ => false,
+        }
+    }
+
+    /// Returns the faults of this history, compared with the one without accidents.
+    pub(super) fn faults(&self, undisturbed: Option<&Self>) -> Vec<ChaosFault> {
+        let mut faults = self.history.with_runs(|runs| {
+            let mut faults = changed_names(runs);
+            faults.extend(changed_questions(runs));
+            faults.extend(repeated_effects(runs));
+            faults
+        });
+        if let Some(undisturbed) = undisturbed
+            && !ends_early(&self.plan)
+        {
+            faults.extend(self.differences(undisturbed));
+        }
+        faults
+    }
+
+    /// Compares the end with that of the history without accidents.
+    fn differences(&self, undisturbed: &Self) -> Vec<ChaosFault> {
+        let mut faults = Vec::new();
+        match &self.end {
+            CallEnd::Completed(_) => {
+                let done = self.history.effects();
+                let lost = undisturbed.history.effects().into_keys();
+                let lost = lost.filter(|name| !done.contains_key(name));
+                faults.extend(lost.map(|name| {
+                    let text = format!("effect `{name}` was lost: the call completed without it");
+                    ChaosFault::new(FaultKind::LostEffect, name.to_string(), text)
+                }));
+                if let (Some(expected), Some(found)) = (&undisturbed.observed, &self.observed)
+                    && expected != found
+                {
+                    let text = format!(
+                        "after the call, the test observes {found}, but without accidents {expected}"
+                    );
+                    faults.push(ChaosFault::new(
+                        FaultKind::DifferentState,
+                        String::new(),
+                        text,
+                    ));
+                }
+            }
+            CallEnd::Failed(_) if self.tells_its_step() || self.end.is_not_started_again() => {}
+            CallEnd::Failed(text) => {
+                let text = format!("the call fails: {text}");
+                faults.push(ChaosFault::new(FaultKind::LostCall, text.clone(), text));
+            }
+            CallEnd::Endless(text) => {
+                let text = format!("the call does not complete: {text}");
+                faults.push(ChaosFault::new(FaultKind::LostCall, text.clone(), text));
+            }
+            CallEnd::Lost | CallEnd::Unanswered | CallEnd::NotServed(_) => {}
+        }
+        faults
+    }
+}
+
+/// Finds steps whose names are not the same in two runs.
+fn changed_names(runs: &[WatchedRun]) -> Vec<ChaosFault> {
+    let mut faults = Vec::new();
+    let named: Vec<_> = runs
+        .iter()
+        .map(|run| by_site(&run.steps, |step| step))
+        .collect();
+    for (one, other) in named.iter().zip(named.iter().skip(1)) {
+        for (site, before) in one {
+            let after = other.get(site).map_or(&[][..], |names| &names[..]);
+            // A step that another run has elsewhere is the same step in another order.
+            let changed = before.iter().zip(after).find(|(before_name, after_name)| {
+                !after.contains(before_name) && !before.contains(after_name)
+            });
+            if let Some((before, after)) = changed {
+                let text = format!(
+                    "the name of the step at {site} changes: it is `{before}` in one run and `{after}` in the next, so that its \
+                     work is done again"
+                );
+                faults.push(ChaosFault::new(
+                    FaultKind::ChangedStep,
+                    site.to_string(),
+                    text,
+                ));
+            }
+        }
+    }
+    faults
+}
+
+/// Finds questions that are not the same in two runs.
+fn changed_questions(runs: &[WatchedRun]) -> Vec<ChaosFault> {
+    let mut faults = Vec::new();
+    let asked = runs.iter().map(|run| {
+        let questions = run.questions.iter();
+        let questions: Vec<_> = questions
+            .map(|(site, digest, text)| (*site, (digest, text)))
+            .collect();
+        by_site(&questions, |question| question)
+    });
+    let asked: Vec<_> = asked.collect();
+    for (one, other) in asked.iter().zip(asked.iter().skip(1)) {
+        for (site, before) in one {
+            let after = other.get(site).map_or(&[][..], |questions| &questions[..]);
+            let changed = before
+                .iter()
+                .zip(after)
+                .find(|(before, after)| before.0 != after.0);
+            if let Some((before, after)) = changed {
+                let change = if before.1 == after.1 {
+                    format!("the form of `{}` is not the same in two runs", before.1)
+                } else {
+                    format!(
+                        "it is `{}` in one run and `{}` in the next",
+                        before.1, after.1
+                    )
+                };
+                let text = format!(
+                    "the question at {site} changes: {change}, so that its answer does not fit and it is asked again"
+                );
+                let key = site.to_string();
+                faults.push(ChaosFault::new(FaultKind::ChangedQuestion, key, text));
+            }
+        }
+    }
+    faults
+}
+
+/// Returns what happened at each line, in order.
+fn by_site<V: Clone>(all: &[(CallSite, V)], value: fn(&V) -> &V) -> BTreeMap<CallSite, Vec<V>> {
+    let mut by_site: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (site, one) in all {
+        by_site.entry(*site).or_default().push(value(one).clone());
+    }
+    by_site
+}
+
+/// Finds effects that more than one run had, except in steps that may be repeated.
+fn repeated_effects(runs: &[WatchedRun]) -> Vec<ChaosFault> {
+    let may_repeat =
+        |effect: &RecordedEffect| effect.step.as_ref().is_some_and(|step| step.may_repeat);
+    let mut by_name: BTreeMap<&str, Vec<(usize, &RecordedEffect)>> = BTreeMap::new();
+    for (run, watched) in runs.iter().enumerate() {
+        for effect in watched.effects.iter().filter(|effect| !may_repeat(effect)) {
+            by_name.entry(&effect.name).or_default().push((run, effect));
+        }
+    }
+    let repeated = by_name.into_iter().filter_map(|(name, effects)| {
+        let (first, _) = effects.first()?;
+        // Several times in one run may be meant.
+        let again = effects.iter().find(|(run, _)| run != first)?;
+        let of_runs: Vec<_> = effects
+            .iter()
+            .map(|(run, _)| (run + 1).to_string())
+            .collect();
+        let place = match &again.1.step {
+            Some(step) => format!("in step `{}` ({})", step.name, step.site),
+            None => format!("outside any `once` ({})", again.1.site),
+        };
+        let text = format!(
+            "effect `{name}` was done more than once {place}: in runs {}",
+            of_runs.join(", ")
+        );
+        Some(ChaosFault::new(
+            FaultKind::RepeatedEffect,
+            name.to_owned(),
+            text,
+        ))
+    });
+    repeated.collect()
+}
+
+/// Returns `true` if an accident makes a call end early, so that its end tells nothing.
+fn ends_early(plan: &[(usize, Accident)]) -> bool {
+    plan.iter()
+        .any(|(_, accident)| matches!(accident, Accident::NoAnswer | Accident::LateAnswer))
+}

@@ -1,0 +1,276 @@
+//! Runs an author's tool again and again while its process dies, and reports what was done twice or lost.
+//!
+//! A tool that goes on after its process has died, or after an answer of the client, is run again from its start; what must not
+//! happen twice belongs into [`Context::once`](crate::Context::once). [`Chaos`] finds the places where it does not.
+//!
+//! ```standalone_crate
+//! use mcp_runtime::prelude::*;
+//! use mcp_runtime::testing::chaos::{Chaos, Effects};
+//!
+//! /// Stands in for the bank.
+//! #[derive(Clone)]
+//! struct FakeBank(Effects);
+//!
+//! impl FakeBank {
+//!     async fn charge(&self, order: &str) -> Result<()> {
+//!         self.0.record(format!("charge {order}"));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! /// Pays for an order.
+//! #[tool(task)]
+//! async fn pay(ctx: &Context, bank: State<FakeBank>, order: String) -> Result<()> {
+//!     ctx.once("charge", async || bank.charge(&order).await).await
+//! }
+//!
+//! # fn main() {
+//! // In a test.
+//! let report = Chaos::new(FakeBank, |bank| new_server!().state(bank.clone()))
+//!     .seed(7)
+//!     .histories(100)
+//!     .call("pay", json!({"order": "A-1"}));
+//! report.assert_no_faults();
+//! # }
+//! ```
+
+mod client;
+mod effects;
+mod fault;
+mod following;
+mod history;
+mod judge;
+mod life;
+mod report;
+mod search;
+mod store;
+
+use std::fmt;
+use std::sync::Arc;
+use std::thread;
+
+use serde_json::Value;
+
+use crate::Server;
+use crate::client::Question;
+use crate::testing::Response;
+pub use effects::Effects;
+pub use fault::{ChaosFault, FaultKind};
+use following::CallEnd;
+use history::{Accident, CallHistory};
+use judge::EndedHistory;
+use life::{CallUnderTest, ServedAs};
+use report::ChaosCounts;
+pub use report::ChaosReport;
+use search::{HistorySearch, SeededRandom};
+
+/// Usual maximum number of histories.
+const HISTORIES: usize = 1_000;
+
+type WorldFactory<W> = Box<dyn Fn(Effects) -> W + Send + Sync>;
+type ServerFactory<W> = Box<dyn Fn(&W) -> Server + Send + Sync>;
+type Observer<W> = Box<dyn Fn(&W) -> String + Send + Sync>;
+type Answerer = Box<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
+
+/// A tool's histories to try: its process dies, and its questions are answered late, twice or never.
+///
+/// Each history makes one call in a world of its own: the fakes that stand in for the outside world, which survive all deaths. A
+/// death drops the runtime with all its tasks in the middle of what they do, and starts the server again; only the world and the stores
+/// for tasks and steps are kept, in memory, whatever stores the server has. Time is tokio's and is paused: it moves on by itself
+/// when all tasks wait, and in the same way in each run. The handler must not wait for anything outside of this thread, such as the network.
+///
+/// The tool is served in all ways in which clients can call it: as a plain call and, with the option `task`, as a task, in
+/// both eras. A process can die before and after each step, in each step before and after its work, before and after each question,
+/// while it is open, and before and after each operation that changes a task in the store. All histories with one accident are tried
+/// first, then those with two, and then some with three, in an order that the [`seed`](Self::seed) decides.
+///
+/// A plain call ends with its process, unless the client holds a question of 2026-07-28: it sends its answer to the next process.
+#[must_use = "nothing is tried unless `call` is called"]
+pub struct Chaos<W> {
+    world: WorldFactory<W>,
+    server: ServerFactory<W>,
+    observer: Option<Observer<W>>,
+    answers: Vec<Response>,
+    answerer: Option<Answerer>,
+    seed: u64,
+    histories: usize,
+    repeats: bool,
+}
+
+impl<W> Chaos<W> {
+    /// Creates the plan. `world` is called for each history and returns what survives the processes; it hands the [`Effects`] to
+    /// whatever has effects. `server` is called for each process.
+    pub fn new(
+        world: impl Fn(Effects) -> W + Send + Sync + 'static,
+        server: impl Fn(&W) -> Server + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            world: Box::new(world),
+            server: Box::new(server),
+            observer: None,
+            answers: Vec::new(),
+            answerer: None,
+            seed: 0,
+            histories: HISTORIES,
+            repeats: false,
+        }
+    }
+
+    /// Sets the seed of the order in which histories with several accidents are tried. The default is 0. The same seed gives the same
+    /// histories and the same report.
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets the maximum number of histories. The default is 1,000.
+    pub const fn histories(mut self, max: usize) -> Self {
+        self.histories = max;
+        self
+    }
+
+    /// Sets a function that observes the world after a call has completed, such as the rows of a table. In all histories it must return
+    /// what it returns for a call without accidents. It finds effects that no [`Effects`] records.
+    pub fn observe<O: fmt::Debug>(
+        mut self,
+        observer: impl Fn(&W) -> O + Send + Sync + 'static,
+    ) -> Self {
+        self.observer = Some(Box::new(move |world| format!("{:?}", observer(world))));
+        self
+    }
+
+    /// Adds an answer for every question that it can answer. The first one that can is used.
+    pub fn answer(mut self, answer: impl Into<Response>) -> Self {
+        self.answers.push(answer.into());
+        self
+    }
+
+    /// Sets a function that answers questions for which there is no [`answer`](Self::answer).
+    pub fn answer_with(
+        mut self,
+        answerer: impl Fn(&Question) -> Option<Response> + Send + Sync + 'static,
+    ) -> Self {
+        self.answerer = Some(Box::new(answerer));
+        self
+    }
+
+    /// Lets the client call again when the process of a plain call has died. By default it does not. To the server, that is
+    /// another call, so only a tool whose effects are idempotent has no faults.
+    pub const fn repeat_lost_calls(mut self) -> Self {
+        self.repeats = true;
+        self
+    }
+
+    /// Tries the histories of a call of this tool. `arguments` is an object.
+    ///
+    /// It runs on a thread of its own and blocks this one, so it can be used in an asynchronous test.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the server does not start, if the call fails without any accident, or if a question has no answer.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "`json!({…})` is written in place, as for `TestClient::call`"
+    )]
+    pub fn call(&self, tool: &str, arguments: Value) -> ChaosReport {
+        thread::scope(|scope| {
+            let tried = scope.spawn(|| self.try_histories(tool, &arguments)).join();
+            tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn try_histories(&self, tool: &str, arguments: &Value) -> ChaosReport {
+        let answers = |question: &Question| self.answer_to(question);
+        let call = CallUnderTest {
+            tool,
+            arguments,
+            answers: &answers,
+            repeats: self.repeats,
+        };
+        let run = |way, plan: &[(usize, Accident)]| self.run(&call, way, plan);
+        let mut search = HistorySearch {
+            run: &run,
+            max: self.histories,
+            random: SeededRandom(self.seed),
+            counts: ChaosCounts::default(),
+            faults: Vec::new(),
+            reference: None,
+        };
+        let mut undisturbed = Vec::new();
+        let mut reasons = Vec::new();
+        let mut ways = Vec::new();
+        for way in ServedAs::ALL {
+            let ended = search.try_plan(way, &[]);
+            if let CallEnd::NotServed(reason) = &ended.end {
+                reasons.push(format!("as {}: {reason}", way.words()));
+                continue;
+            }
+            ways.push(way.words());
+            if let CallEnd::Completed(_) = &ended.end {
+                if search.reference.is_none() {
+                    search.reference = Some(run(way, &[]));
+                }
+                undisturbed.push((way, ended));
+            } else if search.faults.is_empty() {
+                panic!(
+                    "`{tool}` as {}, without any accident: {}",
+                    way.words(),
+                    ended.end
+                );
+            }
+        }
+        assert!(
+            !ways.is_empty(),
+            "`{tool}` is not served: {}",
+            reasons.join("; ")
+        );
+        search.search(&undisturbed);
+        ChaosReport {
+            tool: tool.to_owned(),
+            seed: self.seed,
+            ways,
+            counts: search.counts,
+            faults: search.faults,
+        }
+    }
+
+    fn run(
+        &self,
+        call: &CallUnderTest<'_>,
+        way: ServedAs,
+        plan: &[(usize, Accident)],
+    ) -> EndedHistory {
+        let history = CallHistory::new(plan);
+        let effects = Effects {
+            history: Arc::clone(&history),
+        };
+        let world = (self.world)(effects);
+        let end = call.run(way, &history, &|| (self.server)(&world));
+        history.tell(end.to_string());
+        let observed = self.observer.as_ref().map(|observer| observer(&world));
+        EndedHistory {
+            plan: plan.to_vec(),
+            history,
+            end,
+            observed,
+        }
+    }
+
+    fn answer_to(&self, question: &Question) -> Option<Value> {
+        let mut answers = self.answers.iter();
+        let known = answers.find_map(|answer| answer.result(question));
+        known.or_else(|| {
+            let answerer = self.answerer.as_ref()?;
+            answerer(question)?.result(question)
+        })
+    }
+}
+
+impl<W> fmt::Debug for Chaos<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chaos")
+            .field("seed", &self.seed)
+            .field("histories", &self.histories)
+            .finish_non_exhaustive()
+    }
+}

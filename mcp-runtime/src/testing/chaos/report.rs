@@ -1,0 +1,94 @@
+//! The report about all histories of a call.
+
+use std::fmt;
+
+use super::fault::ChaosFault;
+
+/// What [`Chaos`](super::Chaos) found. Its `Display` is the report in words.
+#[derive(Clone, Debug)]
+#[must_use = "a report tells nobody about its faults unless it is checked"]
+pub struct ChaosReport {
+    pub(super) tool: String,
+    pub(super) seed: u64,
+    /// The ways in which the tool was served.
+    pub(super) ways: Vec<String>,
+    pub(super) counts: ChaosCounts,
+    pub(super) faults: Vec<ChaosFault>,
+}
+
+/// Numbers of histories.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ChaosCounts {
+    pub(super) histories: usize,
+    pub(super) deaths: usize,
+    pub(super) completed: usize,
+    /// Those that failed and named the step in which a process died.
+    pub(super) told: usize,
+    /// Those with one accident, and those of them that there was no room for.
+    pub(super) singles: usize,
+    pub(super) skipped_singles: usize,
+    pub(super) pairs: usize,
+    pub(super) all_pairs: usize,
+}
+
+impl ChaosReport {
+    /// Returns the faults, each with its shortest history, in the order in which they were found.
+    #[must_use]
+    pub fn faults(&self) -> &[ChaosFault] {
+        &self.faults
+    }
+
+    /// Returns the number of histories that were tried.
+    #[must_use]
+    pub const fn histories(&self) -> usize {
+        self.counts.histories
+    }
+
+    /// Returns the number of times that a process died.
+    #[must_use]
+    pub const fn deaths(&self) -> usize {
+        self.counts.deaths
+    }
+
+    /// Checks that there are no faults.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the report if there are.
+    #[track_caller]
+    pub fn assert_no_faults(&self) {
+        assert!(self.faults.is_empty(), "{self}");
+    }
+}
+
+impl fmt::Display for ChaosReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = &self.counts;
+        writeln!(
+            f,
+            "chaos: `{}` as {}; {} histories with {} deaths: {} completed, {} named the step that was cut off",
+            self.tool,
+            self.ways.join(", "),
+            counts.histories,
+            counts.deaths,
+            counts.completed,
+            counts.told,
+        )?;
+        let skipped = match counts.skipped_singles {
+            0 => String::new(),
+            skipped => format!(" ({skipped} more were not tried)"),
+        };
+        writeln!(
+            f,
+            "tried: {} single accidents{skipped}, {} of {} pairs, the others at random",
+            counts.singles, counts.pairs, counts.all_pairs,
+        )?;
+        for (number, fault) in (1..).zip(&self.faults) {
+            write!(f, "\n{number}. {fault}")?;
+        }
+        if !self.faults.is_empty() {
+            writeln!(f, "\nto repeat it: seed {}", self.seed)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! A store of tasks that outlives simulated processes, with a point before and after each operation that changes a task.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::history::CallHistory;
+use crate::context::{OnceClaim, StoreFuture};
+use crate::stores::{
+    MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation, TaskId,
+    TaskPage, TaskStore,
+};
+
+/// A store at whose operations processes can die. Points in steps belong to the handler, and reading changes nothing.
+pub(super) struct SurvivingTaskStore {
+    store: MemoryTaskStore,
+    history: Arc<CallHistory>,
+}
+
+impl SurvivingTaskStore {
+    pub(super) fn new(history: &Arc<CallHistory>) -> Self {
+        Self {
+            store: MemoryTaskStore::default(),
+            history: Arc::clone(history),
+        }
+    }
+
+    fn between<'a, T: Send + 'a>(
+        &'a self,
+        operation: &'static str,
+        work: StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            self.history
+                .pass(&format!("before the store {operation}"))
+                .await;
+            let done = work.await;
+            self.history
+                .pass(&format!("after the store {operation}"))
+                .await;
+            done
+        })
+    }
+}
+
+impl TaskStore for SurvivingTaskStore {
+    fn outlives_process(&self) -> bool {
+        true
+    }
+    fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
+        // The memory store acts when it is called, not when its future is polled.
+        let work = Box::pin(async move { self.store.create(task).await });
+        self.between("creates the task", work)
+    }
+    fn load<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<StoredTask>> {
+        self.store.load(id)
+    }
+    fn list<'a>(
+        &'a self,
+        owner: &'a str,
+        cursor: Option<&'a str>,
+        max: usize,
+    ) -> StoreFuture<'a, Option<TaskPage>> {
+        self.store.list(owner, cursor, max)
+    }
+    fn change<'a>(
+        &'a self,
+        id: &'a TaskId,
+        version: u64,
+        change: TaskChange,
+    ) -> StoreFuture<'a, TaskChanged> {
+        let work = Box::pin(async move { self.store.change(id, version, change).await });
+        self.between("changes the task", work)
+    }
+    fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
+        let work = Box::pin(async move { self.store.claim(id, lease).await });
+        self.between("lets a process claim the task", work)
+    }
+    // Only a claim that succeeds is a point: the number of those in vain depends on time.
+    fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
+        Box::pin(async move {
+            let claim = self.store.claim_due(lease).await?;
+            if let TaskClaim::Claimed(_) = &claim {
+                self.history.pass("after it has claimed the task").await;
+            }
+            Ok(claim)
+        })
+    }
+    fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
+        self.store.renew(id, attempt, lease)
+    }
+    fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()> {
+        let work = Box::pin(async move { self.store.release(id, attempt, after).await });
+        self.between("takes back the lease of the task", work)
+    }
+    fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()> {
+        self.store.changed(id, version)
+    }
+    fn begin_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+    ) -> StoreFuture<'a, OnceClaim> {
+        self.store.begin_step(id, attempt, name)
+    }
+    fn complete_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+        result: &'a str,
+    ) -> StoreFuture<'a, ()> {
+        self.store.complete_step(id, attempt, name, result)
+    }
+    fn abandon_step<'a>(
+        &'a self,
+        id: &'a TaskId,
+        attempt: u64,
+        name: &'a str,
+    ) -> StoreFuture<'a, ()> {
+        self.store.abandon_step(id, attempt, name)
+    }
+    fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
+        self.store.delete_all(owner)
+    }
+}
