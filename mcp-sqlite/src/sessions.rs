@@ -18,9 +18,9 @@ const ALL: i64 = -1;
 /// A session's expiry is written when it would grow by more than this part of the time for which the session is kept.
 const SIGNIFICANT: u32 = 8;
 
-/// A new session as a row.
+/// A session to insert.
 #[derive(Clone)]
-struct NewSession {
+struct SessionRow {
     id: String,
     owner: Option<String>,
     changes: u32,
@@ -50,7 +50,7 @@ impl SessionStore for Sqlite {
         in_use: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> MaybeReady<'a, bool> {
         MaybeReady::later(async move {
-            let session = NewSession {
+            let session = SessionRow {
                 id: id.to_owned(),
                 owner: record.owner().map(str::to_owned),
                 changes: record.changes(),
@@ -132,7 +132,7 @@ impl SessionStore for Sqlite {
 /// Inserts a session if there is room for it. Otherwise, returns at most this number of sessions that may have to make room.
 fn insert(
     db: &Connection,
-    session: &NewSession,
+    session: &SessionRow,
     limits: &SessionLimits,
     candidates: i64,
 ) -> Result<Insertion> {
@@ -158,7 +158,7 @@ fn insert(
     let sql = "INSERT INTO sessions (id, owner, changes, record, used_at, expires_at) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut insert = db.prepare_cached(sql)?;
-    let NewSession {
+    let SessionRow {
         id,
         owner,
         changes,
