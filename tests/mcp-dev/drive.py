@@ -720,7 +720,7 @@ def recording():
                 spills = page.run("return document.documentElement.scrollWidth - innerWidth")
                 assert spills <= 0, f"{spills} pixels too wide at {width}"
             page.click(".definition button", "Make it a test")
-            page.find(".output pre", "as_recorded")
+            page.find(".output pre", "as_in_recording_1")
             written = page.run("return document.querySelector('.output pre').textContent")
         file = folder / "recording-1.jsonl"
         assert "sesame" not in file.read_text()

@@ -28,6 +28,8 @@ pub(super) struct CommandSession {
     terminal: Arc<Terminal>,
     /// `true` if the client acts as a principal and may therefore lack scopes.
     pub(super) is_principal: bool,
+    /// The names of the environment variables that the server declares as secret.
+    pub(super) secret_variables: Vec<String>,
 }
 
 /// The names of the options shared by all commands that use the server.
@@ -140,6 +142,11 @@ impl CommandSession {
         let caller = subject.map_or_else(Caller::trusted, |subject| {
             Principal::new(subject).with_scopes(option("scope")).into()
         });
+        let variables = server.environment.variables.iter();
+        let secret_variables = variables
+            .filter(|variable| variable.is_secret)
+            .map(|variable| variable.name.clone())
+            .collect();
         let server = option(TAGS).iter().fold(server, Server::select_tags);
         let mut connections = server
             .serve_in_process(1, &caller)
@@ -154,6 +161,7 @@ impl CommandSession {
             json: AtomicBool::default(),
             terminal,
             is_principal,
+            secret_variables,
         })
     }
 
