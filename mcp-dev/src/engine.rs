@@ -180,13 +180,13 @@ impl Engine {
     /// Begins a recording in a new file. Connections are opened anew, so that it begins with their first messages and with
     /// the server's first state.
     pub(crate) async fn record(self: &Arc<Self>) -> Result<(), String> {
+        // Held until the recording begins, so that no call opens a connection before.
+        let mut slots = [self.modern.lock().await, self.legacy.lock().await];
         if self.hub.recorded().is_some_and(|(_, runs)| runs) {
             return Err("a recording is being made already".into());
         }
         let recorder = Recorder::with_free_name(self.target().as_ref());
         let recorder = recorder.map_err(|error| format!("{error:#}"))?;
-        // Held until the recording begins, so that no call opens a connection before.
-        let mut slots = [self.modern.lock().await, self.legacy.lock().await];
         let mut open = Vec::new();
         for (era, slot) in Era::BOTH.into_iter().zip(&mut slots) {
             if let Some(session) = slot.take() {

@@ -4,6 +4,9 @@
 //! of calls have limits. Of a flood of messages that nobody waits for only so many in a second are kept and shown; the others
 //! are counted. A flood of requests is slowed down instead.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -48,6 +51,8 @@ pub(crate) struct Hub {
 struct State {
     record: Record,
     recorder: Option<Recorder>,
+    /// Values that no recording may hold.
+    secrets: Vec<String>,
     /// What pages know of the newest recording.
     recording: Value,
     lines: VecDeque<Value>,
@@ -109,6 +114,7 @@ impl Hub {
         let state = State {
             record: Record::default(),
             recorder: None,
+            secrets: Vec::new(),
             recording: Value::Null,
             lines: VecDeque::new(),
             eras: BTreeMap::new(),
@@ -226,11 +232,29 @@ impl Hub {
     /// Writes all messages from now on to a recording, too.
     pub(crate) fn record_to(&self, mut recorder: Recorder) {
         let mut state = self.state();
+        for secret in &state.secrets {
+            recorder.hide(secret);
+        }
         for entry in state.record.iter() {
             recorder.learn(entry);
         }
         self.show_recording(&mut state, recorder.status(true));
         state.recorder = Some(recorder);
+    }
+
+    /// Keeps the values of environment variables out of recordings.
+    pub(crate) fn hide_variables(&self, names: &[String]) {
+        let values = names.iter().filter_map(|name| std::env::var(name).ok());
+        let mut state = self.state();
+        state.secrets = values.collect();
+        let State {
+            secrets, recorder, ..
+        } = &mut *state;
+        if let Some(recorder) = recorder {
+            for secret in secrets {
+                recorder.hide(secret);
+            }
+        }
     }
 
     /// Ends the recording, if there is one.
@@ -338,56 +362,4 @@ fn describe(entry: &Entry) -> Value {
         "text": inline,
         "notes": entry.notes,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn notification(hub: &Hub, droppable: bool) -> Option<u64> {
-        hub.message(Wire {
-            era: Era::Legacy,
-            sent: false,
-            text: "{}",
-            notes: Value::Null,
-            droppable,
-        })
-    }
-
-    #[test]
-    fn a_flood_is_cut_and_what_somebody_waits_for_is_not() {
-        let hub = Hub::new("server", false);
-        let kept = (0..5_000).filter_map(|_| notification(&hub, true)).count();
-        assert!((300..3_000).contains(&kept), "{kept}");
-        assert!(notification(&hub, false).is_some());
-        let snapshot: Value = serde_json::from_str(&hub.open().0).unwrap();
-        assert_eq!(snapshot["skipped"], 5_000 - kept);
-    }
-
-    #[tokio::test]
-    async fn requests_take_turns_whatever_else_floods() {
-        let hub = Hub::new("server", false);
-        while notification(&hub, true).is_some() {}
-        for _ in 0..MAX_REQUESTS {
-            hub.turn().await;
-        }
-        assert!(
-            hub.state().requests.take(MAX_REQUESTS).is_err(),
-            "they have no budget"
-        );
-    }
-
-    #[test]
-    fn a_new_page_is_told_everything_that_is_open() {
-        let hub = Hub::new("server", false);
-        hub.era(Era::Modern, json!({"state": "ready"}));
-        hub.ask(Era::Legacy, 7, "roots/list", &Value::Null);
-        hub.ask(Era::Legacy, 8, "roots/list", &Value::Null);
-        hub.settle(7);
-        hub.finished("k", &json!({"cancelled": true}));
-        let snapshot: Value = serde_json::from_str(&hub.open().0).unwrap();
-        assert_eq!(snapshot["questions"][0]["seq"], 8);
-        assert_eq!(snapshot["finished"][0]["key"], "k");
-        assert_eq!(snapshot["eras"][0]["status"]["state"], "ready");
-    }
 }

@@ -694,10 +694,11 @@ def recording():
             pick(page, "house://rules")
             call(page)
             page.find(".output .markdown h3", "Rules")
+            page.find("#messages .wire:has(.dot.legacy) .what", "result of tools/list")
             page.click(".record", "Stop")
             page.find(".definition-name", "recording-1.jsonl")
             page.click(".definition button", "Replay")
-            page.find(".report .badge", "no differences", seconds=60)
+            page.find(".report .badge", "no differences", seconds=120)
             page.find(".report .about", "unlock")
 
             source.write_text(changed)
@@ -706,7 +707,7 @@ def recording():
             # By keyboard.
             page.run("[...document.querySelectorAll('.definition button')].find((one) => one.innerText === 'Replay').focus()")
             page.keys("Enter")
-            page.find(".report .badge.bad", "differences", seconds=60)
+            page.find(".report .badge.bad", "differences", seconds=120)
             rows = page.run("""
                 return [...document.querySelectorAll('.differences tbody')].flatMap(({ rows: [head, ...rows] }) => rows.map(({ cells }) =>
                   [head.querySelector('.dot + span'), head.querySelector('code'), ...cells].map((one) => one.innerText.trim())));
@@ -720,7 +721,7 @@ def recording():
                 spills = page.run("return document.documentElement.scrollWidth - innerWidth")
                 assert spills <= 0, f"{spills} pixels too wide at {width}"
             page.click(".definition button", "Make it a test")
-            page.find(".output pre", "as_recorded")
+            page.find(".output pre", "as_in_recording_1")
             written = page.run("return document.querySelector('.output pre').textContent")
         file = folder / "recording-1.jsonl"
         assert "sesame" not in file.read_text()

@@ -19,8 +19,15 @@ const MAX_REPORT: u64 = 4 << 20;
 const MAX_FILES: usize = 1_000;
 const MAX_FILE: u64 = 1 << 20;
 
+/// What the command says.
+pub(super) struct Report {
+    pub(super) findings: Value,
+    /// The names of environment variables whose values are secret.
+    pub(super) secrets: Vec<String>,
+}
+
 /// Runs the command. `None`: the server has no such command, or its report cannot be read.
-pub(super) async fn check(project: &Project, program: &Path) -> Option<Value> {
+pub(super) async fn check(project: &Project, program: &Path) -> Option<Report> {
     if !project.uses_runtime() {
         return None;
     }
@@ -40,6 +47,9 @@ pub(super) async fn check(project: &Project, program: &Path) -> Option<Value> {
     tokio::time::timeout(PATIENCE, read).await.ok()?.ok()?;
     let mut report: Value = serde_json::from_slice(&text).ok()?;
     let mut findings = report.get_mut("findings")?.take();
+    let secrets = report["secretVariables"].as_array().into_iter().flatten();
+    let secrets = secrets.filter_map(|name| name.as_str().map(str::to_owned));
+    let secrets = secrets.collect();
     let folder = project.folder();
     let sources = tokio::task::spawn_blocking(move || Sources::read(&folder))
         .await
@@ -51,7 +61,7 @@ pub(super) async fn check(project: &Project, program: &Path) -> Option<Value> {
             finding.insert("line".into(), line.into());
         }
     }
-    Some(findings)
+    Some(Report { findings, secrets })
 }
 
 /// The source files of a package.

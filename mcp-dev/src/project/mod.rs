@@ -221,8 +221,11 @@ pub(crate) async fn keep_built(project: Project, engine: Arc<Engine>) {
         checking = Some(Checking(tokio::spawn(async move {
             // The page is served first.
             let _ = connecting.await;
-            let found = check::check(&project, &success.program).await;
-            hub.findings(found.unwrap_or_default());
+            let report = check::check(&project, &success.program).await;
+            if let Some(report) = &report {
+                hub.hide_variables(&report.secrets);
+            }
+            hub.findings(report.map(|report| report.findings).unwrap_or_default());
         })));
     }
     // The last run of `check` may go on.

@@ -15,9 +15,11 @@ pub(super) const MASK: &str = "•••";
 /// Shorter values are hidden only where a schema says so: elsewhere they mean something else.
 const SHORTEST: usize = 4;
 const MAX_SECRETS: usize = 1_000;
-/// Open requests, tasks and forms that are remembered.
+/// Open requests, tasks, tools and forms that are remembered, each. What belongs to others is hidden.
 const MAX_KNOWN: usize = 10_000;
-/// Bytes of schemas that are remembered. What belongs to others is hidden.
+/// Longest id of a request that is remembered, in bytes.
+const MAX_ID: usize = 1_000;
+/// Bytes of schemas and names that are remembered.
 const MAX_SCHEMAS: usize = 32 << 20;
 
 /// What a request was, by which its response is understood.
@@ -52,7 +54,7 @@ pub(super) struct Masker {
     tasks: HashMap<(Era, String), String>,
     /// Forms that a result asked to fill in, by their keys.
     forms: HashMap<(Era, String), Schema>,
-    /// Bytes of the schemas in `tools` and `forms`.
+    /// Bytes of the schemas and names in `tools`, `tasks` and `forms`.
     held: usize,
     secrets: BTreeSet<String>,
 }
@@ -107,7 +109,7 @@ impl Masker {
     }
 
     fn opened(&mut self, era: Era, sent: bool, id: String, request: Request) {
-        if self.requests.len() < MAX_KNOWN {
+        if self.requests.len() < MAX_KNOWN && id.len() <= MAX_ID {
             self.requests.insert((era, sent, id), request);
         }
     }
@@ -145,7 +147,7 @@ impl Masker {
                 let schema = self.forms.get(&(era, key.clone())).cloned();
                 if let Some(content) = answer.get_mut("content") {
                     // Sampling has content too, and no form.
-                    let full = self.forms.len() >= MAX_KNOWN;
+                    let full = self.is_full(self.forms.len());
                     let other = if full { Schema::Unknown } else { Schema::Open };
                     self.hide(&schema.unwrap_or(other), content);
                 }
@@ -160,11 +162,12 @@ impl Masker {
         let questions = result.get("inputRequests").and_then(Value::as_object);
         for (key, question) in questions.into_iter().flatten() {
             let asked = &question["params"]["requestedSchema"];
-            if asked.is_object() && self.forms.len() < MAX_KNOWN {
+            if asked.is_object() && !self.is_full(self.forms.len()) {
                 let schema = self.schema(asked);
-                self.held += schema.size();
-                let before = self.forms.insert((era, key.clone()), schema);
-                self.held -= before.map_or(0, |before| before.size());
+                self.held += schema.size() + key.len();
+                if let Some(before) = self.forms.insert((era, key.clone()), schema) {
+                    self.held -= before.size() + key.len();
+                }
             }
         }
         match request {
@@ -177,8 +180,9 @@ impl Masker {
                 let created = result["taskId"].as_str();
                 let created = created.or_else(|| result["task"]["taskId"].as_str());
                 if let Some(task) = created
-                    && self.tasks.len() < MAX_KNOWN
+                    && !self.is_full(self.tasks.len())
                 {
+                    self.held += task.len();
                     self.tasks.insert((era, task.to_owned()), name.clone());
                 }
                 let tool = self.tool(era, &name);
@@ -208,6 +212,11 @@ impl Masker {
         let Some(name) = definition["name"].as_str() else {
             return;
         };
+        if self.is_full(self.tools.len()) {
+            // An old definition may hide less.
+            self.tools.remove(&(era, name.to_owned()));
+            return;
+        }
         let tool = Tool {
             arguments: self.schema(&definition["inputSchema"]),
             result: self.schema(&definition["outputSchema"]),
@@ -226,6 +235,10 @@ impl Masker {
             arguments: Schema::Unknown,
             result: Schema::Open,
         })
+    }
+
+    fn is_full(&self, known: usize) -> bool {
+        known >= MAX_KNOWN || self.held > MAX_SCHEMAS
     }
 
     fn schema(&self, schema: &Value) -> Schema {

@@ -89,6 +89,11 @@ impl Recorder {
         })
     }
 
+    /// Hides a value from now on.
+    pub(crate) fn hide(&mut self, secret: &str) {
+        self.masker.learn(secret);
+    }
+
     /// Learns what is secret from a message that went before the recording.
     pub(crate) fn learn(&mut self, entry: &Entry) {
         if let Ok(message) = serde_json::from_str(&entry.text) {

@@ -1,8 +1,9 @@
 //! Plays a recording to the present server in both eras, and says what clients would see differently.
 
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::json;
 
 use super::compare::{Change, Comparison};
@@ -31,7 +32,7 @@ pub(crate) struct Replay {
 /// Does what the command line wants with a recording. Returns whether clients see the same.
 pub(crate) async fn replay(options: &Replay, target: Target) -> Result<bool> {
     if options.test {
-        print!("{}", as_test(&options.file).await?);
+        say(&as_test(&options.file).await?)?;
         return Ok(true);
     }
     // A recording that cannot be read needs no build.
@@ -46,11 +47,22 @@ pub(crate) async fn replay(options: &Replay, target: Target) -> Result<bool> {
     };
     let report = play_read(recording, options, &target).await?;
     if options.json {
-        println!("{}", json!(report));
+        say(&format!("{}\n", json!(report)))?;
     } else {
-        print!("{report}");
+        say(&report.to_string())?;
     }
     Ok(report.is_same())
+}
+
+/// Writes to standard output, which may be closed.
+fn say(text: &str) -> Result<()> {
+    let mut out = io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write to the standard output")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns a recording as a test in Rust.
@@ -59,7 +71,8 @@ pub(crate) async fn as_test(file: &Path) -> Result<String> {
     for warning in &recording.warnings {
         eprintln!("mcp-dev: {warning}");
     }
-    Ok(test::write(&recording))
+    let name = file.file_stem().map(|name| name.to_string_lossy());
+    Ok(test::write(&recording, &name.unwrap_or_default()))
 }
 
 /// Plays a recording to a server.

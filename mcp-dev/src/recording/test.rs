@@ -16,8 +16,8 @@ const MAX_EXPECTED: usize = 10_000;
 const MAX_MACRO: usize = 60;
 const INDENT: &str = "    ";
 
-/// Returns the test: each call, its answers, and what it returned.
-pub(super) fn write(recording: &Recording) -> String {
+/// Returns the test of a recording with a name: each call, its answers, and what it returned.
+pub(super) fn write(recording: &Recording, name: &str) -> String {
     let count = |era| {
         recording
             .calls
@@ -37,10 +37,18 @@ pub(super) fn write(recording: &Recording) -> String {
             body.push_str(&lines);
         }
     }
-    let mut text =
+    let word = |character: char| {
+        if character.is_ascii_alphanumeric() {
+            character.to_ascii_lowercase()
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().map(word).collect();
+    let mut text = format!(
         "// Made of a recording by mcp-dev. `server()` returns your server, in its first state.\n\
-        #[tokio::test]\nasync fn as_recorded() {\n"
-            .to_owned();
+        #[cfg(test)]\n#[tokio::test]\nasync fn as_in_{name}() {{\n"
+    );
     // An import that nothing needs would be a warning.
     for (word, import) in [
         ("json!(", "use mcp_runtime::prelude::json;"),
@@ -51,14 +59,14 @@ pub(super) fn write(recording: &Recording) -> String {
             let _ = writeln!(text, "{INDENT}{import}");
         }
     }
-    let name = if body.contains("client.") {
+    let client = if body.contains("client.") {
         "client"
     } else {
         "_client"
     };
     let _ = write!(
         text,
-        "\n{INDENT}let {name} = TestClient::each(server).await;\n{body}}}\n"
+        "\n{INDENT}let {client} = TestClient::each(server).await;\n{body}}}\n"
     );
     text
 }

@@ -2,7 +2,9 @@ use std::io::Cursor;
 
 use serde_json::{Value, json};
 
+use crate::hub::{Hub, Wire};
 use crate::record::Entry;
+use crate::recording::mask::MASK;
 use crate::recording::read::Recording;
 use crate::recording::replay::{chosen, hides_something};
 use crate::recording::{MAX_BYTES, Recorder, test};
@@ -131,7 +133,11 @@ fn a_recording_becomes_calls_and_a_test() {
     assert_eq!(result.text(), "hi\nyou");
 }
 "#;
-    let text = test::write(&recording);
+    let text = test::write(&recording, "At noon-1");
+    assert!(
+        text.contains("#[cfg(test)]\n#[tokio::test]\nasync fn as_in_at_noon_1() {\n"),
+        "{text}"
+    );
     assert!(text.ends_with(expected), "{text}");
 }
 
@@ -225,6 +231,43 @@ fn a_file_that_is_no_good_recording_says_why() {
         huge.ends_with("has 5120 MiB, and a recording has at most 64"),
         "{huge}"
     );
+}
+
+#[test]
+fn variables_that_a_server_declares_as_secret_are_hidden_before_and_after() {
+    let value = std::env::var("PATH").unwrap();
+    let text = json!({"id": 1, "method": "x", "params": {"text": value}}).to_string();
+    let say = |hub: &Hub| {
+        hub.message(Wire {
+            era: Era::Modern,
+            sent: true,
+            text: &text,
+            notes: Value::Null,
+            droppable: false,
+        })
+    };
+    for declared_first in [true, false] {
+        let file = File::new();
+        let hub = Hub::new("server", false);
+        if declared_first {
+            hub.hide_variables(&["PATH".to_owned()]);
+        }
+        hub.record_to(Recorder::new(&file.0, None).unwrap());
+        if !declared_first {
+            hub.hide_variables(&["PATH".to_owned(), "NO_SUCH_VARIABLE".to_owned()]);
+        }
+        say(&hub);
+        assert!(hub.recorded().unwrap().1);
+        hub.stop_recording();
+        say(&hub);
+        assert!(!hub.recorded().unwrap().1);
+        let written = std::fs::read_to_string(&file.0).unwrap();
+        assert_eq!(written.lines().count(), 2);
+        assert!(
+            written.contains(MASK) && !written.contains(&value),
+            "{written}"
+        );
+    }
 }
 
 #[test]

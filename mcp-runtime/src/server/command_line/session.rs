@@ -28,6 +28,8 @@ pub(super) struct CommandSession {
     terminal: Arc<Terminal>,
     /// `true` if the client acts as a principal and may therefore lack scopes.
     pub(super) is_principal: bool,
+    /// The names of the environment variables that the server declares as secret.
+    pub(super) secret_variables: Vec<String>,
 }
 
 /// The names of the options shared by all commands that use the server.
@@ -118,6 +120,15 @@ pub(super) fn with_answer_options(command: Command) -> Command {
         )
 }
 
+/// Returns a server with the names of the variables that it declares as secret. Takes the server by value because a
+/// future that only borrows it is larger by the size of a server.
+fn with_secret_variables(server: Server) -> (Server, Vec<String>) {
+    let variables = server.environment.variables.iter();
+    let secret = variables.filter(|variable| variable.is_secret);
+    let names = secret.map(|variable| variable.name.clone()).collect();
+    (server, names)
+}
+
 impl CommandSession {
     /// Starts the server and connects to it. Options may come before or after the command.
     pub(super) async fn start(
@@ -140,6 +151,7 @@ impl CommandSession {
         let caller = subject.map_or_else(Caller::trusted, |subject| {
             Principal::new(subject).with_scopes(option("scope")).into()
         });
+        let (server, secret_variables) = with_secret_variables(server);
         let server = option(TAGS).iter().fold(server, Server::select_tags);
         let mut connections = server
             .serve_in_process(1, &caller)
@@ -154,6 +166,7 @@ impl CommandSession {
             json: AtomicBool::default(),
             terminal,
             is_principal,
+            secret_variables,
         })
     }
 

@@ -87,6 +87,9 @@ fn check_finds_every_fault() {
     let report: Value = serde_json::from_str(&json.out).unwrap();
     let mut findings = report["findings"].as_array().unwrap().iter();
     assert!(findings.any(|finding| finding["severity"] == "refused"));
+    let json = run("weather", &["check", "--json"]);
+    let report: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(report["secretVariables"], json!(["WEATHER_API_KEY"]));
 }
 
 #[test]

@@ -73,7 +73,9 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
         fs::write(file, surface.to_text()).map_err(|error| format!("{file}: {error}"))?;
     }
     if session.prints_json() {
-        print::json(&json_report(&surface, &costs, &findings, &differences));
+        let mut report = json_report(&surface, &costs, &findings, &differences);
+        report["secretVariables"] = json!(session.secret_variables);
+        print::json(&report);
     } else {
         print::line(&text_report(&surface, &costs, &findings, &differences));
     }
