@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 mod instance;
+mod notifications;
 mod outages;
 mod sessions;
 #[allow(dead_code, reason = "the tests of the store itself use the rest")]
