@@ -55,7 +55,8 @@ struct Shared {
 
 impl Redis {
     /// Connects to Redis with the default [options](RedisOptions). The address is `redis://[user:password@]host[:port][/database]`
-    /// or `unix://path[?db=…&user=…&pass=…]`.
+    /// or `unix://path[?db=…&user=…&pass=…]`, or with the feature `tls` `rediss://…`, where the certificate must be trusted by the
+    /// system.
     ///
     /// # Errors
     ///

@@ -11,3 +11,4 @@ mod sessions;
 #[path = "../../../mcp-redis/tests/redis/support.rs"]
 mod support;
 mod tasks;
+mod tls;
