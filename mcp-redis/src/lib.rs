@@ -8,6 +8,7 @@ mod fields;
 mod link;
 mod once;
 mod options;
+mod relay;
 mod scripts;
 #[cfg(feature = "http")]
 mod sessions;
@@ -26,7 +27,7 @@ use crate::link::{AfterLoss, Link};
 pub use crate::options::RedisOptions;
 
 /// All that outlives a request, in Redis 6.2 or later: tasks, the results of `once`, legacy sessions (feature `http`) and the
-/// events of their streams. Cheap to clone.
+/// events of their streams. It also carries change notifications between the instances. Cheap to clone.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -54,7 +55,8 @@ struct Shared {
 
 impl Redis {
     /// Connects to Redis with the default [options](RedisOptions). The address is `redis://[user:password@]host[:port][/database]`
-    /// or `unix://path[?db=…&user=…&pass=…]`.
+    /// or `unix://path[?db=…&user=…&pass=…]`, or with the feature `tls` `rediss://…`, where the certificate must be trusted by the
+    /// system.
     ///
     /// # Errors
     ///
@@ -130,7 +132,8 @@ impl From<Redis> for Backend {
         let store = Arc::new(store);
         let backend = Self::new()
             .tasks(Arc::<Redis>::clone(&store))
-            .once(Arc::<Redis>::clone(&store));
+            .once(Arc::<Redis>::clone(&store))
+            .notifications(Arc::<Redis>::clone(&store));
         #[cfg(feature = "http")]
         let backend = backend.sessions(Arc::<Redis>::clone(&store)).events(store);
         backend

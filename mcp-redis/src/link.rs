@@ -54,13 +54,19 @@ impl Link {
     ) -> Result<Self, RedisError> {
         let wrong = || {
             let text = "the address of Redis is invalid; examples are redis://127.0.0.1:6379, redis://user:password@host/0 \
-                        and unix:///run/redis.sock";
+                        and unix:///run/redis.sock, with the feature `tls` also rediss://host";
             RedisError::text(text)
         };
         let info = url.into_connection_info().map_err(|_| wrong())?;
         // Messages that nobody asked for then arrive on the same connection.
         let settings = info.redis_settings().clone();
         let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP3));
+        #[cfg(feature = "tls")]
+        if matches!(info.addr(), redis::ConnectionAddr::TcpTls { .. }) {
+            // The client takes what the process has chosen, and panics in a program with several providers that has chosen none. If there is
+            // one, it stays.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
         let address = info.addr().to_string();
         let client = Client::open(info).map_err(|_| wrong())?;
         Ok(Self {

@@ -4,37 +4,17 @@ use std::sync::LazyLock;
 
 use redis::Script;
 
+/// Declares scripts, each of which begins with the same files.
 macro_rules! scripts {
-    ($($name:ident = $file:literal;)*) => {
+    ($common:expr; $($name:ident = $file:literal;)*) => {
         $(pub(crate) static $name: LazyLock<Script> = LazyLock::new(|| {
-            Script::new(concat!(include_str!("lua/common.lua"), include_str!(concat!("lua/", $file))))
+            Script::new(&[$common, include_str!(concat!("lua/", $file))].concat())
         });)*
     };
-}
-
-/// The scripts of sessions and streams share more than the others do.
-#[cfg(feature = "http")]
-macro_rules! session_scripts {
-    ($($name:ident = $file:literal;)*) => {
-        $(pub(crate) static $name: LazyLock<Script> = LazyLock::new(|| {
-            let common = concat!(include_str!("lua/common.lua"), include_str!("lua/sessions.lua"));
-            Script::new(&[common, include_str!(concat!("lua/", $file))].concat())
-        });)*
-    };
-}
-
-#[cfg(feature = "http")]
-session_scripts! {
-    APPEND_EVENT = "append_event.lua";
-    FORGET_EVENTS = "forget_events.lua";
-    INSERT_SESSION = "insert_session.lua";
-    LOAD_SESSION = "load_session.lua";
-    READ_EVENTS = "read_events.lua";
-    REMOVE_SESSION = "remove_session.lua";
-    SAVE_SESSION = "save_session.lua";
 }
 
 scripts! {
+    include_str!("lua/common.lua");
     ABANDON_ONCE = "abandon_once.lua";
     ABANDON_STEP = "abandon_step.lua";
     BEGIN_ONCE = "begin_once.lua";
@@ -51,4 +31,22 @@ scripts! {
     LOAD = "load.lua";
     SET_DUE = "set_due.lua";
     VERSION = "version.lua";
+}
+
+scripts! {
+    concat!(include_str!("lua/common.lua"), include_str!("lua/log.lua"));
+    PUBLISH_CHANGES = "publish_changes.lua";
+    RECEIVE_CHANGES = "receive_changes.lua";
+}
+
+#[cfg(feature = "http")]
+scripts! {
+    concat!(include_str!("lua/common.lua"), include_str!("lua/sessions.lua"));
+    APPEND_EVENT = "append_event.lua";
+    FORGET_EVENTS = "forget_events.lua";
+    INSERT_SESSION = "insert_session.lua";
+    LOAD_SESSION = "load_session.lua";
+    READ_EVENTS = "read_events.lua";
+    REMOVE_SESSION = "remove_session.lua";
+    SAVE_SESSION = "save_session.lua";
 }

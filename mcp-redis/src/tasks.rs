@@ -15,7 +15,7 @@ use crate::link::AfterLoss::{Fail, Repeat};
 use crate::{Redis, once, scripts};
 
 /// Time after which a task is looked at again, although Redis has told of no change.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The error for an attempt that is not the latest.
 const STALE: &str = "the task has ended or was claimed again";
 /// The error for a step that does not fit.

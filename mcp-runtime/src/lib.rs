@@ -152,8 +152,8 @@ pub mod backend {
     #[cfg(feature = "testing")]
     pub use crate::stores::check_task_store;
     pub use crate::stores::{
-        MemoryTaskStore, NewTask, StoredTask, TaskChange, TaskChanged, TaskClaim, TaskCreation,
-        TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStore,
+        MemoryTaskStore, NewTask, NotificationRelay, RelayedTexts, StoredTask, TaskChange,
+        TaskChanged, TaskClaim, TaskCreation, TaskId, TaskOutcome, TaskPage, TaskStatus, TaskStore,
     };
 }
 

@@ -118,7 +118,7 @@ impl RedisServer {
         kill_process(id, signal).unwrap();
     }
 
-    fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         self.folder.join("redis.sock")
     }
 

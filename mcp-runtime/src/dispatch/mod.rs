@@ -36,6 +36,7 @@ mod owned_work;
 mod pending;
 mod prepared;
 mod rates;
+mod relaying;
 mod request;
 #[cfg(feature = "http")]
 mod resumed;

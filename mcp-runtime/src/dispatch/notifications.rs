@@ -4,11 +4,13 @@
 //! reads are merged into one notification. No change is lost, and memory is bounded by the client's subscriptions. The
 //! task that writes to the client's stream drains the mailbox; the mailbox itself only wakes that task.
 
+mod pending_notifications;
 #[cfg(feature = "http")]
 mod versions;
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use pending_notifications::PendingNotifications;
 #[cfg(feature = "http")]
 pub(crate) use versions::ListVersion;
 #[cfg(feature = "http")]
@@ -112,6 +114,16 @@ impl Notifications {
         }
     }
 
+    /// Notifies all listeners of all that they are subscribed to, except extensions: changes may have been missed.
+    pub(super) fn post_everything(&self) {
+        for list in LISTS {
+            self.post_list(list, &NotifiedCallers::All);
+        }
+        for mailbox in self.listeners() {
+            mailbox.post_all_resources();
+        }
+    }
+
     /// Notifies the listeners in the notification's audience that ask for it with this member of the filter.
     pub(super) fn post_extension(&self, member: &str, notification: &ExtensionNotification) {
         let listeners = self.listeners();
@@ -155,41 +167,6 @@ struct MailboxState {
     pending: PendingNotifications,
 }
 
-/// The changes since the client was last notified.
-#[derive(Default)]
-struct PendingNotifications {
-    /// For each list, the callers that have yet to be notified of a change.
-    lists: [NotifiedCallers; 3],
-    /// The resources that changed, and the callers that have yet to be notified.
-    uris: Vec<(Box<str>, NotifiedCallers)>,
-    /// The latest notification with each name and key, in the order in which they were sent. Bounded by the keys in the
-    /// filter, because notifications for other callers are not added.
-    extensions: Vec<Arc<ExtensionNotification>>,
-}
-
-impl PendingNotifications {
-    /// Adds a changed resource. Returns `true` if more callers have to be notified than before.
-    fn add_resource(&mut self, uri: &str, audience: &NotifiedCallers) -> bool {
-        let mut uris = self.uris.iter_mut();
-        if let Some((_, told)) = uris.find(|(known, _)| **known == *uri) {
-            return told.add(audience);
-        }
-        self.uris.push((uri.into(), audience.clone()));
-        true
-    }
-
-    /// Adds a notification of an extension. Returns `true` unless it replaces an earlier one.
-    fn add_extension(&mut self, notification: &Arc<ExtensionNotification>) -> bool {
-        let mut known = self.extensions.iter();
-        let replaced = known.position(|known| known.is_replaced_by(notification));
-        if let Some(replaced) = replaced {
-            self.extensions.remove(replaced);
-        }
-        self.extensions.push(Arc::clone(notification));
-        replaced.is_none()
-    }
-}
-
 impl Mailbox {
     fn post_list(&self, changed: ListKind, audience: &NotifiedCallers) {
         let news = {
@@ -219,6 +196,22 @@ impl Mailbox {
                 filter, pending, ..
             } = &mut *self.state();
             filter.follows(uri) && pending.add_resource(uri, audience)
+        };
+        if news {
+            (self.wake)();
+        }
+    }
+
+    fn post_all_resources(&self) {
+        let news = {
+            let MailboxState {
+                filter, pending, ..
+            } = &mut *self.state();
+            let mut news = false;
+            for uri in &filter.uris {
+                news |= pending.add_resource(uri, &NotifiedCallers::All);
+            }
+            news
         };
         if news {
             (self.wake)();

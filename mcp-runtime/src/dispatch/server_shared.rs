@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::cancellation::CancellationToken;
 use crate::context::{
-    Capability, ChangeNotification, Control, Edit, EditStep, ExtensionNotification,
+    Capability, ChangeNotification, Control, Edit, EditStep, ExtensionNotification, ServerHandle,
 };
 use crate::dispatch::notifications::Notifications;
 use crate::dispatch::owned_work::OwnedWork;
+use crate::dispatch::relaying::Relaying;
 use crate::error::Error;
 use crate::extension::Extensions;
 use crate::handler::background::BackgroundCall;
@@ -18,6 +19,7 @@ use crate::handler::notified_callers::NotifiedCallers;
 use crate::lock::lock;
 use crate::protocol::ProtocolVersion;
 use crate::registry::Registry;
+use crate::stores::NotificationRelay;
 use crate::types::ClientCapabilities;
 
 /// Creates stored calls again. Implemented by the dispatcher.
@@ -43,6 +45,8 @@ pub(crate) struct ServerShared {
     pub(super) calls: OnceLock<Weak<dyn CallRestorer>>,
     shutdown: CancellationToken,
     pub(super) work: OwnedWork,
+    /// Set when the server starts, if it has other instances.
+    relaying: OnceLock<Arc<Relaying>>,
 }
 
 impl ServerShared {
@@ -61,6 +65,16 @@ impl ServerShared {
     /// Takes the changes requested before the server started, in order.
     pub(crate) fn take_early(&self) -> Vec<Edit> {
         std::mem::take(&mut *lock(&self.early))
+    }
+
+    /// Exchanges changes with the other instances of the server, from when it serves until it stops.
+    pub(crate) fn relay_changes(self: &Arc<Self>, relay: Arc<dyn NotificationRelay>) {
+        let relaying = Relaying::new(relay);
+        let server = ServerHandle(Arc::clone(self) as Arc<dyn Control>);
+        server.spawn(Arc::clone(&relaying).publish_all(server.clone()));
+        server.spawn(Arc::clone(&relaying).receive_all(Arc::clone(self)));
+        // It cannot be set already: starting consumes the server, so this runs only once.
+        let _ = self.relaying.set(relaying);
     }
 
     /// Attaches the registry and the extensions. Later changes are applied immediately.
@@ -104,6 +118,9 @@ impl Control for ServerShared {
 
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers) {
         self.notifications.post(&change, audience);
+        if let Some(relaying) = self.relaying.get() {
+            relaying.send(&change, audience);
+        }
     }
 
     fn notify_extension(&self, notification: ExtensionNotification) {

@@ -92,6 +92,16 @@ impl NotifiedCallers {
         Self::Some(vec![CallerRule::Chosen(ChosenCallers(Arc::new(includes)))])
     }
 
+    /// Returns the keys of the callers, if they are known only by their keys.
+    pub(crate) fn keys(&self) -> Option<Vec<String>> {
+        let Self::Some(rules) = self else { return None };
+        let keys = rules.iter().map(|rule| match rule {
+            CallerRule::Key(key) => Some(key.to_string()),
+            _ => None,
+        });
+        keys.collect()
+    }
+
     /// Adds the callers who have access to a changed definition.
     pub(crate) fn add_callers_with_access(&mut self, access: &Access) {
         if access.is_restricted() {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::context::OnceStore;
 #[cfg(feature = "http")]
 use crate::http::{EventStore, SessionStore};
-use crate::stores::TaskStore;
+use crate::stores::{NotificationRelay, TaskStore};
 
 /// Stores for data that outlives a request, for [`Server::backend`](crate::Server::backend): tasks, the results of
 /// [`once`](crate::Context::once), legacy sessions, and the events of their streams. Data without a store here stays in the memory of
-/// the process.
+/// the process. A backend can also carry change notifications to the server's other instances.
 ///
 /// A crate for a database has a type that converts into it, such as `Sqlite` of `mcp-runtime-sqlite`. Each store can be replaced:
 ///
@@ -33,6 +33,7 @@ use crate::stores::TaskStore;
 pub struct Backend {
     pub(super) tasks: Option<Arc<dyn TaskStore>>,
     pub(super) once: Option<Arc<dyn OnceStore>>,
+    pub(super) notifications: Option<Arc<dyn NotificationRelay>>,
     #[cfg(feature = "http")]
     pub(super) sessions: Option<Arc<dyn SessionStore>>,
     #[cfg(feature = "http")]
@@ -54,6 +55,13 @@ impl Backend {
     /// Sets the store for the results of [`Context::once`](crate::Context::once) in calls that are not tasks.
     pub fn once(mut self, store: Arc<dyn OnceStore>) -> Self {
         self.once = Some(store);
+        self
+    }
+
+    /// Sets the relay for change notifications to other instances. Without one, a change reaches the clients of the instance that
+    /// announces it.
+    pub fn notifications(mut self, relay: Arc<dyn NotificationRelay>) -> Self {
+        self.notifications = Some(relay);
         self
     }
 
@@ -95,6 +103,9 @@ impl Backend {
         if let Some(store) = &self.once {
             crate::context::check_once_store(&**store).await;
         }
+        if let Some(relay) = &self.notifications {
+            crate::stores::check_notification_relay(&**relay).await;
+        }
         #[cfg(feature = "http")]
         {
             if let Some(store) = &self.sessions {
@@ -112,7 +123,8 @@ impl fmt::Debug for Backend {
         let mut debug = f.debug_struct("Backend");
         debug
             .field("tasks", &self.tasks.is_some())
-            .field("once", &self.once.is_some());
+            .field("once", &self.once.is_some())
+            .field("notifications", &self.notifications.is_some());
         #[cfg(feature = "http")]
         debug
             .field("sessions", &self.sessions.is_some())

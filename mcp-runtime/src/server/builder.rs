@@ -476,6 +476,9 @@ impl Server {
             has_methods: extensions.has_methods(),
         })?);
         self.shared.attach(&registry, &extensions)?;
+        if let Some(relay) = self.backend.notifications {
+            self.shared.relay_changes(relay);
+        }
         let wrapping = self.wrapping;
         wrapping.check_layered_tools(&registry.snapshot().names(Capability::Tools))?;
         #[cfg(feature = "sealing")]

@@ -36,6 +36,18 @@ fn echo(text: String) -> String {
     text
 }
 
+/// A note that others change.
+#[resource_template("note://{number}")]
+fn note(number: u32) -> String {
+    number.to_string()
+}
+
+/// Says that a resource has changed.
+#[tool]
+fn touch(ctx: &Context, uri: String) {
+    ctx.server().notify().resource_updated(uri);
+}
+
 /// Imports in two steps.
 #[tool(task)]
 async fn import(ctx: &Context, folder: State<Folder>) -> Result<String> {

@@ -35,14 +35,12 @@ impl Group {
 
     /// Starts an instance.
     pub(crate) async fn instance(&self) -> Instance {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_instance"))
-            .args(["--http", "127.0.0.1:0"])
-            .env("REDIS_URL", self.redis.url())
-            .env("FOLDER", self.folder())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the instance starts");
+        self.instance_with(&[]).await
+    }
+
+    /// Starts an instance with these variables in its environment.
+    pub(crate) async fn instance_with(&self, variables: &[(&str, &str)]) -> Instance {
+        let mut child = self.spawn(variables);
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let url = timeout(PATIENCE, lines.next_line()).await;
         let url = url.expect("it starts in time").unwrap().unwrap();
@@ -54,6 +52,26 @@ impl Group {
         // Its later output must not find a closed pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Instance { address, child }
+    }
+
+    /// Starts an instance that must not come up. Returns what it says.
+    pub(crate) async fn refused(&self, variables: &[(&str, &str)]) -> String {
+        let ended = timeout(PATIENCE, self.spawn(variables).wait_with_output()).await;
+        let ended = ended.expect("it ends in time").unwrap();
+        assert!(!ended.status.success());
+        String::from_utf8(ended.stderr).unwrap()
+    }
+
+    fn spawn(&self, variables: &[(&str, &str)]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_instance"))
+            .args(["--http", "127.0.0.1:0"])
+            .env("REDIS_URL", self.redis.url())
+            .env("FOLDER", self.folder())
+            .envs(variables.iter().copied())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the instance starts")
     }
 
     /// Lets the tools go on that wait.

@@ -4,9 +4,11 @@
 #![cfg(unix)]
 
 mod instance;
+mod notifications;
 mod outages;
 mod sessions;
 #[allow(dead_code, reason = "the tests of the store itself use the rest")]
 #[path = "../../../mcp-redis/tests/redis/support.rs"]
 mod support;
 mod tasks;
+mod tls;

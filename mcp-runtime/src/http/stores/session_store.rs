@@ -17,7 +17,8 @@ use crate::http::stores::record::SessionRecord;
 /// - the answer to an elicitation, sampling or roots request is accepted only if it reaches the instance that sent the
 ///   request;
 /// - `notifications/cancelled` cancels a call only if it reaches the instance where the call runs;
-/// - a GET stream reports only changes made at the instance that serves it; subscriptions made at another instance take
+/// - a GET stream reports only changes made at the instance that serves it, unless the instances share a
+///   [`NotificationRelay`](crate::backend::NotificationRelay); subscriptions made at another instance take
 ///   effect within 15 seconds; if the session is deleted at another instance, its streams and calls also end within 15
 ///   seconds;
 /// - a client can resume a stream at another instance only if the instances share an [`EventStore`];

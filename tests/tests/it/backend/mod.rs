@@ -1,6 +1,7 @@
 //! All stores of a server in one value: in a file, and as an author would write them.
 
 mod own;
+mod relay;
 
 use std::path::PathBuf;
 use std::sync::Arc;

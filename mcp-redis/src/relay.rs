@@ -1,0 +1,61 @@
+//! The log of change notifications. A message on the connection tells that there are new ones; the log has them.
+
+use std::pin::pin;
+
+use mcp_runtime::backend::{NotificationRelay, RelayedTexts};
+use mcp_runtime::once::StoreFuture;
+use tokio::time::timeout;
+
+use crate::error::RedisError;
+use crate::link::AfterLoss::Repeat;
+use crate::tasks::LOOK_AGAIN;
+use crate::{Redis, once, scripts};
+
+/// What the channel of changes has instead of the id of a task.
+const CHANGED: &[u8] = b"notifications";
+
+impl NotificationRelay for Redis {
+    fn publish<'a>(&'a self, texts: &'a [String]) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut publish = self.script(&scripts::PUBLISH_CHANGES);
+            publish.arg(once::claim()).arg(texts);
+            // A notification that comes twice says the same.
+            let _: u64 = self.0.link.script(&publish, Repeat).await?;
+            Ok(())
+        })
+    }
+
+    fn receive<'a>(&'a self, after: Option<&'a str>) -> StoreFuture<'a, RelayedTexts> {
+        Box::pin(async move {
+            let mut changed = pin!(self.0.changes.of(CHANGED).notified());
+            // From here on, no change is missed while the connection lives; a new one wakes all.
+            changed.as_mut().enable();
+            let received = self.read_log(after).await?;
+            let is_new = received
+                .texts
+                .as_ref()
+                .is_none_or(|texts| !texts.is_empty());
+            if is_new || after.is_none() {
+                return Ok(received);
+            }
+            let _ = timeout(LOOK_AGAIN, changed).await;
+            Ok(self.read_log(after).await?)
+        })
+    }
+}
+
+impl Redis {
+    async fn read_log(&self, after: Option<&str>) -> Result<RelayedTexts, RedisError> {
+        let mut receive = self.script(&scripts::RECEIVE_CHANGES);
+        receive.arg(once::claim()).arg(after.unwrap_or_default());
+        let reply: Vec<String> = self.0.link.script(&receive, Repeat).await?;
+        let mut reply = reply.into_iter();
+        match (reply.next(), reply.next().as_deref()) {
+            (Some(position), Some("texts")) => {
+                Ok(RelayedTexts::new(Some(reply.collect()), position))
+            }
+            (Some(position), Some("missed")) => Ok(RelayedTexts::new(None, position)),
+            _ => Err(RedisError::unexpected()),
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Change notifications to and from the other instances of the server.
+//!
+//! Changes of this instance are merged while they wait, so that memory is bounded and nothing waits for the relay.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::context::{ChangeNotification, ServerHandle};
+use crate::dispatch::server_shared::ServerShared;
+use crate::handler::notified_callers::NotifiedCallers;
+use crate::lock::lock;
+use crate::protocol::encode::ListKind;
+use crate::random::random_id;
+use crate::stores::NotificationRelay;
+
+/// Maximum number of different changes that wait. With more, the others are told that everything changed.
+const MAX_WAITING: usize = 1_024;
+/// Time until a relay that does not work is used again for the first time. It doubles with each failure.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+/// Longest time until a relay that does not work is used again.
+const LONGEST_RETRY: Duration = Duration::from_secs(2);
+
+/// A change as the relay carries it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct RelayedChange {
+    /// The instance where it was announced.
+    from: String,
+    what: ChangedThing,
+    /// The keys of the callers to notify. `None` means all callers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keys: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ChangedThing {
+    Everything,
+    Tools,
+    Prompts,
+    Resources,
+    Resource(String),
+}
+
+impl ChangedThing {
+    fn of(change: &ChangeNotification) -> Self {
+        match change {
+            ChangeNotification::List(ListKind::Tools) => Self::Tools,
+            ChangeNotification::List(ListKind::Prompts) => Self::Prompts,
+            ChangeNotification::List(ListKind::Resources) => Self::Resources,
+            ChangeNotification::Resource(uri) => Self::Resource(uri.clone()),
+        }
+    }
+
+    /// Returns the notification, or `None` for everything.
+    fn notification(self) -> Option<ChangeNotification> {
+        Some(match self {
+            Self::Everything => return None,
+            Self::Tools => ChangeNotification::List(ListKind::Tools),
+            Self::Prompts => ChangeNotification::List(ListKind::Prompts),
+            Self::Resources => ChangeNotification::List(ListKind::Resources),
+            Self::Resource(uri) => ChangeNotification::Resource(uri),
+        })
+    }
+}
+
+/// The relay, and the changes that wait for it.
+pub(super) struct Relaying {
+    relay: Arc<dyn NotificationRelay>,
+    /// The name of this instance, by which it knows its own changes.
+    instance: String,
+    waiting: Mutex<BTreeSet<RelayedChange>>,
+    news: Notify,
+}
+
+impl Relaying {
+    pub(super) fn new(relay: Arc<dyn NotificationRelay>) -> Arc<Self> {
+        Arc::new(Self {
+            relay,
+            instance: random_id::<12>(),
+            waiting: Mutex::default(),
+            news: Notify::new(),
+        })
+    }
+
+    /// Sends a change of this instance to the others, later.
+    pub(super) fn send(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
+        let keys = match (audience, audience.keys()) {
+            (NotifiedCallers::None, _) => return,
+            (NotifiedCallers::All, _) => None,
+            (_, Some(keys)) => Some(keys),
+            // A function or a rule cannot be sent. That a list changed may be known to all callers, but not that a resource did.
+            (_, None) if matches!(change, ChangeNotification::List(_)) => None,
+            (_, None) => return,
+        };
+        self.add([RelayedChange {
+            from: self.instance.clone(),
+            what: ChangedThing::of(change),
+            keys,
+        }]);
+        self.news.notify_one();
+    }
+
+    fn add(&self, changes: impl IntoIterator<Item = RelayedChange>) {
+        let mut waiting = lock(&self.waiting);
+        waiting.extend(changes);
+        if waiting.len() > MAX_WAITING {
+            waiting.clear();
+            waiting.insert(RelayedChange {
+                from: self.instance.clone(),
+                what: ChangedThing::Everything,
+                keys: None,
+            });
+        }
+    }
+
+    /// Publishes what waits. If the relay does not work, the changes wait again.
+    async fn publish(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let changes = std::mem::take(&mut *lock(&self.waiting));
+        if changes.is_empty() {
+            return Ok(());
+        }
+        // Serialization cannot fail, because it has only texts.
+        let texts = changes
+            .iter()
+            .filter_map(|change| serde_json::to_string(change).ok());
+        let texts: Vec<_> = texts.collect();
+        let published = self.relay.publish(&texts).await;
+        if published.is_err() {
+            self.add(changes);
+        }
+        published
+    }
+
+    /// Publishes the changes of this instance until the server stops.
+    pub(super) async fn publish_all(self: Arc<Self>, server: ServerHandle) {
+        let mut stopping = pin!(server.stopping());
+        let mut retry = FIRST_RETRY;
+        loop {
+            tokio::select! {
+                biased;
+                () = self.news.notified() => {}
+                () = &mut stopping => {
+                    // What was announced before is not lost, if the relay works.
+                    let _ = self.publish().await;
+                    return;
+                }
+            }
+            while let Err(error) = self.publish().await {
+                if retry == FIRST_RETRY {
+                    tracing::warn!(%error, "changes cannot be announced to other instances; they are kept");
+                }
+                tokio::select! {
+                    biased;
+                    () = &mut stopping => return,
+                    () = sleep(retry) => {}
+                }
+                retry = retry.saturating_mul(2).min(LONGEST_RETRY);
+            }
+            retry = FIRST_RETRY;
+        }
+    }
+
+    /// Notifies this instance's clients of the changes of others until the server stops.
+    pub(super) async fn receive_all(self: Arc<Self>, shared: Arc<ServerShared>) {
+        let stopping = ServerHandle(Arc::clone(&shared) as _);
+        let mut stopping = pin!(stopping.stopping());
+        let mut retry = FIRST_RETRY;
+        let mut position = None::<String>;
+        loop {
+            let received = tokio::select! {
+                biased;
+                () = &mut stopping => return,
+                received = self.relay.receive(position.as_deref()) => received,
+            };
+            let received = match received {
+                Ok(received) => received,
+                Err(error) => {
+                    tracing::debug!(%error, "changes at other instances are not known");
+                    tokio::select! {
+                        biased;
+                        () = &mut stopping => return,
+                        () = sleep(retry) => {}
+                    }
+                    retry = retry.saturating_mul(2).min(LONGEST_RETRY);
+                    continue;
+                }
+            };
+            retry = FIRST_RETRY;
+            // Changes before the first position are not known, and clients may have connected before it was.
+            let known = received.texts.filter(|_| position.is_some());
+            position = Some(received.position);
+            match known {
+                Some(texts) => texts.iter().for_each(|text| self.post(text, &shared)),
+                None => shared.notifications.post_everything(),
+            }
+        }
+    }
+
+    /// Notifies this instance's clients of a change, unless it was announced here.
+    fn post(&self, text: &str, shared: &ServerShared) {
+        let Ok(change) = serde_json::from_str::<RelayedChange>(text) else {
+            // A newer build may announce what this one does not know.
+            return shared.notifications.post_everything();
+        };
+        if change.from == self.instance {
+            return;
+        }
+        let mut audience = NotifiedCallers::All;
+        if let Some(keys) = change.keys {
+            audience = NotifiedCallers::None;
+            for key in keys {
+                audience.add(&NotifiedCallers::with_key(key.into()));
+            }
+        }
+        match change.what.notification() {
+            Some(change) => shared.notifications.post(&change, &audience),
+            None => shared.notifications.post_everything(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{Principal, StoreFuture};
+    use crate::stores::RelayedTexts;
+
+    struct Nowhere;
+
+    impl NotificationRelay for Nowhere {
+        fn publish<'a>(&'a self, _: &'a [String]) -> StoreFuture<'a, ()> {
+            Box::pin(async { Ok(()) })
+        }
+
+        fn receive<'a>(&'a self, _: Option<&'a str>) -> StoreFuture<'a, RelayedTexts> {
+            Box::pin(async { Ok(RelayedTexts::new(None, "")) })
+        }
+    }
+
+    fn waiting(relaying: &Relaying) -> Vec<(ChangedThing, Option<Vec<String>>)> {
+        let waiting = lock(&relaying.waiting).clone().into_iter();
+        waiting.map(|change| (change.what, change.keys)).collect()
+    }
+
+    fn resource(uri: impl Into<String>) -> ChangeNotification {
+        ChangeNotification::Resource(uri.into())
+    }
+
+    #[test]
+    fn changes_are_sent_to_their_callers_only_or_not_at_all() {
+        let relaying = Relaying::new(Arc::new(Nowhere));
+        let tools = ChangeNotification::List(ListKind::Tools);
+        let alice = NotifiedCallers::principal(&Principal::new("alice"));
+        let chosen = NotifiedCallers::those(|_| true);
+        relaying.send(&resource("a://a"), &NotifiedCallers::None);
+        relaying.send(&resource("a://a"), &chosen);
+        assert_eq!(waiting(&relaying), []);
+        relaying.send(&resource("a://a"), &alice);
+        let keys = vec![Principal::new("alice").key().to_owned()];
+        let of_alice = (ChangedThing::Resource("a://a".into()), Some(keys));
+        assert_eq!(waiting(&relaying), std::slice::from_ref(&of_alice));
+        for _ in 0..2 {
+            relaying.send(&tools, &chosen);
+        }
+        assert_eq!(waiting(&relaying), [(ChangedThing::Tools, None), of_alice]);
+    }
+
+    #[test]
+    fn too_many_changes_become_one() {
+        let relaying = Relaying::new(Arc::new(Nowhere));
+        for number in 0..=MAX_WAITING {
+            relaying.send(&resource(format!("a://{number}")), &NotifiedCallers::All);
+        }
+        assert_eq!(waiting(&relaying), [(ChangedThing::Everything, None)]);
+    }
+}

@@ -1,0 +1,185 @@
+//! Change notifications that reach the clients of other instances.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use mcp_runtime::backend::{Backend, NotificationRelay, RelayedTexts};
+use mcp_runtime::http::HttpOptions;
+use mcp_runtime::once::StoreFuture;
+use serde_json::{Value, json};
+use tests::Version;
+use tests::http::{Request, Response};
+use tests::wait::until;
+use tokio::sync::watch;
+
+use super::on_session;
+use crate::fixture;
+use crate::http::support::{Served, next_in_time, serve_server};
+
+const URI: &str = "test://static";
+
+/// A log in this process.
+struct Log {
+    /// The number of logs before this one, and its texts.
+    texts: Mutex<(usize, Vec<String>)>,
+    changed: watch::Sender<()>,
+    fails: AtomicBool,
+}
+
+impl Log {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            texts: Mutex::default(),
+            changed: watch::Sender::new(()),
+            fails: AtomicBool::new(false),
+        })
+    }
+
+    /// Loses all texts.
+    fn lose(&self) {
+        {
+            let mut texts = self.texts.lock().unwrap();
+            *texts = (texts.0 + 1, Vec::new());
+        }
+        self.changed.send_replace(());
+    }
+
+    fn read(&self, after: Option<&str>) -> RelayedTexts {
+        let (log, texts) = &*self.texts.lock().unwrap();
+        let end = format!("{log} {}", texts.len());
+        let Some(after) = after else {
+            return RelayedTexts::new(Some(vec![]), end);
+        };
+        let seen = after
+            .split_once(' ')
+            .filter(|(of, _)| **of == log.to_string());
+        let seen = seen.and_then(|(_, seen)| seen.parse::<usize>().ok());
+        let rest = seen.and_then(|seen| texts.get(seen..));
+        RelayedTexts::new(rest.map(<[String]>::to_vec), end)
+    }
+}
+
+impl NotificationRelay for Log {
+    fn publish<'a>(&'a self, texts: &'a [String]) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            if self.fails.load(Ordering::Relaxed) {
+                return Err("it does not work".into());
+            }
+            self.texts.lock().unwrap().1.extend_from_slice(texts);
+            self.changed.send_replace(());
+            Ok(())
+        })
+    }
+
+    fn receive<'a>(&'a self, after: Option<&'a str>) -> StoreFuture<'a, RelayedTexts> {
+        Box::pin(async move {
+            let mut changed = self.changed.subscribe();
+            loop {
+                let received = self.read(after);
+                let is_new = received
+                    .texts
+                    .as_ref()
+                    .is_none_or(|texts| !texts.is_empty());
+                if is_new || after.is_none() {
+                    return Ok(received);
+                }
+                changed.changed().await?;
+            }
+        })
+    }
+}
+
+/// Starts an instance, and waits until it knows the position in the log.
+async fn serve(log: &Arc<Log>) -> Served {
+    let before = log.changed.receiver_count();
+    let backend = Backend::new().notifications(Arc::<Log>::clone(log));
+    let instance = fixture::server().backend(backend).http(HttpOptions::new());
+    let served = serve_server(instance).await;
+    until(async || log.changed.receiver_count() > before).await;
+    served
+}
+
+/// Opens a stream of an older client that follows the resource.
+async fn legacy_stream(served: &Served) -> Response {
+    let version = Version::V2025_11_25;
+    let session = served.session(version).await;
+    let follow =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": URI}});
+    let (status, _) = served
+        .message(&Request::legacy(&session, &follow, version))
+        .await;
+    assert_eq!(status, 200);
+    served.send(&on_session("GET", &session)).await
+}
+
+/// Opens a stream of a modern client that follows the resource, and the list of tools.
+async fn modern_stream(served: &Served) -> Response {
+    let filter =
+        json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": [URI]}});
+    let listen = Request::modern(1, "subscriptions/listen", filter);
+    let mut stream = served.send(&listen).await;
+    let first = next_in_time(&mut stream).await;
+    assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
+    stream
+}
+
+fn is_about_resource(message: &Value) -> bool {
+    message["params"]["uri"] == URI
+}
+
+#[tokio::test]
+async fn a_relay_of_an_author_keeps_the_rules() {
+    Backend::new().notifications(Log::new()).check().await;
+}
+
+// Covers: RES-08
+#[tokio::test]
+async fn a_change_that_one_instance_announces_reaches_the_clients_of_all_in_both_eras() {
+    let log = Log::new();
+    let (one, other) = (serve(&log).await, serve(&log).await);
+    let mut streams = [legacy_stream(&other).await, modern_stream(&other).await];
+    let mut own = modern_stream(&one).await;
+    one.handle.notify().resource_updated(URI);
+    for stream in streams.iter_mut().chain([&mut own]) {
+        let told = next_in_time(stream).await;
+        assert!(is_about_resource(&told), "{told}");
+    }
+    one.handle.notify().tools_changed();
+    for stream in streams.iter_mut().chain([&mut own]) {
+        let told = next_in_time(stream).await;
+        assert_eq!(told["method"], "notifications/tools/list_changed");
+    }
+    // An instance is not told of its own changes again: the next change is the other's.
+    other.handle.notify().resource_updated(URI);
+    let told = next_in_time(&mut own).await;
+    assert!(is_about_resource(&told), "{told}");
+}
+
+#[tokio::test]
+async fn a_change_waits_for_a_relay_that_does_not_work_and_a_lost_log_is_a_change_of_everything() {
+    let log = Log::new();
+    let (one, other) = (serve(&log).await, serve(&log).await);
+    let mut streams = [legacy_stream(&other).await, modern_stream(&other).await];
+    log.fails.store(true, Ordering::Relaxed);
+    one.handle.notify().resource_updated(URI);
+    log.fails.store(false, Ordering::Relaxed);
+    for stream in &mut streams {
+        let told = next_in_time(stream).await;
+        assert!(is_about_resource(&told), "{told}");
+    }
+    log.lose();
+    for stream in &mut streams {
+        let mut methods = Vec::new();
+        while methods
+            .last()
+            .is_none_or(|method| method != "notifications/resources/updated")
+        {
+            let told = next_in_time(stream).await;
+            methods.push(told["method"].as_str().unwrap().to_owned());
+        }
+        assert!(
+            methods.contains(&"notifications/tools/list_changed".to_owned()),
+            "{methods:?}"
+        );
+    }
+}
