@@ -139,7 +139,8 @@ impl TaskService {
                 continue;
             };
             let asked = BackgroundQuestion {
-                key: String::new(),
+                // Never used twice in the life of a task, so that no answer is taken for that to a later question.
+                key: key.clone(),
                 method: question.method.as_str(),
                 params: question.params,
             };

@@ -83,8 +83,8 @@ impl PatientCall {
                 permit = self.call.permit() => Some(self.begin(&state, permit?)),
                 () = self.impatient() => None,
             };
-            let end = match begun {
-                Some(mut begun) => tokio::select! {
+            let end = if let Some(mut begun) = begun {
+                tokio::select! {
                     biased;
                     end = &mut begun.running => end,
                     room = self.room() => {
@@ -95,14 +95,13 @@ impl PatientCall {
                             Err(None) => return Err(HandlerError::framework_bug("a run was lost")),
                         }
                     }
-                },
-                None => {
-                    if let Ok(task) = self.leave(&state, None).await? {
-                        return Ok(self.handle(&task));
-                    }
-                    let permit = self.call.permit().await?;
-                    self.begin(&state, permit).running.await
                 }
+            } else {
+                if let Ok(task) = self.leave(&state, None).await? {
+                    return Ok(self.handle(&task));
+                }
+                let permit = self.call.permit().await?;
+                self.begin(&state, permit).running.await
             };
             match end {
                 AttachedEnd::Output(output) => return output,
