@@ -49,17 +49,19 @@ impl JobTools {
         self.tools.iter().find(|tool| *tool.name == *name)
     }
 
-    /// Returns the members of the first page of a list of tools with the two tools in front.
-    pub(super) fn before(&self, page: Bytes, version: ProtocolVersion) -> Bytes {
-        const START: &[u8] = b"\"tools\":[";
-        let Some(rest) = page.strip_prefix(START) else {
-            return page;
-        };
-        let mut members = START.to_vec();
-        members.extend_from_slice(self.rendered(version).as_bytes());
-        if !rest.starts_with(b"]") {
+    /// Returns the members of the first page of a list of tools with the two tools at its end.
+    pub(super) fn after(&self, page: &[u8], version: ProtocolVersion) -> Bytes {
+        // Cursors have no brackets.
+        let end = page
+            .iter()
+            .rposition(|byte| *byte == b']')
+            .unwrap_or_default();
+        let (tools, rest) = page.split_at(end);
+        let mut members = tools.to_vec();
+        if !tools.ends_with(b"[") {
             members.push(b',');
         }
+        members.extend_from_slice(self.rendered(version).as_bytes());
         members.extend_from_slice(rest);
         members.into()
     }

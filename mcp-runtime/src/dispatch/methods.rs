@@ -190,7 +190,7 @@ impl Dispatcher {
         };
         let capabilities = request.sender.capabilities();
         if JobTools::are_for(view, request.version, &capabilities) {
-            jobs.before(page, request.version)
+            jobs.after(&page, request.version)
         } else {
             page
         }

@@ -85,7 +85,7 @@ pub struct Server {
     pub(super) once_store: Option<Arc<dyn OnceStore>>,
     pub(super) task_store: Option<Arc<dyn TaskStore>>,
     /// The tools for tasks of clients that do not know tasks.
-    job_tools: Option<[DynamicTool; 2]>,
+    job_tools: Option<Box<[DynamicTool; 2]>>,
     hooks: Hooks,
     #[cfg(feature = "http")]
     pub(super) http: crate::http::HttpOptions,
@@ -430,7 +430,7 @@ impl Server {
         let drain = self.limits.calls.drain_timeout;
         let ends = limits.patience != Duration::MAX;
         let (extension, job_tools) = tasks::extension(store, limits, drain);
-        self.job_tools = ends.then_some(job_tools);
+        self.job_tools = ends.then(|| Box::new(job_tools));
         self.extension(extension)
     }
 
@@ -491,7 +491,10 @@ impl Server {
             .map(|search| SearchTools::new(search, &registry));
         let settings = Settings {
             search: search.transpose()?,
-            job_tools: self.job_tools.map(JobTools::new).transpose()?,
+            job_tools: self
+                .job_tools
+                .map(|tools| JobTools::new(*tools))
+                .transpose()?,
             identity: Identity::new(self.identity).with_meta_keys(meta_keys),
             instructions: self.instructions,
             limits: self.limits,

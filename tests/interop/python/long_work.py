@@ -26,26 +26,34 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name.startsw
 one_at_a_time = anyio.Lock()
 
 
-async def finish(client, tool):
-    """Calls a tool and, as long as it says so, asks for the state of its job. Returns the result and the way there."""
+async def call(client, tool, arguments, heard):
+    """Calls a tool; the progress that it reports has to grow, and is added to what the client has heard."""
     reports = []
 
     async def progress(amount, total, message):
         reports.append(amount)
 
+    result = await client.call_tool(tool, arguments, progress_callback=progress)
+    assert reports == sorted(set(reports)), reports
+    heard.extend(reports)
+    return result
+
+
+async def finish(client, tool):
+    """Calls a tool and, as long as it says so, asks for the state of its job. Returns the result and the way there."""
+    heard = []
     began = time.monotonic()
-    result = await client.call_tool(tool, {}, progress_callback=progress)
+    result = await call(client, tool, {}, heard)
     way = f"{time.monotonic() - began:.0f} s"
     job = re.search(r"goes on in the background as job `([^`]+)`", result.content[0].text)
     asked = 0
     while job and asked < 20:
-        result = await client.call_tool("job_status", {"job_id": job[1]}, progress_callback=progress)
+        result = await call(client, "job_status", {"job_id": job[1]}, heard)
         asked += 1
         if "is still running" not in result.content[0].text:
             break
-    assert reports == sorted(set(reports)), reports
     way += f", then job_status {asked} times" if job else ", one call"
-    return result, f"{way}, {time.monotonic() - began:.0f} s in all, {len(reports)} reports of progress"
+    return result, f"{way}, {time.monotonic() - began:.0f} s in all, {len(heard)} reports of progress"
 
 
 async def check(who, client, tool):
@@ -53,10 +61,8 @@ async def check(who, client, tool):
         with anyio.fail_after(420):
             result, way = await finish(client, tool)
         assert not result.is_error, result
-        if tool == "long_work":
-            assert result.content[0].text.startswith("done"), result
-        else:
-            assert "seconds" in result.content[0].text, result
+        text = result.content[0].text
+        assert "seconds" in text if tool == "long_measurement" else text.startswith("done"), result
         say(who, f"{tool}: the result ({way})")
     except Exception as error:
         say(who, tool, "".join(traceback.format_exception(error)[-20:]))
@@ -74,7 +80,7 @@ async def visit(transport, revision, mode):
             try:
                 await client.list_tools()
                 async with anyio.create_task_group() as calls:
-                    for tool in ("long_work", "long_measurement"):
+                    for tool in ("long_work", "long_measurement", "long_call"):
                         calls.start_soon(check, who, client, tool)
             finally:
                 await client.__aexit__(None, None, None)

@@ -82,9 +82,10 @@ impl Context {
         })
     }
 
-    /// Sends a question of a [`BackgroundCall`](crate::extension::BackgroundCall) to a legacy client and returns its
-    /// result, which has not been checked. Only methods of extensions with
-    /// [`forwards_questions`](crate::extension::ExtensionMethod::forwards_questions) can do so.
+    /// Sends a question of a [`BackgroundCall`](crate::extension::BackgroundCall) to the client and returns its
+    /// result, which has not been checked. Tools can do so and, for legacy clients, methods of extensions with
+    /// [`forwards_questions`](crate::extension::ExtensionMethod::forwards_questions). The question has the key of the
+    /// [`BackgroundQuestion`], unless that is empty.
     ///
     /// # Errors
     ///
@@ -103,7 +104,11 @@ impl Context {
                 .map(Elicited::Accepted)
                 .map_err(|error| error.to_string())
         };
-        match Ask::new(self, request, read).outcome().await? {
+        let mut ask = Ask::new(self, request, read);
+        if !question.key.is_empty() {
+            ask = ask.key(&question.key);
+        }
+        match ask.outcome().await? {
             Elicited::Accepted(answer) => Ok(answer),
             Elicited::Declined | Elicited::Cancelled => Err(AskError::Failed {
                 code: -1,

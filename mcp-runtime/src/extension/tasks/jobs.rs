@@ -17,7 +17,7 @@ use crate::extension::tasks::service::{TaskService, unavailable};
 use crate::handler::dynamic::{Arguments, DynamicTool};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
-use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskOutcome, TaskStatus};
+use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use crate::types::CallToolResult;
 
 /// Returns the answer to a call that goes on as a task. As an error, it has no structured content, which would have to match
@@ -139,7 +139,8 @@ impl TaskService {
                 continue;
             };
             let asked = BackgroundQuestion {
-                key: String::new(),
+                // Never used twice in the life of a task, so that no answer is taken for that to a later question.
+                key: key.clone(),
                 method: question.method.as_str(),
                 params: question.params,
             };
@@ -172,7 +173,7 @@ impl TaskService {
 
     /// Returns the time for which `job_status` waits.
     fn patience_for(&self, id: &str) -> Duration {
-        let local = crate::stores::TaskId::parse(id).and_then(|id| self.local.get(&id));
+        let local = TaskId::parse(id).and_then(|id| self.local.get(&id));
         let own = local.and_then(|local| local.call.task_options()?.patience);
         own.unwrap_or(self.limits.patience)
     }
@@ -200,12 +201,7 @@ impl TaskService {
 /// Returns what the call would have been answered with.
 fn result(task: &StoredTask) -> Result<CallToolResult> {
     match &task.outcome {
-        Some(TaskOutcome::Result { json, .. }) => {
-            let mut result: CallToolResult = serde_json::from_str(json)?;
-            // It names the server, which every result does by itself.
-            result.meta = None;
-            Ok(result)
-        }
+        Some(TaskOutcome::Result { json, .. }) => Ok(serde_json::from_str(json)?),
         Some(TaskOutcome::Error { json }) => {
             let error: ErrorObject = serde_json::from_str(json)?;
             Err(HandlerError::protocol(error))

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
+use crate::ErrorObject;
 use crate::context::{AskError, Context};
 use crate::extension::tasks::call_steps::CallSteps;
 use crate::extension::tasks::creation::local_task;
@@ -29,7 +30,7 @@ use crate::handler::call::CallOutput;
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::stores::StoredTask;
-use crate::{ErrorObject, types::CallToolResult};
+use crate::types::CallToolResult;
 
 /// Runs a call that could have been a task, and answers it with a handle if it takes longer than its client is patient.
 /// Meanwhile, a client that wants progress hears something even if the handler reports none.
@@ -82,8 +83,8 @@ impl PatientCall {
                 permit = self.call.permit() => Some(self.begin(&state, permit?)),
                 () = self.impatient() => None,
             };
-            let end = match begun {
-                Some(mut begun) => tokio::select! {
+            let end = if let Some(mut begun) = begun {
+                tokio::select! {
                     biased;
                     end = &mut begun.running => end,
                     room = self.room() => {
@@ -94,14 +95,13 @@ impl PatientCall {
                             Err(None) => return Err(HandlerError::framework_bug("a run was lost")),
                         }
                     }
-                },
-                None => match self.leave(&state, None).await? {
-                    Ok(task) => return Ok(self.handle(&task)),
-                    Err(_) => {
-                        let permit = self.call.permit().await?;
-                        self.begin(&state, permit).running.await
-                    }
-                },
+                }
+            } else {
+                if let Ok(task) = self.leave(&state, None).await? {
+                    return Ok(self.handle(&task));
+                }
+                let permit = self.call.permit().await?;
+                self.begin(&state, permit).running.await
             };
             match end {
                 AttachedEnd::Output(output) => return output,

@@ -178,12 +178,12 @@ async fn tools_whose_definitions_clients_need_stay_in_the_list() {
         assert_eq!(
             names(&mut client).await,
             [
-                "job_status",
-                "job_cancel",
                 "search_tools",
                 "call_tool",
                 "deliver",
-                "load"
+                "load",
+                "job_status",
+                "job_cancel"
             ]
         );
         // A proxy would not see the region.

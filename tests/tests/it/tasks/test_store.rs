@@ -20,6 +20,42 @@ pub(super) struct TestStore {
     pub(super) without_leases: Arc<AtomicBool>,
     /// `true` if it claims to outlive the process.
     pub(super) outlives: bool,
+    /// Where the process dies, if it does.
+    pub(super) death: Arc<Death>,
+}
+
+/// The operation with which a process dies: none of its futures that wait for the operation ever goes on.
+#[derive(Default)]
+pub(super) struct Death {
+    /// Number of writing operations until then, this one included; zero for never.
+    pub(super) at: AtomicUsize,
+    /// `true` if the store has done the operation.
+    pub(super) is_after: AtomicBool,
+    pub(super) has_died: AtomicBool,
+}
+
+impl TestStore {
+    /// Does a writing operation, unless the process dies with it.
+    fn mortal<'a, T: Send + 'a>(
+        &'a self,
+        operation: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            let one_less = |left: usize| left.checked_sub(1);
+            let death = &self.death;
+            let before = death
+                .at
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+            if before != Ok(1) {
+                return operation().await;
+            }
+            if death.is_after.load(Ordering::SeqCst) {
+                let _ = operation().await;
+            }
+            death.has_died.store(true, Ordering::SeqCst);
+            std::future::pending().await
+        })
+    }
 }
 
 impl TaskStore for TestStore {
@@ -27,7 +63,7 @@ impl TaskStore for TestStore {
         self.outlives
     }
     fn create(&self, task: NewTask) -> StoreFuture<'_, TaskCreation> {
-        self.store.create(task)
+        self.mortal(move || self.store.create(task))
     }
     fn load<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, Option<StoredTask>> {
         self.store.load(id)
@@ -53,19 +89,19 @@ impl TaskStore for TestStore {
         if failing.is_ok() {
             return Box::pin(async { Err("the store cannot be reached".into()) });
         }
-        self.store.change(id, version, change)
+        self.mortal(move || self.store.change(id, version, change))
     }
     fn claim<'a>(&'a self, id: &'a TaskId, lease: Duration) -> StoreFuture<'a, Option<StoredTask>> {
         if self.without_leases.load(Ordering::SeqCst) {
             return Box::pin(async { Err("the store cannot be reached".into()) });
         }
-        self.store.claim(id, lease)
+        self.mortal(move || self.store.claim(id, lease))
     }
     fn renew<'a>(&'a self, id: &'a TaskId, attempt: u64, lease: Duration) -> StoreFuture<'a, bool> {
         if self.without_leases.load(Ordering::SeqCst) {
             return Box::pin(async { Err("the store cannot be reached".into()) });
         }
-        self.store.renew(id, attempt, lease)
+        self.mortal(move || self.store.renew(id, attempt, lease))
     }
     fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
         self.store.claim_due(lease)
@@ -82,7 +118,7 @@ impl TaskStore for TestStore {
         attempt: u64,
         name: &'a str,
     ) -> StoreFuture<'a, OnceClaim> {
-        self.store.begin_step(id, attempt, name)
+        self.mortal(move || self.store.begin_step(id, attempt, name))
     }
     fn complete_step<'a>(
         &'a self,
@@ -91,7 +127,7 @@ impl TaskStore for TestStore {
         name: &'a str,
         result: &'a str,
     ) -> StoreFuture<'a, ()> {
-        self.store.complete_step(id, attempt, name, result)
+        self.mortal(move || self.store.complete_step(id, attempt, name, result))
     }
     fn abandon_step<'a>(
         &'a self,
@@ -99,7 +135,7 @@ impl TaskStore for TestStore {
         attempt: u64,
         name: &'a str,
     ) -> StoreFuture<'a, ()> {
-        self.store.abandon_step(id, attempt, name)
+        self.mortal(move || self.store.abandon_step(id, attempt, name))
     }
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize> {
         self.store.delete_all(owner)

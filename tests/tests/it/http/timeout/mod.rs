@@ -2,6 +2,7 @@
 
 mod calls;
 mod connections;
+mod jobs;
 mod sessions;
 
 use std::io;
@@ -9,7 +10,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mcp_runtime::http::{HttpListener, HttpOptions};
-use mcp_runtime::{Limits, ServerHandle};
+use mcp_runtime::{Limits, Server, ServerHandle};
 use serde_json::json;
 use tests::Version;
 use tests::http::{Request, Response, response, write};
@@ -69,13 +70,15 @@ fn serve(limits: Limits) -> Served {
 
 /// Serves connections whose handshake takes so long.
 fn serve_with(limits: Limits, options: HttpOptions, handshake: Duration) -> Served {
+    let server = fixture::server().tags(["http"]).limits(limits);
+    serve_server(server.http(options), handshake)
+}
+
+/// Serves connections whose handshake takes so long, with this server.
+fn serve_server(server: Server, handshake: Duration) -> Served {
     let (connections, accepted) = mpsc::unbounded_channel();
     let shared = Shared::default();
-    let server = fixture::server()
-        .tags(["http"])
-        .state(shared.clone())
-        .limits(limits)
-        .http(options);
+    let server = server.state(shared.clone());
     let handle = server.handle();
     let serving = server.serve_http_with(Inside(accepted), move |stream| async move {
         sleep(handshake).await;

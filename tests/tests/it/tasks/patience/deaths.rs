@@ -1,15 +1,18 @@
 //! Processes that die while a client waits, or after it has its handle.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_runtime::backend::TaskStore as _;
 use mcp_runtime::transport::memory;
 use serde_json::json;
 use tests::client::Answer;
+use tests::wait::until;
 use tests::{Client, Version};
 use tokio::time::sleep;
 
-use super::super::test_store::TestStore;
+use super::super::test_store::{Death, TestStore};
 use super::super::{Bench, count, text};
 use super::{id_of, job_status, patient_server};
 
@@ -83,6 +86,35 @@ async fn no_step_is_done_twice_whenever_the_process_dies() {
                 (1, 1),
                 "{seconds}"
             );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_step_is_done_twice_at_whichever_operation_of_the_store_the_process_dies() {
+    for version in Version::ERAS {
+        for (at, is_after) in (1..=8).flat_map(|at| [(at, false), (at, true)]) {
+            let death = Death::default();
+            death.at.store(at, Ordering::SeqCst);
+            death.is_after.store(is_after, Ordering::SeqCst);
+            let mut store = TestStore {
+                outlives: true,
+                death: Arc::new(death),
+                ..TestStore::default()
+            };
+            let bench = Bench::default();
+            let (client, serving) = serve_process(&bench, &store, version);
+            let mut client = client.connect().await;
+            let call = json!({"name": "order", "arguments": {}});
+            client.start("tools/call", call).await;
+            until(async || store.death.has_died.load(Ordering::SeqCst)).await;
+            serving.abort();
+            assert!(serving.await.unwrap_err().is_cancelled());
+            store.death = Arc::default();
+            let (_other, _serving) = serve_process(&bench, &store, version);
+            sleep(Duration::from_mins(3)).await;
+            let (paid, delivered) = (count(&bench.once), count(&bench.started));
+            assert_eq!((paid, delivered), (1, 1), "at {at}, {is_after}");
         }
     }
 }

@@ -9,6 +9,7 @@ use mcp_runtime::dynamic::{Arguments, DynamicTool};
 use mcp_runtime::prelude::*;
 use mcp_runtime::transport::memory;
 use serde_json::{Value, json};
+use tests::client::Answer;
 use tests::wait::until;
 use tests::{Client, Version};
 use tokio::time::sleep;
@@ -146,6 +147,23 @@ async fn a_question_of_a_job_is_asked_by_the_tool_for_its_state() {
         let (paid, delivered) = (count(&bench.once), count(&bench.started));
         assert_eq!((paid, delivered, count(&bench.runs)), (1, 1, 2));
         assert_eq!(client.asked.len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_a_job_that_does_not_fit_is_not_given_again() {
+    for version in Version::ERAS {
+        let mut client = connect_plain(patient_server(&Bench::default()), version).await;
+        let mut given = 0;
+        client.answer(move |_| {
+            given += 1;
+            let sure = if given < 3 { json!(given) } else { json!(true) };
+            Answer::accept(json!({"sure": sure}))
+        });
+        let id = job_of(&mut client, "order").await;
+        let ended = job_status(&mut client, &id).await;
+        assert_eq!(text(&ended), "kept: true", "{ended}");
+        assert_eq!(client.asked.len(), 3);
     }
 }
 

@@ -39,7 +39,7 @@ struct Measured {
 /// Measures for a minute, and has an output schema.
 #[tool(tags("patience"), task(patience = "20s"))]
 async fn measure() -> Json<Measured> {
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     Json(Measured { value: 7 })
 }
 
@@ -50,7 +50,7 @@ async fn order(ctx: &Context, bench: State<Bench>) -> Result<String> {
     ctx.once("pay", async || Ok(add(&bench.once))).await?;
     ctx.once("deliver", async || {
         add(&bench.started);
-        sleep(Duration::from_secs(60)).await;
+        sleep(Duration::from_mins(1)).await;
         Ok(())
     })
     .await?;
@@ -68,21 +68,21 @@ async fn talk(ctx: &Context, bench: State<Bench>) -> Result<String> {
         Ok(bench.once.fetch_add(1, Ordering::SeqCst))
     });
     let step = step.await?;
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     Ok(format!("{sure} {step}"))
 }
 
 /// Fails after a minute.
 #[tool(tags("patience"), task)]
 async fn fail_late() -> Result<()> {
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     bail!("it went wrong")
 }
 
 /// Works alone for a minute.
 #[tool(tags("patience"), task, concurrency = 1)]
 async fn alone() -> &'static str {
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     "alone"
 }
 
@@ -303,7 +303,7 @@ async fn a_tool_made_at_run_time_has_a_patience_of_its_own() {
 fn lone() -> DynamicTool {
     let schema = json!({"type": "object"});
     DynamicTool::new("lone", schema, |_: Arguments, _: Context| async {
-        sleep(Duration::from_secs(60)).await;
+        sleep(Duration::from_mins(1)).await;
         "done"
     })
 }
