@@ -24,11 +24,13 @@ pub(super) struct ChaosCounts {
     pub(super) completed: usize,
     /// Those that failed and named the step in which a process died.
     pub(super) told: usize,
-    /// Those with one accident, and those of them that there was no room for.
+    /// Those with one accident, and those of them for which there was no room.
     pub(super) singles: usize,
     pub(super) skipped_singles: usize,
     pub(super) pairs: usize,
     pub(super) all_pairs: usize,
+    /// Those with three accidents.
+    pub(super) triples: usize,
 }
 
 impl ChaosReport {
@@ -80,8 +82,8 @@ impl fmt::Display for ChaosReport {
         };
         writeln!(
             f,
-            "tried: {} single accidents{skipped}, {} of {} pairs, the others at random",
-            counts.singles, counts.pairs, counts.all_pairs,
+            "tried: {} single accidents{skipped}, {} of {} pairs, {} times three at random",
+            counts.singles, counts.pairs, counts.all_pairs, counts.triples,
         )?;
         for (number, fault) in (1..).zip(&self.faults) {
             write!(f, "\n{number}. {fault}")?;

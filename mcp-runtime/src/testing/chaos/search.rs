@@ -89,6 +89,7 @@ impl HistorySearch<'_> {
             };
             if let Some(plan) = self.random.one_of(plans) {
                 self.try_plan(*way, plan);
+                self.counts.triples += 1;
             }
         }
     }
