@@ -150,7 +150,7 @@ impl Engine {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let target = target.ok_or("there is no server yet: the build has not succeeded")?;
+        let target = target.ok_or("no server yet: nothing has been built successfully")?;
         self.hub.era(era, json!({"state": "connecting"}));
         match Session::open(&target, era, &self.hub, patience, &mut halted).await {
             Ok((session, status)) => {
