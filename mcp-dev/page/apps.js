@@ -23,9 +23,29 @@ export function appOf(tool) {
 /** Whether a model may call a tool; a tool may be only for pages. */
 const forPages = (tool) => !Array.isArray(tool?._meta?.ui?.visibility) || tool._meta.ui.visibility.includes('app');
 
-/** The policy that the specification makes of what a page declares. A value that is no source is left out. */
-function policy(csp) {
-  const sources = (name) => (Array.isArray(csp?.[name]) ? csp[name].filter((one) => typeof one === 'string' && /^[\w.:/*-]+$/.test(one)).join(' ') : '');
+/** Whether a name of a host is for this machine or the networks around it, as far as the name says so. Addresses count. */
+const isNear = (host) => !host.includes('.') || /\.(local|localhost|internal|lan|home\.arpa|\d+|0x[\da-f]*)$/i.test(host);
+
+/** Whether the server is not at this machine or near it, so that its pages may not reach what is. */
+function isFar() {
+  return /^https?:/.test(state.name) && !/^\[/.test(new URL(state.name).hostname) && !isNear(new URL(state.name).hostname);
+}
+
+/** Whether a page may load from a source: of a far server, only from domains that are far too. */
+function isAllowed(source) {
+  if (typeof source !== 'string' || !/^[\w.:/*-]+$/.test(source)) return false;
+  if (!isFar() || ['data:', 'blob:'].includes(source)) return true;
+  const [, host] = /^(?:(?:https?|wss?):\/\/)?(?:\*\.)?([\w-]+(?:\.[\w-]+)+)(?::(?:\d+|\*))?(?:\/.*)?$/i.exec(source) ?? [];
+  return host !== undefined && !isNear(host);
+}
+
+/** The policy that the specification makes of what a page declares. Sources that are not allowed are added to `refused`. */
+function policy(csp, refused) {
+  const sources = (name) => {
+    const declared = Array.isArray(csp?.[name]) ? csp[name] : [];
+    refused.push(...declared.filter((one) => !isAllowed(one)));
+    return declared.filter(isAllowed).join(' ');
+  };
   const resources = sources('resourceDomains');
   return [
     "default-src 'none'", `script-src 'unsafe-inline' ${resources}`, `style-src 'unsafe-inline' ${resources}`, `connect-src ${sources('connectDomains') || "'none'"}`,
@@ -53,8 +73,12 @@ export function appView(uri, { era, tools, args, result }) {
     const frame = el('iframe.app-frame', { title: `App ${uri}` });
     // The outer frame is of another origin; it makes the inner one, which is of none.
     frame.setAttribute('sandbox', 'allow-scripts allow-same-origin');
-    const path = btoa(policy(contents._meta?.ui?.csp)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+    const refused = [];
+    const path = btoa(policy(contents._meta?.ui?.csp, refused)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
     frame.src = `http://${location.hostname}:${state.appPort}/${path}`;
+    if (refused.length) {
+      notes.append(el('li', null, 'The app may not load from: ', el('code', null, refused.slice(0, MAX_NOTES).map((one) => String(one).slice(0, 200)).join(' '))));
+    }
     converse(frame, html);
     place.insertBefore(frame, notes);
   }

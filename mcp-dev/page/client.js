@@ -153,7 +153,7 @@ export async function request(method, params, options = {}) {
     if (result.requestState !== undefined) params.requestState = result.requestState;
     else delete params.requestState;
   }
-  return { ...total, failed: 'the server asked 50 times' };
+  return { ...total, failed: 'gave up after 50 rounds of questions' };
 }
 
 async function messageOf(seq) {

@@ -25,7 +25,7 @@ function showServer() {
 function showEras() {
   fill(place('eras'), ERAS.map(([era, date]) => {
     const status = state.eras[era];
-    const about = { refused: `not spoken: ${status.reason}`, closed: status.reason, connecting: 'connecting', unknown: 'not connected yet', ready: 'connected' }[status.state];
+    const about = { refused: `not supported: ${status.reason}`, closed: status.reason, connecting: 'connecting', unknown: 'not connected yet', ready: 'connected' }[status.state];
     return el('button.era-choice', { type: 'button', 'aria-pressed': String(state.era === era), title: about, onclick: () => chooseEra(era) },
       el(`span.dot.${era}.${status.state}`), el('span', null, status.version ?? date), el('span.hint', null, era));
   }));
@@ -38,7 +38,7 @@ function showFailure() {
   const { build, eras, era } = state;
   const status = eras[era];
   if (build?.state === 'failed') {
-    fill(box, el('h2', null, 'The build failed'), el('p.about', null, 'The page goes on when it succeeds. Until then the server of the last build answers, if there is one.'), el('pre.text', null, build.text));
+    fill(box, el('h2', null, 'The build failed'), el('p.about', null, 'This page updates when the build succeeds. Until then, the last good build keeps answering, if there is one.'), el('pre.text', null, build.text));
   } else if (['refused', 'closed'].includes(status.state) && build?.state !== 'building') {
     const again = el('button', { type: 'button', onclick: () => act('reconnect', stringify({ era })) }, 'Connect again');
     fill(box, el('h2', null, status.state === 'refused' ? 'No connection' : 'The server has ended'), el('p.problem.lines', null, String(status.reason)), el('p.actions', null, again),
@@ -62,7 +62,7 @@ function showBuild() {
 
 function showLink(link) {
   const notice = place('notice');
-  const text = { lost: 'mcp-dev has ended, or cannot be reached. Trying again…', refused: 'Open the URL that mcp-dev has printed: it has the token of this run.' }[link];
+  const text = { lost: 'Lost the connection to mcp-dev. Retrying…', refused: 'Open the URL that mcp-dev printed; it contains this run\'s token.' }[link];
   fill(notice, text);
   notice.hidden = !text;
 }

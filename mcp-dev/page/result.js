@@ -7,6 +7,8 @@ import { rows, tree } from './tree.js';
 
 const MAX_MARKDOWN = 100_000;
 const MAX_BLOCKS = 200;
+/** Characters of a message that is shown whole. */
+const MAX_LINE = 1_000;
 
 /** Shows the result of a method. */
 export function showResult(method, result) {
@@ -19,7 +21,7 @@ export function showResult(method, result) {
   }
 }
 
-const odd = (result) => el('div', null, el('p.problem', null, 'The result does not have the form that the protocol wants.'), tree(result));
+const odd = (result) => el('div', null, el('p.problem', null, 'This result does not match the protocol.'), tree(result));
 
 function toolResult(result) {
   const content = blocks(result.content, contentBlock);
@@ -160,8 +162,9 @@ export function modelText(outcome) {
 
 /** An error object of JSON-RPC. */
 export function errorView(error) {
+  const text = String(error.message ?? 'without a message');
   return el('div.failed', null,
-    el('p.problem', null, `Error ${error.code}: `, visible(error.message ?? 'without a message')),
+    text.length > MAX_LINE ? [el('p.problem', null, `Error ${error.code}:`), long(text)] : el('p.problem', null, `Error ${error.code}: `, visible(text)),
     error.data === undefined ? null : typeof error.data === 'string' ? long(error.data) : tree(error.data));
 }
 

@@ -11,7 +11,7 @@ export function copies(call) {
   return el('details.copies', null, el('summary', null, 'Copy as'), el('div.menu', null,
     copy('JSON-RPC', () => stringify(rpc(call()))),
     copy('curl', () => curl(call())),
-    copy('command', () => command(call())),
+    state.project && copy('command', () => command(call())),
     copy('Rust test', () => rustTest(call()))));
 }
 
@@ -40,12 +40,11 @@ function curl(call) {
   return lines.join(' \\\n  ');
 }
 
-/** A line for the command line that servers of mcp-runtime have. */
+/** A line for the command line of a project's server, which is made with mcp-runtime. */
 function command({ method, params }) {
-  const program = state.project ? 'cargo run -q --' : state.name;
   const name = params.name ?? params.uri;
   const verb = { 'tools/call': 'call', 'prompts/get': 'prompt' }[method] ?? 'read';
-  const words = [program, verb, quote(String(name))];
+  const words = ['cargo run -q --', verb, quote(plain(name))];
   if (params.arguments && Object.keys(params.arguments).length) words.push(quote(stringify(params.arguments)));
   return words.join(' ');
 }

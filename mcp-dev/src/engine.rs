@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Calls that may run at once.
 const MAX_CALLS: usize = 200;
 
-const NO_SERVER: &str = "there is no server yet: the build has not succeeded";
+const NO_SERVER: &str = "no server yet: nothing has been built successfully";
 
 /// A request that a page wants to be sent.
 #[derive(Debug, Deserialize)]

@@ -211,14 +211,17 @@ impl Hub {
     pub(crate) fn era(&self, era: Era, status: Value) {
         let mut event = json!({"type": "era", "era": era.name()});
         event["status"] = status;
-        self.state().eras.insert(era.name(), event.clone());
+        // Published under the lock here and below, so that pages see changes in their order.
+        let mut state = self.state();
+        state.eras.insert(era.name(), event.clone());
         self.publish(&event);
     }
 
     /// Shows the state of the build.
     pub(crate) fn build(&self, state: &str, text: &str, seconds: f64) {
         let event = json!({"type": "build", "state": state, "text": text, "seconds": seconds});
-        self.state().build = event.clone();
+        let mut state = self.state();
+        state.build = event.clone();
         self.publish(&event);
     }
 
@@ -302,13 +305,15 @@ impl Hub {
     /// Opens a question of the server: the page shows a form.
     pub(crate) fn ask(&self, era: Era, seq: u64, method: &str, params: &Value) {
         let event = json!({"type": "question", "era": era.name(), "seq": seq, "method": method, "params": params});
-        self.state().questions.insert(seq, event.clone());
+        let mut state = self.state();
+        state.questions.insert(seq, event.clone());
         self.publish(&event);
     }
 
     /// Closes a question that was answered, or that nobody waits for any more.
     pub(crate) fn settle(&self, seq: u64) {
-        if self.state().questions.remove(&seq).is_some() {
+        let mut state = self.state();
+        if state.questions.remove(&seq).is_some() {
             self.publish(&json!({"type": "settled", "seq": seq}));
         }
     }

@@ -420,7 +420,7 @@ def naughty():
             call(page)
             page.find(".output .badge", badge, seconds=60)
         # 100,000 notifications of the flood, of which at most those of a few seconds are shown; the number is told.
-        skipped = int(page.text("#skipped").split("reads: ")[1].split(" ")[0].replace(",", ""))
+        skipped = int(page.text("#skipped").split("show: ")[1].split(" ")[0].replace(",", ""))
         assert skipped > 90_000, skipped
         pick(page, "ask_in_flood")
         call(page)
@@ -437,6 +437,9 @@ def naughty():
         page.find(".output", "20,000 of 8,388,608 characters")
         page.click(".output button", "Show more")
         page.find(".output", "220,000 of 8,388,608 characters")
+        pick(page, "large_error")
+        call(page)
+        page.find(".output .failed", "20,000 of 8,388,608 characters")
         # Texts on which careless expressions take minutes.
         pick(page, "rules")
         call(page)
@@ -791,7 +794,7 @@ def strangers():
         assert status("/api/messages/1") == 401
         assert status("/api/messages/1", x_mcp_dev_token=token, host="evil.example") == 403
         assert status("/api/messages/1", x_mcp_dev_token=token, origin="https://evil.example") == 403
-        # Another page in the same browser reaches nothing, even if it knew the token.
+        # Another page in the same browser reads nothing. That the guard refuses it is for the statuses above.
         page.open("data:text/html,<title>evil</title>")
         reached = page.run("return fetch(arguments[0], {headers: {'x-mcp-dev-token': arguments[1]}}).then((found) => found.status, () => 'refused')", base + "/api/messages/1", token)
         assert reached == "refused", reached

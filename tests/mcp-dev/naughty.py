@@ -11,7 +11,7 @@ def write(message):
     sys.stdout.flush()
 
 
-TOOLS = ["flood", "hang", "nonsense", "die", "huge_line", "odd_result", "ask_much", "ask_in_flood", "ask_huge", "large", "rules", "echo"]
+TOOLS = ["flood", "hang", "nonsense", "die", "huge_line", "odd_result", "ask_much", "ask_in_flood", "ask_huge", "large", "large_error", "rules", "echo"]
 schema = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 for line in sys.stdin:
@@ -62,6 +62,8 @@ for line in sys.stdin:
             answer({"content": [{"type": "text", "text": reply["error"]["message"]}]})
         elif name == "large":
             answer({"content": [{"type": "text", "text": "0123456789abcdef" * (8 << 16)}]})
+        elif name == "large_error":
+            write({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32000, "message": "0123456789abcdef" * (8 << 16)}})
         elif name == "rules":
             lines = ["# " + " " * 20_000 + "x", "a|b", "-" * 20_000 + "x", "#" * 20_000 + "x", "`" + "*a" * 9_000]
             answer({"content": [{"type": "text", "text": "\n".join(lines)}]})

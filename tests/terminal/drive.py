@@ -290,18 +290,18 @@ def completion(shell):
             terminal.keys("Tab")
             # The letter shows that the shell has finished, and that nothing else was inserted.
             terminal.write("Z")
-            terminal.see_line(f"{PROMPT} {expected.replace('?', chr(63))} ?Z")
+            terminal.see_line(f"{PROMPT} {re.escape(expected)} ?Z")
         # Everything that may stand there.
         terminal.clear()
         terminal.write("garden call water plant=")
         terminal.keys("Tab", "Tab")
         terminal.see("basil", "rose")
         terminal.clear()
-        # A server that fails leaves the shell as it is.
-        terminal.write("garden call none x")
+        # A tool that is unknown leaves the shell as it is, although `arguments.json` is there.
+        terminal.write("garden call none ar")
         terminal.keys("Tab")
         terminal.write("Z")
-        terminal.see_line(f"{PROMPT} garden call none xZ")
+        terminal.see_line(f"{PROMPT} garden call none arZ")
     return case
 
 

@@ -32,7 +32,7 @@ impl Project {
         let manifest = selection.folder.join("Cargo.toml");
         if !manifest.is_file() {
             bail!(
-                "there is no Cargo.toml in `{}`. In a project: `mcp-dev`. Any program: `mcp-dev -- COMMAND`. A server at a URL: `mcp-dev URL`",
+                "no Cargo.toml in `{}`; run mcp-dev in a project, or name a server: `mcp-dev -- COMMAND` or `mcp-dev URL`",
                 selection.folder.display()
             );
         }
@@ -60,7 +60,7 @@ impl Project {
         let (package, program) = match programs.as_slice() {
             [one] => (one.0.name.to_string(), one.1.clone()),
             [] => bail!(
-                "the project has no such program; `--bin`, `--example` and `--package` choose one"
+                "no matching program in this project; choose one with `--bin`, `--example` or `--package`"
             ),
             _ => bail!(
                 "the project has several programs: choose one with `--bin`: {}",
@@ -145,7 +145,7 @@ impl Builds {
     pub(crate) fn new(project: Project) -> (Self, Option<String>) {
         let (watch, problem) = match Watch::start(&project) {
             Ok(watch) => (Some(watch), None),
-            Err(error) => (None, Some(format!("changes are not seen: {error:#}"))),
+            Err(error) => (None, Some(format!("cannot watch the sources: {error:#}"))),
         };
         let builds = Self {
             project: Arc::new(project),

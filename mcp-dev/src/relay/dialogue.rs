@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 const MAX_WAITING: usize = 1_000;
 /// Requests, in either direction, whose responses are awaited.
 const MAX_OPEN: usize = 10_000;
+/// Requests that were cancelled and may still be answered.
+const MAX_CANCELLED: usize = 100;
 /// Characters of the compiler's words in an error.
 const MAX_REASON: usize = 4_000;
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
@@ -38,6 +40,8 @@ pub(super) struct Dialogue {
     lasting: BTreeMap<String, Value>,
     /// Requests of the host without a response, by their ids.
     open: HashMap<String, Value>,
+    /// Ids of open requests that the host has cancelled, the oldest first. Few servers still answer them.
+    cancelled: VecDeque<String>,
     /// The servers' ids of their requests without a response, by the ids that the host knows.
     asked: HashMap<String, Value>,
     last_asked: u64,
@@ -128,8 +132,17 @@ impl Dialogue {
             Some("notifications/cancelled") => {
                 let id = params["requestId"].to_string();
                 // A subscription ends like this. A call may still be answered.
-                if self.open.get(&id).and_then(method) == Some("subscriptions/listen") {
-                    self.open.remove(&id);
+                match self.open.get(&id).and_then(method) {
+                    Some("subscriptions/listen") => drop(self.open.remove(&id)),
+                    Some(_) if !self.cancelled.contains(&id) => {
+                        self.cancelled.push_back(id);
+                        if self.cancelled.len() > MAX_CANCELLED
+                            && let Some(oldest) = self.cancelled.pop_front()
+                        {
+                            self.open.remove(&oldest);
+                        }
+                    }
+                    _ => {}
                 }
             }
             _ => {}
@@ -138,7 +151,18 @@ impl Dialogue {
             if self.open.len() >= MAX_OPEN {
                 return error(&message["id"], "too many requests are open");
             }
-            self.open.insert(message["id"].to_string(), message);
+            let id = message["id"].clone();
+            // Of others only the response is awaited, and arguments can be large.
+            let is_needed = matches!(
+                method(&message),
+                Some("initialize" | "server/discover" | "subscriptions/listen")
+            );
+            let kept = if is_needed {
+                message
+            } else {
+                json!({"id": id, "method": message["method"]})
+            };
+            self.open.insert(id.to_string(), kept);
         }
         Out::Server(text)
     }
@@ -161,7 +185,9 @@ impl Dialogue {
             }
             Ok(message) => self.server_message(line.to_owned(), message),
             Err(_) => {
-                eprintln!("mcp-dev: the server wrote something that is no message: {line:.200}");
+                eprintln!(
+                    "mcp-dev: the server wrote a line that is not an MCP message: {line:.200}"
+                );
                 Vec::new()
             }
         }
@@ -197,16 +223,22 @@ impl Dialogue {
             None if id == json!(self.opening_id()) && self.server == Server::Opening => {
                 match message.get("error") {
                     Some(problem) => {
-                        eprintln!("mcp-dev: the new server refuses the host: {problem}");
-                        self.ended(&format!("the new server refuses the host: {problem}"))
+                        let reason = format!("the new server refuses the host: {problem}");
+                        eprintln!("mcp-dev: {reason}");
+                        let out = self.ended(&reason);
+                        // It still runs, so requests are refused until another one comes.
+                        self.server = Server::Failed(reason);
+                        out
                     }
                     None => self.ready(true),
                 }
             }
             None => {
-                let Some(request) = self.open.remove(&id.to_string()) else {
+                let id = id.to_string();
+                let Some(request) = self.open.remove(&id) else {
                     return Vec::new();
                 };
+                self.cancelled.retain(|cancelled| *cancelled != id);
                 vec![Out::Host(self.response(&request, line, message))]
             }
         }
@@ -291,6 +323,7 @@ impl Dialogue {
     /// Takes note that there is no server any more: calls that are under way end with the reason.
     pub(super) fn ended(&mut self, reason: &str) -> Vec<Out> {
         let mut out = Vec::new();
+        self.cancelled.clear();
         self.open.retain(|_, request| {
             let lasts = method(request) == Some("subscriptions/listen");
             if !lasts {

@@ -8,9 +8,10 @@ mod process;
 mod tests;
 
 use std::io::{BufRead, Read, Write as _};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::lines::MAX_MESSAGE;
 use crate::project::{Builds, Project};
@@ -18,6 +19,9 @@ use crate::signals;
 use crate::target::Target;
 use dialogue::{Dialogue, Out};
 use process::Process;
+
+/// The time that a host has to read the last lines.
+const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// Something that happened.
 enum Event {
@@ -41,6 +45,13 @@ pub(crate) async fn run(target: Target, project: Option<Project>) -> Result<()> 
     let host = events.clone();
     // A thread, because a read of the standard input cannot be stopped.
     std::thread::spawn(move || read_host(&host));
+    let (lines, written) = mpsc::channel(4);
+    let (flushed, all_flushed) = oneshot::channel::<()>();
+    // A thread here too: a host that does not read would block the signals.
+    std::thread::spawn(move || {
+        write_host(written);
+        drop(flushed);
+    });
     let building = tokio::spawn(build(target, project, events.clone()));
     let mut relay = Relay {
         dialogue: Dialogue::default(),
@@ -48,6 +59,7 @@ pub(crate) async fn run(target: Target, project: Option<Project>) -> Result<()> 
         process: None,
         number: 0,
         events,
+        host: lines,
     };
     let ended = tokio::select! {
         ended = relay.run(&mut inbox) => ended,
@@ -58,6 +70,8 @@ pub(crate) async fn run(target: Target, project: Option<Project>) -> Result<()> 
     if let Some(process) = relay.process.take() {
         process.stop().await;
     }
+    drop(relay.host);
+    let _ = tokio::time::timeout(LAST_LINES, all_flushed).await;
     ended
 }
 
@@ -69,6 +83,8 @@ struct Relay {
     /// Counts the servers that were started.
     number: u64,
     events: mpsc::Sender<Event>,
+    /// Lines for the host.
+    host: mpsc::Sender<String>,
 }
 
 impl Relay {
@@ -89,7 +105,7 @@ impl Relay {
                     self.program = words;
                     if let Some(process) = self.process.take() {
                         process.stop().await;
-                        let reason = "the server was built again while this call was under way";
+                        let reason = "the server was rebuilt during this call";
                         let out = self.dialogue.ended(reason);
                         self.write(out).await?;
                     }
@@ -130,8 +146,8 @@ impl Relay {
         for out in out {
             match out {
                 Out::Host(line) => {
-                    let mut stdout = std::io::stdout().lock();
-                    writeln!(stdout, "{line}").and_then(|()| stdout.flush())?;
+                    let sent = self.host.send(line).await;
+                    sent.map_err(|_| anyhow!("the host has closed its end"))?;
                 }
                 Out::Server(line) => {
                     let Some(process) = &self.process else {
@@ -168,6 +184,17 @@ async fn build(target: Target, project: Option<Project>, events: mpsc::Sender<Ev
             Err(reason) => Event::BuildFailed(reason),
         };
         if events.send(event).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Writes lines to the host until one of both ends.
+fn write_host(mut lines: mpsc::Receiver<String>) {
+    let mut stdout = std::io::stdout().lock();
+    while let Some(line) = lines.blocking_recv() {
+        if let Err(error) = writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
+            eprintln!("mcp-dev: {error}");
             return;
         }
     }

@@ -139,3 +139,39 @@ fn without_a_server_calls_end_and_the_opening_waits() {
     dialogue.host(&list);
     assert!(dialogue.needs_server());
 }
+
+#[test]
+fn a_server_that_refuses_the_host_leaves_no_request_without_a_response() {
+    let mut dialogue = opened();
+    dialogue.ended("it was built again");
+    let opening = written(&dialogue.started(2), false);
+    let list = request(3, "tools/list", &json!({}));
+    assert_eq!(dialogue.host(&list), []);
+    let refusal = json!({"jsonrpc": "2.0", "id": opening[0]["id"], "error": {"code": -32602, "message": "no"}});
+    let refused = written(&dialogue.server(&refusal.to_string()), true);
+    assert_eq!((&refused[0]["id"], refused.len()), (&json!(3), 1));
+    let later = written(&dialogue.host(&list), true);
+    let reason = later[0]["error"]["message"].as_str().unwrap();
+    assert!(reason.contains("refuses the host"), "{reason}");
+    // The next build is asked again.
+    assert_eq!(
+        written(&dialogue.started(3), false)[0]["method"],
+        "initialize"
+    );
+}
+
+#[test]
+fn cancelled_requests_do_not_use_up_the_room_of_others() {
+    let mut dialogue = opened();
+    for id in 1..=10_001 {
+        let call = request(id, "tools/call", &json!({"name": "slow"}));
+        assert_eq!(dialogue.host(&call), [Out::Server(call.clone())], "{id}");
+        let params = json!({"requestId": id});
+        let cancelled =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+        dialogue.host(&cancelled.to_string());
+    }
+    // The newest may still be answered.
+    let late = response(&json!(10_001), &json!({}));
+    assert_eq!(dialogue.server(&late), [Out::Host(late.clone())]);
+}

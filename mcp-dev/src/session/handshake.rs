@@ -9,6 +9,8 @@ use super::{Era, Link, Session};
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 const META: &str = "io.modelcontextprotocol";
+/// Longest refusal, in characters: every page shows it.
+const MAX_REASON: usize = 1_000;
 
 fn client() -> Value {
     json!({"name": "mcp-dev", "version": env!("CARGO_PKG_VERSION")})
@@ -67,6 +69,7 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
         .ok_or("the response is gone")?;
     let mut message: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     if let Some(error) = message.get("error") {
+        let error: String = error.to_string().chars().take(MAX_REASON).collect();
         return Err(format!("{method} was refused: {error}"));
     }
     let result = message.get_mut("result").map(Value::take);

@@ -116,13 +116,13 @@ impl Session {
                 json!({"error": {"code": -32000, "message": message}})
             }
             "elicitation/create" | "sampling/createMessage" | "roots/list" => {
+                let shown = params.and_then(|params| serde_json::from_str(params.get()).ok());
+                let shown: Value = shown.unwrap_or_default();
                 let mut state = self.state();
                 if state.questions.len() < MAX_QUESTIONS {
                     state.questions.insert(seq, id);
-                    drop(state);
-                    let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
-                    let params: Value = params.unwrap_or_default();
-                    return self.hub.ask(self.era, seq, method, &params);
+                    // Under the lock, so that an end of the session finds the question open everywhere.
+                    return self.hub.ask(self.era, seq, method, &shown);
                 }
                 let message = format!("more than {MAX_QUESTIONS} questions are open");
                 json!({"error": {"code": -32000, "message": message}})

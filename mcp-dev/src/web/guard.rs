@@ -53,7 +53,11 @@ impl Guard {
         let frames = names.map(|name| format!("http://{name}:{app_port}"));
         let policy = POLICY.replace("{frames}", &frames.join(" "));
         Self {
-            hosts: names.map(|name| format!("{name}:{port}")),
+            // Browsers leave out the port that is usual for HTTP.
+            hosts: names.map(|name| match port {
+                80 => name.to_owned(),
+                _ => format!("{name}:{port}"),
+            }),
             token,
             // It is plain text; without a policy nothing may be shown.
             policy: HeaderValue::from_str(&policy)
@@ -100,7 +104,11 @@ pub(super) async fn origin(
     let mut response = if guard.allows(&headers) {
         next.run(request).await
     } else {
-        (StatusCode::FORBIDDEN, "this page is served only to itself").into_response()
+        (
+            StatusCode::FORBIDDEN,
+            "request refused: only mcp-dev's own page may use this address",
+        )
+            .into_response()
     };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -133,7 +141,7 @@ pub(super) async fn token(
     } else {
         (
             StatusCode::UNAUTHORIZED,
-            "open the URL that mcp-dev has printed",
+            "open the URL that mcp-dev printed; it contains this run's token",
         )
             .into_response()
     }

@@ -117,7 +117,7 @@ async fn message(State(engine): State<Shared>, Path(seq): Path<u64>) -> Response
             text.to_string(),
         )
             .into_response(),
-        None => (StatusCode::NOT_FOUND, "the message is not kept any more").into_response(),
+        None => (StatusCode::NOT_FOUND, "this message is no longer kept").into_response(),
     }
 }
 

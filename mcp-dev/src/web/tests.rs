@@ -10,11 +10,15 @@ async fn status(path: &str, headers: &[(&str, &str)]) -> StatusCode {
 }
 
 async fn send(path: &str, headers: &[(&str, &str)]) -> Response {
+    send_to(4000, path, headers).await
+}
+
+async fn send_to(port: u16, path: &str, headers: &[(&str, &str)]) -> Response {
     use hyper::service::Service as _;
     let token = Token::new().unwrap();
     let text = token.to_string();
     let engine = Arc::new(Engine::new(Arc::new(Hub::new("server", false))));
-    let routes = router(4000, 4001, token, engine);
+    let routes = router(port, 4001, token, engine);
     let mut request = Request::get(path);
     for (name, value) in headers {
         request = request.header(*name, value.replace("TOKEN", &text));
@@ -28,6 +32,16 @@ async fn send(path: &str, headers: &[(&str, &str)]) -> Response {
 
 const HOST: (&str, &str) = ("host", "127.0.0.1:4000");
 const TOKEN: (&str, &str) = ("x-mcp-dev-token", "TOKEN");
+
+/// Browsers leave the port out.
+#[tokio::test]
+async fn the_page_can_be_at_the_usual_port() {
+    let headers = [("host", "localhost"), ("origin", "http://localhost"), TOKEN];
+    let response = send_to(80, "/api/messages/1", &headers).await;
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+    let response = send_to(4000, "/api/messages/1", &headers).await;
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
+}
 
 #[tokio::test]
 async fn the_page_is_closed_to_others() {
@@ -120,5 +134,8 @@ async fn a_call_without_a_server_fails_with_a_reason() {
     let call = json!({"key": "k", "era": "modern", "method": "tools/list"});
     engine.call(serde_json::from_value(call).unwrap()).await;
     let event = events.recv().await.unwrap();
-    assert!(event.contains("the build has not succeeded"), "{event}");
+    assert!(
+        event.contains("nothing has been built successfully"),
+        "{event}"
+    );
 }

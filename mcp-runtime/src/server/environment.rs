@@ -66,7 +66,7 @@ impl Server {
             Ok(value) => self.states.insert(Arc::new(value)),
             Err(faults) => {
                 // Commands that only describe the server leave the faults aside, but functions still need a value.
-                #[cfg(feature = "ship")]
+                #[cfg(feature = "cli")]
                 {
                     let faults = faults.join("\n");
                     self.states

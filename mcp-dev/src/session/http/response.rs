@@ -126,6 +126,13 @@ async fn follow(
     notes: &Value,
 ) -> Result<(), String> {
     let mut last = read_events(weak, response, id, notes).await?;
+    // Streams of the modern era cannot be resumed.
+    if weak
+        .upgrade()
+        .is_none_or(|session| session.era == Era::Modern)
+    {
+        return Ok(());
+    }
     let mut attempts = 0;
     while let (Some(id), Some(event)) = (id, last.clone()) {
         let waiting = weak.upgrade().is_some_and(|session| session.is_waiting(id));

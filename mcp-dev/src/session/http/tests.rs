@@ -15,6 +15,9 @@ use crate::target::Target;
 const HELLO: &str =
     r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
 
+const DISCOVERED: &str =
+    r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
+
 fn events(text: &str) -> Response {
     (
         [(header::CONTENT_TYPE, "text/event-stream")],
@@ -38,11 +41,15 @@ async fn answer(
     body: String,
 ) -> Response {
     let message: Value = serde_json::from_str(&body).unwrap();
-    let has_session = headers.get("mcp-session-id").is_some_and(|id| id == "s");
+    let is_modern = headers
+        .get("mcp-protocol-version")
+        .is_some_and(|version| version == "2026-07-28");
+    let has_session = is_modern || headers.get("mcp-session-id").is_some_and(|id| id == "s");
     match (
         message["method"].as_str().unwrap(),
         message["params"]["name"].as_str(),
     ) {
+        ("server/discover", _) => json(DISCOVERED),
         ("initialize", _) => ([("mcp-session-id", "s")], json(HELLO)).into_response(),
         (_, Some("forgotten")) => {
             let unknown =
@@ -73,7 +80,7 @@ async fn resume(Shared(resumed): Shared<Arc<AtomicU32>>, headers: HeaderMap) -> 
     StatusCode::METHOD_NOT_ALLOWED.into_response()
 }
 
-async fn open() -> (Arc<Session>, Arc<AtomicU32>) {
+async fn open(era: Era) -> (Arc<Session>, Arc<AtomicU32>) {
     let resumed = Arc::new(AtomicU32::new(0));
     let routes = Router::new()
         .route("/mcp", post(answer).get(resume))
@@ -93,7 +100,7 @@ async fn open() -> (Arc<Session>, Arc<AtomicU32>) {
         patience: Duration::from_secs(10),
         tasks: true,
     };
-    let opened = Session::open(&target, Era::Legacy, &hub, manner, &mut halted).await;
+    let opened = Session::open(&target, era, &hub, manner, &mut halted).await;
     (opened.unwrap().0, resumed)
 }
 
@@ -104,15 +111,23 @@ async fn call(session: &Arc<Session>, name: &str) -> Result<crate::session::Repl
 }
 
 #[tokio::test]
+async fn a_stream_of_the_modern_era_is_not_resumed() {
+    let (session, resumed) = open(Era::Modern).await;
+    let broken = call(&session, "broken").await.unwrap_err();
+    assert!(broken.contains("without an answer"), "{broken}");
+    assert_eq!(resumed.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
 async fn a_stream_that_breaks_off_is_resumed() {
-    let (session, resumed) = open().await;
+    let (session, resumed) = open(Era::Legacy).await;
     call(&session, "broken").await.unwrap();
     assert_eq!(resumed.load(Ordering::Relaxed) % 100, 1);
 }
 
 #[tokio::test]
 async fn responses_without_a_message_say_what_they_are() {
-    let (session, _) = open().await;
+    let (session, _) = open(Era::Legacy).await;
     let silent = call(&session, "silent").await.unwrap_err();
     assert!(silent.contains("without an answer"), "{silent}");
     let page = call(&session, "page").await.unwrap_err();

@@ -74,7 +74,33 @@ pub(super) fn content(block: &Value) -> String {
     }
 }
 
+/// Returns the text with control characters as escapes, for text of others: a terminal would obey them.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 /// Returns the first line of the text.
 pub(super) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(
+            visible("/bin/水\u{1b}[2J\u{9b}"),
+            "/bin/水\\u{1b}[2J\\u{9b}"
+        );
+    }
 }

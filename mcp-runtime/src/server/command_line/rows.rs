@@ -18,6 +18,10 @@ pub(super) fn table(
     let mut names: Vec<&str> = Vec::new();
     for name in records.iter().flat_map(|record| record.keys()) {
         if !names.contains(&name.as_str()) {
+            // A table needs a gap for each column, so what cannot fit is not collected either.
+            if name.contains(char::is_control) || names.len() * GAP.len() > width {
+                return None;
+            }
             names.push(name);
         }
     }
@@ -127,6 +131,7 @@ mod tests {
             json!([{"a": [1]}]),
             json!([{"a": "b\nc"}]),
             json!([{"a": "\u{1b}[2J"}]),
+            json!([{"\u{1b}[2J": 1}]),
             Value::Null,
         ] {
             assert_eq!(

@@ -9,7 +9,7 @@ pub(super) const HOW: &str =
     "build it with feature `ship` of mcp-runtime: `cargo run --features mcp-runtime/ship -- …`";
 
 /// The commands, which `publish` defines with feature `ship`.
-const COMMANDS: [(&str, &str); 3] = [
+const COMMANDS: &[(&str, &str)] = &[
     (
         "manifest",
         "Print `server.json` for the MCP registry (needs feature `ship`)",
@@ -18,6 +18,8 @@ const COMMANDS: [(&str, &str); 3] = [
         "bundle",
         "Pack the server into an MCP bundle (needs feature `ship`)",
     ),
+    // Files for servers over HTTP.
+    #[cfg(feature = "http")]
     (
         "recipe",
         "Print files for Docker, Kubernetes or systemd (needs feature `ship`)",
@@ -33,7 +35,8 @@ pub(super) fn with_commands(command: Command) -> Command {
             .allow_hyphen_values(true)
             .hide(true)
     };
-    let commands = COMMANDS.map(|(name, about)| Command::new(name).about(about).arg(rest()));
+    let commands = COMMANDS.iter();
+    let commands = commands.map(|(name, about)| Command::new(*name).about(*about).arg(rest()));
     command.subcommands(commands)
 }
 
@@ -43,7 +46,7 @@ pub(super) fn is_command(name: &str) -> bool {
 
 pub(super) fn run(name: &str) -> CommandResult {
     Err(CommandError::Failed(format!(
-        "this program has no `{name}`; {HOW}"
+        "`{name}` is not part of this build; {HOW}"
     )))
 }
 

@@ -59,7 +59,7 @@ impl fmt::Display for Welcome {
             .map(|(count, word)| format!("{count} {word}{}", if *count == 1 { "" } else { "s" }))
             .collect();
         let counts = if counts.is_empty() {
-            "nothing yet".to_owned()
+            "no tools, prompts or resources yet".to_owned()
         } else {
             counts.join(", ")
         };
@@ -90,7 +90,7 @@ impl fmt::Display for Welcome {
         } else {
             writeln!(
                 f,
-                "It now reads the messages of a client from standard input. Ctrl-D ends it. At a terminal, try one of these:\n"
+                "It is waiting for a client on standard input (Ctrl-D quits). To try it yourself:\n"
             )?;
             vec![
                 ("tools".to_owned(), "list the tools and their arguments"),

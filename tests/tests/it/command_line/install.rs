@@ -39,13 +39,50 @@ fn a_server_is_installed_beside_what_is_there() {
         config,
         &after.replace("\"env\"", "\"disabled\": true, \"env\""),
     );
-    install(&["cursor", "--env", "C=d"]).good();
+    let said = install(&["cursor", "--env", "C=d"]).good();
+    let kept = "Kept from the entry that was there: args [\"--verbose\"], disabled true, env A\n";
+    assert!(said.contains(kept), "{said}");
     let entry = entry(&scratch.read(config));
     assert_eq!(
         entry,
         json!({"command": command, "args": ["--verbose"], "disabled": true, "env": {"A": "b", "C": "d"}})
     );
     assert!(scratch.path().join(".cursor/mcp.json.backup-2").exists());
+}
+
+/// Projects bring files of others along, whose text should not reach the terminal as it is.
+#[test]
+fn entries_of_others_are_shown_without_control_characters() {
+    let scratch = Scratch::new("installed");
+    let entry = json!({"command": "/bin/\u{1b}[2J\u{7}", "env": {"LD_PRELOAD": "secret.so"}});
+    let file = json!({"mcpServers": {"garden": entry}});
+    scratch.write(".mcp.json", &file.to_string());
+    let listed = run_in(scratch.path(), "garden", &["installed"]).good();
+    assert!(listed.contains(r"/bin/\u{1b}[2J\u{7}"), "{listed}");
+    assert!(!listed.contains('\u{1b}'), "{listed}");
+    let said = run_in(scratch.path(), "garden", &["install", "claude-code"]).good();
+    assert!(said.contains("was there: env LD_PRELOAD\n"), "{said}");
+    assert!(!said.contains("secret.so"), "{said}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_that_cannot_be_read_is_named() {
+    let scratch = Scratch::new("unreadable");
+    scratch.write(".config/goose/config.yaml", "extensions: {}\n");
+    let listed = run_in(scratch.path(), "garden", &["installed"]);
+    let problem = "config.yaml was not searched: this program cannot read YAML";
+    assert!(listed.err.contains(problem), "{}", listed.err);
+    let all = "not installed in any client whose file could be read\n";
+    assert_eq!(listed.good(), all);
+}
+
+/// Names of files would be wrong.
+#[test]
+fn completion_of_what_is_not_there_finds_nothing() {
+    let scratch = Scratch::new("completion");
+    let words = ["__complete", "fish", "--", "call", "none", "ar"];
+    assert_eq!(run_in(scratch.path(), "garden", &words).good(), "");
 }
 
 #[test]

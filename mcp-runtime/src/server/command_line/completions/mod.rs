@@ -86,8 +86,11 @@ pub(super) async fn run(
         _ => return Ok(false),
     };
     let line = CommandLine::read(grammar, &line);
-    let Some(mut found) = candidates(server, grammar, &line, &last.text).await? else {
-        return Ok(false);
+    let mut found = match candidates(server, grammar, &line, &last.text).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(false),
+        // A server that cannot start has no candidates, and names of files would be wrong.
+        Err(_) => return Ok(true),
     };
     found.retain(|candidate| {
         candidate.value.starts_with(&last.text) && !candidate.value.contains(char::is_control)

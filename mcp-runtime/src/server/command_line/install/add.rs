@@ -59,6 +59,14 @@ pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
     let file = ConfigFile::read(&path).map_err(unchanged)?;
     let document = host.format.parse(file.text()).map_err(cannot_edit)?;
     let changes = Change::to_enter(host.servers, name, &entry, &document);
+    let kept =
+        Change::kept(host.servers, name, &entry, &document, &changes).map_err(cannot_edit)?;
+    let kept = if kept.is_empty() {
+        String::new()
+    } else {
+        let kept = print::visible(&kept.join(", "));
+        format!("\nKept from the entry that was there: {kept}")
+    };
     let after = host.format.edit(file.text(), &changes);
     let after = after.map_err(cannot_edit)?;
     if matches.get_flag("dry-run") {
@@ -67,7 +75,7 @@ pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
     }
     if changes.is_empty() {
         print::line(&format!(
-            "Already installed in {}: {}",
+            "Already installed in {}: {}{kept}",
             host.title,
             path.display()
         ));
@@ -75,7 +83,7 @@ pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
     }
     let backup = file.replace(&after).map_err(unchanged)?;
     print::line(&format!(
-        "Installed `{name}` in {}: {}{}\n{}",
+        "Installed `{name}` in {}: {}{}{kept}\n{}",
         host.title,
         path.display(),
         backup_line(backup.as_deref()),

@@ -86,6 +86,49 @@ impl Change {
         changes
     }
 
+    /// Returns descriptions of what an entry of this name has that is not from `entry` and stays in place: names only of
+    /// environment variables and headers, whose values may be secret.
+    pub(super) fn kept(
+        servers: &str,
+        name: &str,
+        entry: &ServerEntry,
+        document: &Value,
+        changes: &[Self],
+    ) -> Result<Vec<String>, String> {
+        let mut after = document.clone();
+        for change in changes {
+            change.apply(&mut after)?;
+        }
+        let before = document[servers][name].as_object();
+        let mut kept = Vec::new();
+        for (member, old) in before.into_iter().flatten() {
+            let new = &after[servers][name][member];
+            if new.is_null() || entry.members.get(member) == Some(old) {
+                continue;
+            }
+            match (old, new) {
+                (Value::Object(old), Value::Object(_)) => {
+                    let own = entry.members.get(member).and_then(Value::as_object);
+                    let others = old
+                        .keys()
+                        .filter(|key| own.is_none_or(|own| !own.contains_key(*key)));
+                    let others: Vec<_> = others.map(String::as_str).collect();
+                    if !others.is_empty() {
+                        kept.push(format!("{member} {}", others.join(" ")));
+                    }
+                }
+                (Value::Array(words), _) if member == "command" => {
+                    if let Some(arguments) = words.get(1..).filter(|words| !words.is_empty()) {
+                        kept.push(format!("arguments {}", Value::from(arguments)));
+                    }
+                }
+                _ if old == new => kept.push(format!("{member} {old}")),
+                _ => {}
+            }
+        }
+        Ok(kept)
+    }
+
     /// Returns the change that removes a server.
     pub(super) fn to_remove(servers: &str, name: &str) -> Self {
         Self::new(&[servers, name], None)

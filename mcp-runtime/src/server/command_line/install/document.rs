@@ -23,6 +23,18 @@ pub(super) enum ConfigFormat {
 }
 
 impl ConfigFormat {
+    /// Returns the reason that this program cannot read files of this format, if it cannot.
+    pub(super) fn unreadable(self) -> Option<&'static str> {
+        match self {
+            #[cfg(not(feature = "ship"))]
+            Self::Toml => Some(
+                "this program reads TOML only if it is built with feature `ship` of mcp-runtime",
+            ),
+            Self::Yaml => Some("this program cannot read YAML"),
+            _ => None,
+        }
+    }
+
     /// Parses the text of a file. An empty file has no members.
     ///
     /// # Errors

@@ -98,7 +98,7 @@ impl ConfigFile {
         let present = Self::read(&self.path)?;
         let changed = || {
             format!(
-                "{} was changed by another program meanwhile; try again",
+                "{} was changed by another program in the meantime; try again",
                 self.path.display()
             )
         };
@@ -256,7 +256,7 @@ mod tests {
             fs::write(&path, "by another program").unwrap();
             let error = file.replace("mine").unwrap_err();
             assert!(
-                error.contains("was changed by another program meanwhile"),
+                error.contains("was changed by another program in the meantime"),
                 "{error}"
             );
             assert_eq!(fs::read_to_string(&path).unwrap(), "by another program");

@@ -40,6 +40,7 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
     let executable = executable()?;
     let places = Directories::read();
     let mut found = Vec::new();
+    let mut all_searched = true;
     for host in &HOSTS {
         let Some(path) = (host.file)(&places) else {
             continue;
@@ -49,9 +50,19 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
             Ok(_) => continue,
             Err(problem) => {
                 print::error(&problem);
+                all_searched = false;
                 continue;
             }
         };
+        if let Some(reason) = host.format.unreadable() {
+            let file = path.display();
+            print::error(&format!(
+                "{}: {file} was not searched: {reason}",
+                host.title
+            ));
+            all_searched = false;
+            continue;
+        }
         match host.format.parse(file.text()) {
             Ok(document) => {
                 let entries = document[host.servers].as_object().into_iter().flatten();
@@ -67,7 +78,10 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
                     }
                 }
             }
-            Err(problem) => print::error(&format!("{} {problem}", path.display())),
+            Err(problem) => {
+                print::error(&format!("{} {problem}", path.display()));
+                all_searched = false;
+            }
         }
     }
     if as_json {
@@ -79,19 +93,23 @@ pub(super) fn run(identity: &Implementation, as_json: bool) -> CommandResult {
         return Ok(true);
     }
     if found.is_empty() {
-        print::line("not installed in any client");
+        print::line(if all_searched {
+            "not installed in any client"
+        } else {
+            "not installed in any client whose file could be read"
+        });
         return Ok(true);
     }
     let widest = |text: fn(&FoundEntry) -> usize| found.iter().map(text).max().unwrap_or_default();
     let clients = widest(|entry| entry.host.name.len());
-    let names = widest(|entry| entry.name.chars().count());
+    let names = widest(|entry| print::visible(&entry.name).chars().count());
     for entry in &found {
         print::line(&format!(
             "{:clients$}  {:names$}  {}  {}",
             entry.host.name,
-            entry.name,
+            print::visible(&entry.name),
             entry.path.display(),
-            entry.target.as_deref().unwrap_or("?")
+            print::visible(entry.target.as_deref().unwrap_or("?"))
         ));
     }
     Ok(true)

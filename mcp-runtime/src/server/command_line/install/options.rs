@@ -74,7 +74,7 @@ impl<'a> Place<'a> {
                 ""
             };
             return Err(format!(
-                "{} takes no entry with the name {name:?}; pass another one with `--name`{letters}",
+                "{name:?} is not a valid entry name in {}; choose another with `--name`{letters}",
                 host.title
             ));
         }
@@ -140,7 +140,7 @@ pub(super) fn executable() -> Result<String, String> {
     if !path.exists() {
         // A build that has replaced it, for example.
         return Err(format!(
-            "{} is not there any more; run the command again",
+            "{} no longer exists, perhaps because it was rebuilt; run the command again",
             path.display()
         ));
     }

@@ -56,7 +56,7 @@ pub(super) async fn run(
     server.environment.faults.clear();
     if let Some(name) = shared_setting(&variables) {
         return Err(format!(
-            "bundles do not tell upper from lower case: two environment variables would be the setting `{name}`"
+            "two environment variables differ only in case, but bundle settings ignore case: both would be `{name}`"
         )
         .into());
     }

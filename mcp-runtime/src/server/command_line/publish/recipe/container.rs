@@ -22,6 +22,8 @@ pub(super) fn dockerfile(recipe: &Recipe<'_>) -> String {
     }
     // The image has no other program that speaks HTTP.
     let health = recipe.probes.map_or_else(String::new, |(live, _)| {
+        // It is part of a format of `printf`.
+        let live = live.replace('%', "%%");
         format!(
             "HEALTHCHECK --interval=10s --timeout=5s CMD [\"bash\", \"-c\", \"exec 3<>/dev/tcp/127.0.0.1/$PORT && \
              printf 'GET {live} HTTP/1.1\\\\r\\\\nHost: localhost\\\\r\\\\nConnection: close\\\\r\\\\n\\\\r\\\\n' >&3 && grep -q '^HTTP/1.1 200' <&3\"]\n"
@@ -58,7 +60,7 @@ pub(super) fn compose(recipe: &Recipe<'_>) -> String {
     } = recipe;
     let mut environment = String::new();
     if !recipe.variables.is_empty() {
-        environment.push_str("    # Values come from the shell or from `.env`, which belongs to nobody else.\n    environment:\n");
+        environment.push_str("    # Values come from the shell or from `.env`; keep it private and out of version control.\n    environment:\n");
         for variable in recipe.variables {
             let name = &variable.name;
             let _ = writeln!(environment, "      # {}", about(variable));

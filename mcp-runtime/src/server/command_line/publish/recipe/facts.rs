@@ -45,7 +45,9 @@ impl<'s> Recipe<'s> {
             if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
                 return Ok(text);
             }
-            Err(format!("{what} `{text}` cannot stand in such a file"))
+            Err(format!(
+                "`{text}` is not valid as {what}: use letters, digits and `{others}`"
+            ))
         };
         plain("the name of the executable", program.to_owned(), "._-")?;
         let label = label(program);

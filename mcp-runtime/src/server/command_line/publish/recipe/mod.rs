@@ -39,8 +39,8 @@ pub(super) fn command() -> Command {
         .about("Print a Dockerfile, or files for Compose, Kubernetes or systemd")
         .long_about(
             "Prints a file that runs the server over HTTP: `docker` a Dockerfile, `compose` a compose.yaml, `kubernetes` a \
-             Deployment and a Service, `systemd` a unit. It has the names, port, health checks and times that the server \
-             says about itself. The environment variables that it declares are references; no values are written.",
+             Deployment and a Service, `systemd` a unit. It is filled in with the server's name, port, health checks and \
+             time to stop. The environment variables that it declares are references; no values are written.",
         )
         .arg(
             Arg::new("kind")

@@ -30,6 +30,16 @@ fn files(server: &Server, arguments: &[&str]) -> Result<Vec<(&'static str, Strin
         .collect())
 }
 
+/// `%` starts a directive in a format of `printf`.
+#[test]
+fn a_probe_path_is_asked_for_as_it_is() {
+    let server = Server::new("x", "1").http(HttpOptions::new().live_path("/a%20b"));
+    let texts = files(&server, &[]).unwrap();
+    let docker = texts.iter().find(|(kind, _)| *kind == "docker");
+    let (_, text) = docker.unwrap();
+    assert!(text.contains("GET /a%%20b HTTP/1.1"), "{text}");
+}
+
 #[test]
 fn files_have_what_the_server_says() {
     let options = HttpOptions::new()
