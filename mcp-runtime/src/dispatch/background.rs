@@ -25,6 +25,7 @@ use crate::handler::background::{
     AttachedEnd, AttachedFuture, BackgroundFuture, BackgroundOutcome, BackgroundPermit,
     BackgroundQuestion, BackgroundRun, BackgroundRunner, QuestionAnswer, WaitingRequest,
 };
+use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::Next;
 use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::{ErrorObject, RequestId};
@@ -190,12 +191,13 @@ impl DetachedCall {
             CallOutcome::Output(output) => AttachedEnd::Output(output),
             CallOutcome::Panicked(panic) => AttachedEnd::Panicked(panic),
             // The request has the results of `once` as well, for no store has them yet.
-            CallOutcome::Input(end) => match asked(end, None) {
+            CallOutcome::Input(end) if self.may_ask(&end) => match asked(end, None) {
                 BackgroundOutcome::InputRequired { journal, questions } => {
                     AttachedEnd::InputRequired { journal, questions }
                 }
                 outcome => AttachedEnd::Detached(outcome),
             },
+            CallOutcome::Input(_) => AttachedEnd::Output(Err(self.asked_too_often())),
             outcome @ CallOutcome::TimedOut(_) => {
                 AttachedEnd::Detached(self.rendered(outcome, None))
             }
@@ -209,21 +211,31 @@ impl DetachedCall {
             recording,
             inherited,
         } = ended;
-        let max = self.dispatcher.limits().elicitation.max_rounds;
         match outcome {
-            CallOutcome::Input(end) if end.journal.round <= max => {
+            CallOutcome::Input(end) if self.may_ask(&end) => {
                 if let Some(mut recording) = recording {
                     recording.end(RecordedOutcome::InputRequired);
                 }
                 asked(end, inherited.as_ref())
             }
             CallOutcome::Input(_) => {
-                let text = format!("asked the client {max} times in a row without finishing");
-                let error = crate::HandlerError::exposed(text);
+                let error = self.asked_too_often();
                 self.rendered(CallOutcome::Output(Err(error)), recording)
             }
             outcome => self.rendered(outcome, recording),
         }
+    }
+
+    /// Returns `true` if a run that ends with questions has not had too many rounds.
+    fn may_ask(&self, end: &RoundEnd) -> bool {
+        end.journal.round <= self.dispatcher.limits().elicitation.max_rounds
+    }
+
+    fn asked_too_often(&self) -> HandlerError {
+        let max = self.dispatcher.limits().elicitation.max_rounds;
+        HandlerError::exposed(format!(
+            "asked the client {max} times in a row without finishing"
+        ))
     }
 
     fn begin_recording(&self) -> RequestRecording {

@@ -86,6 +86,14 @@ async fn alone() -> &'static str {
     "alone"
 }
 
+/// Asks another question in each run, and so never ends.
+#[tool(tags("patience"), task)]
+async fn ask_for_ever(ctx: &Context, bench: State<Bench>) -> Result<bool> {
+    let run = bench.runs.fetch_add(1, Ordering::SeqCst);
+    let Sure { sure } = ctx.elicit(format!("Sure in run {run}?")).await?;
+    Ok(sure)
+}
+
 /// Never a task.
 #[tool(tags("tasks-none"))]
 fn brief() -> &'static str {
@@ -306,4 +314,27 @@ fn lone() -> DynamicTool {
         sleep(Duration::from_mins(1)).await;
         "done"
     })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_asks_without_end_is_ended() {
+    for version in Version::ALL.into_iter().filter(|version| {
+        // Older clients cannot be asked, and the client of these tests does the rounds of newer ones by hand.
+        !version.is_modern() && *version >= Version::V2025_06_18
+    }) {
+        let bench = Bench::default();
+        let mut client = connect_plain(patient_server(&bench), version).await;
+        let result = client
+            .ok(
+                "tools/call",
+                json!({"name": "ask_for_ever", "arguments": {}}),
+            )
+            .await;
+        assert_eq!(result["isError"], true, "{result}");
+        assert_eq!(
+            text(&result),
+            "asked the client 32 times in a row without finishing"
+        );
+        assert_eq!(bench.runs.load(Ordering::SeqCst), 33, "{version:?}");
+    }
 }
