@@ -108,7 +108,7 @@ fn mentions<'a>(
     })
 }
 
-/// Returns all identifiers, including those inside of groups.
+/// Returns all identifiers, including those inside groups.
 fn words_of(tokens: TokenStream) -> Vec<String> {
     let words = |tree| match tree {
         TokenTree::Ident(word) => vec![word.to_string()],
