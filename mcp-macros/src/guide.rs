@@ -1,4 +1,4 @@
-//! Turns a page of the guide into the documentation of a module, with links that rustdoc resolves and checks.
+//! Turns a guide page into a module's documentation, with links that rustdoc resolves and checks.
 //!
 //! Pages are written for the repository, where a link contains a file name, as in `[State](state.md#methods)`. In the
 //! documentation, each page is a module, so the link becomes `[State](crate::guide::state#methods)`. Code such as

@@ -1,4 +1,4 @@
-//! Expands `#[app]`: implements `App` for the struct, and registers the page as a resource.
+//! Expands `#[app]`: implements `App` for the struct and registers the page as a resource.
 
 use proc_macro2::TokenStream;
 use quote::quote;

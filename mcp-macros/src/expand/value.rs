@@ -146,7 +146,7 @@ impl Fields {
     }
 }
 
-/// Returns a slice of the variants of the enum `of` whose flags are set.
+/// Returns a slice with the variants of the enum `of` whose flags are set.
 pub(crate) fn flagged_variants(of: &TokenStream, names: &[(Flag, &str)]) -> TokenStream {
     let names = names
         .iter()

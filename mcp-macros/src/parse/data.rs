@@ -91,8 +91,8 @@ fn is_doc(attribute: &syn::Attribute) -> bool {
     attribute.path().is_ident("doc")
 }
 
-/// Returns `true` if any attribute that belongs to one of these crates, such as `serde(…)`, contains one of the words.
-/// Also looks inside `cfg_attr(…)`.
+/// Returns `true` if any attribute that belongs to one of these crates, such as `serde(…)`, contains one of the given
+/// words. Also looks inside `cfg_attr(…)`.
 fn mentions<'a>(
     attributes: impl IntoIterator<Item = &'a syn::Attribute>,
     crates: &[&str],

@@ -146,7 +146,7 @@ mod tests {
             refused::<CrateOption>("max = 5"),
             "unknown option `max`; the only option is `crate`"
         );
-        // Flattened options are also known.
+        // Flattened options are suggested too.
         for (written, meant) in [
             ("titel", "title"),
             ("desc", "description"),

@@ -169,8 +169,8 @@ pub(super) fn decode_leading(json: &str) -> Result<(Cow<'_, str>, usize), usize>
     }
 }
 
-/// Appends the decoded text up to a quote or the end. Returns the number of bytes read, or the position of a byte that
-/// is not valid.
+/// Appends the decoded text up to a quote or the end. Returns the number of bytes read, or the position of an invalid
+/// byte.
 fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
     let mut rest = json;
     loop {
@@ -205,7 +205,8 @@ fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
     }
 }
 
-/// Reads an escape such as `\u00e9`, or a pair of them. Returns the character and the number of bytes read.
+/// Reads an escape such as `\u00e9`, or two escapes that form a surrogate pair. Returns the character and the number of
+/// bytes read.
 #[cold]
 fn unicode_escape(escape: &[u8]) -> Option<(char, usize)> {
     let unit = parse_hex4(escape, 2)?;
