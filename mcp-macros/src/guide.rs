@@ -1,8 +1,9 @@
-//! Turns a page of the guide into the documentation of a module, with links that rustdoc resolves and checks.
+//! Turns a guide page into a module's documentation, with links that rustdoc resolves and checks.
 //!
-//! Pages are written for the repository, where a link names a file: `[State](state.md#methods)`. In the documentation that
-//! page is a module, so the link becomes `[State](crate::guide::state#methods)`. Code such as `Server::env` becomes a link to
-//! the item the first time that a section mentions it. The documentation of `mcp-runtime` is the only user.
+//! Pages are written for the repository, where a link contains a file name, as in `[State](state.md#methods)`. In the
+//! documentation, each page is a module, so the link becomes `[State](crate::guide::state#methods)`. Code such as
+//! `Server::env` becomes a link to the item the first time that a section mentions it. Only the documentation of
+//! `mcp-runtime` uses this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::parse::Parser as _;
 
-/// Expands `guide_page!(page, items)` in a package to a string.
+/// Expands `guide_page!(page, items)` to a string, reading both files from the package.
 pub(crate) fn expand(input: TokenStream, package: Option<PathBuf>) -> TokenStream {
     let names =
         syn::punctuated::Punctuated::<syn::LitStr, syn::Token![,]>::parse_terminated.parse2(input);
@@ -35,8 +36,8 @@ pub(crate) fn expand(input: TokenStream, package: Option<PathBuf>) -> TokenStrea
 
 /// Reads the page `docs/PAGE` of a package and returns it with its links replaced.
 ///
-/// `items` is a file of the package. Each of its lines is the path of a module and the names of items in it, separated by
-/// spaces.
+/// `items` is a file in the package. Each line contains the path of a module and the names of items in that module,
+/// separated by spaces.
 fn page(package: &Path, repository: &str, page: &str, items: &str) -> Result<String, String> {
     let read = |file: &str| {
         std::fs::read_to_string(package.join(file)).map_err(|error| format!("{file}: {error}"))
@@ -44,7 +45,7 @@ fn page(package: &Path, repository: &str, page: &str, items: &str) -> Result<Str
     let items = read(items)?;
     let text = read(&format!("docs/{page}"))?;
     let mut modules = BTreeMap::new();
-    // The pages about other frameworks name the items of those.
+    // Pages about other frameworks mention items from those frameworks, which must not become links.
     let lines = items.lines().filter(|_| !page.starts_with("from-"));
     for line in lines {
         let mut words = line.split_whitespace();
@@ -78,7 +79,8 @@ fn replace_links(text: &str, repository: &str, modules: &BTreeMap<&str, &str>) -
     replaced
 }
 
-/// Appends text outside of code blocks, with its links replaced. `linked` has the items that the section has linked to.
+/// Appends text outside code blocks, with its links replaced. `linked` contains the items that the section already
+/// links to.
 fn of_prose(
     mut text: &str,
     repository: &str,
@@ -116,7 +118,7 @@ fn of_prose(
     replaced.push_str(text);
 }
 
-/// Splits a link off the beginning of a text: its label, its target, and the text after it.
+/// Splits off a link at the beginning of a text. Returns its label, its target, and the text after it.
 fn link(text: &str) -> Option<(&str, &str, &str)> {
     let (label, rest) = text.strip_prefix('[')?.split_once("](")?;
     let is_label = !label.replace("](", "").contains("\n\n")
@@ -125,14 +127,14 @@ fn link(text: &str) -> Option<(&str, &str, &str)> {
     (is_label && !target.contains(char::is_whitespace)).then_some((label, target, after))
 }
 
-/// Splits code in backticks off the beginning of a text.
+/// Splits off code in backticks at the beginning of a text.
 fn code(text: &str) -> Option<(&str, &str)> {
     let ticks = text.len() - text.trim_start_matches('`').len();
     let end = text[ticks..].find(&text[..ticks])? + 2 * ticks;
     Some(text.split_at(end))
 }
 
-/// Returns the target of a link in the documentation.
+/// Converts the target of a link in the repository to its target in the documentation.
 fn target_of(target: &str, repository: &str) -> String {
     let (file, fragment) = target
         .split_once('#')
@@ -160,7 +162,8 @@ fn target_of(target: &str, repository: &str) -> String {
     }
 }
 
-/// Returns the path of the item that code such as `Server::env(…)` or `ctx.elicit` names, if it is in the list.
+/// Returns the path of the item to which code such as `Server::env(…)` or `ctx.elicit` refers, if the item is in the
+/// list.
 fn item_of(code: &str, modules: &BTreeMap<&str, &str>) -> Option<String> {
     let path = code.split_once('(').map_or(code, |(path, _)| path);
     let path = path

@@ -8,8 +8,8 @@
 //! - `expand` produces the tokens and is the only stage that uses `quote!`. Checks that need type information are left
 //!   to constants and trait bounds in the expansion.
 //!
-//! Each stage reports the mistakes that it finds through `errors`. The `guide` module is apart from them: it prepares the
-//! documentation of `mcp-runtime`.
+//! Each stage reports the mistakes that it finds through `errors`. The `guide` module is separate from the stages and
+//! prepares the documentation of `mcp-runtime`.
 
 mod errors;
 mod expand;
@@ -79,7 +79,7 @@ pub fn elicit(item: TokenStream) -> TokenStream {
     stages::expand_elicit(item.into()).into()
 }
 
-/// Includes the skills of a folder in the program.
+/// Includes the skills from a folder in the program.
 #[cfg(feature = "skills")]
 #[proc_macro]
 pub fn skills(input: TokenStream) -> TokenStream {

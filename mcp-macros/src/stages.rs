@@ -105,8 +105,8 @@ pub(crate) fn expand_main(options: TokenStream, item: TokenStream) -> TokenStrea
     )
 }
 
-/// Expands `skills!` in a package in this directory. If there are mistakes, the output is an expression of the same type, so
-/// that they do not cause further errors.
+/// Expands `skills!` for the package in a directory. If there are mistakes, the output is an expression of the same
+/// type, so that the mistakes do not cause further errors.
 #[cfg(feature = "skills")]
 pub(crate) fn expand_skills(
     input: TokenStream,

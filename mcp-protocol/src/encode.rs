@@ -26,7 +26,7 @@ pub use results::{
     resource_result, tool_result,
 };
 
-/// Hints about how long a result may be cached, and by which clients. Only in modern protocol versions.
+/// Hints about how long a result may be cached, and by which clients. Sent only in modern protocol versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHint {
     /// The time for which the result may be cached, sent in milliseconds.

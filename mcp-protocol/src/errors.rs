@@ -14,15 +14,15 @@ use crate::{Era, ProtocolVersion};
 
 pub use codes::code_of_call;
 
-/// The resource does not exist. Only in legacy protocol versions.
+/// The resource does not exist. Used only in legacy protocol versions.
 pub const RESOURCE_NOT_FOUND: i32 = -32002;
-/// A header is missing or malformed, or contradicts the body. Only in modern protocol versions.
+/// A header is missing or malformed, or contradicts the body. Used only in modern protocol versions.
 pub const HEADER_MISMATCH: i32 = -32020;
-/// The request does not declare a required capability. Only in modern protocol versions.
+/// The request does not declare a required capability. Used only in modern protocol versions.
 pub const MISSING_CAPABILITY: i32 = -32021;
-/// The claimed version is not supported. Only in modern protocol versions.
+/// The claimed version is not supported. Used only in modern protocol versions.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
-/// The client must send its user to a URL first. Only in revision 2025-11-25.
+/// The client must send its user to a URL first. Used only in revision 2025-11-25.
 pub const URL_ELICITATION_REQUIRED: i32 = -32042;
 /// The client has exceeded a limit on concurrent requests or a rate limit.
 pub const TOO_MANY: i32 = 429;
@@ -89,8 +89,8 @@ pub fn missing_capability(version: ProtocolVersion, required: Value) -> ErrorObj
 }
 
 /// Creates the error for a request that needs an extension that the client has not declared. Legacy versions have no
-/// code for this error, so a client that has not negotiated an extension is told that the extension's methods do not
-/// exist.
+/// code for this error, so a client that has not negotiated an extension receives an error saying that the extension's
+/// methods do not exist.
 #[must_use]
 pub fn undeclared_extension(version: ProtocolVersion, method: &str, id: &str) -> ErrorObject {
     match version.era() {
@@ -157,7 +157,7 @@ pub fn id_in_use() -> ErrorObject {
     ErrorObject::invalid_request("a request with this id is still open")
 }
 
-/// Creates the error for a batch in a version that has none.
+/// Creates the error for a batch in a version that does not support batches.
 #[must_use]
 pub fn batch_not_supported() -> ErrorObject {
     ErrorObject::invalid_request("only sessions of protocol version 2025-03-26 support batches")
@@ -197,7 +197,7 @@ pub fn invalid_level() -> ErrorObject {
     ErrorObject::invalid_params(format!("a log level is one of {}", levels.join(", ")))
 }
 
-/// Delay after which a client may retry a request that exceeded a limit on concurrency.
+/// Delay before a client may retry a request that exceeded a concurrency limit.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Creates the error for too many concurrent requests. The code is specific to the framework and lies outside the
@@ -232,22 +232,23 @@ pub fn retry_after(error: &ErrorObject) -> Option<u64> {
     Some(milliseconds.div_ceil(1_000))
 }
 
-/// Creates the error for a token that is no longer accepted. As with [`too_many_at_once`], the code is specific to the framework.
+/// Creates the error for a token that is no longer accepted. As with [`too_many_at_once`], the code is specific to the
+/// framework.
 #[must_use]
 pub fn invalid_token() -> ErrorObject {
     ErrorObject::new(INVALID_TOKEN, "this requires a new authorization")
 }
 
 /// Creates the error for missing scopes. `needed` lists all scopes required for the request, including any that the
-/// caller already has. As with [`too_many_at_once`], the code is specific to the framework. Over HTTP, the error has its own
-/// status code and challenge.
+/// caller already has. As with [`too_many_at_once`], the code is specific to the framework. Over HTTP, the error has a
+/// separate status code and challenge.
 #[must_use]
 pub fn insufficient_scope(needed: &[&str]) -> ErrorObject {
     let message = format!("this requires the scopes `{}`", needed.join(" "));
     ErrorObject::new(INSUFFICIENT_SCOPE, message).with_data(json!({ "scopes": needed }))
 }
 
-/// Returns all required scopes if the error rejects a request for lack of scopes before the handler runs.
+/// Returns all scopes that the rejected request requires, or `None` if the error does not report missing scopes.
 pub fn scopes_needed(error: &ErrorObject) -> Option<Vec<&str>> {
     if error.code != INSUFFICIENT_SCOPE {
         return None;

@@ -35,8 +35,8 @@ macro_rules! since {
 }
 
 impl ShapeForVersion for CallToolResult {
-    /// Repeats structured content as text unless the content already contains text, or the author wants none and the
-    /// version has structured content.
+    /// Repeats structured content as text, unless the content already contains text or the author has opted out and the
+    /// version supports structured content.
     fn shape(&mut self, version: ProtocolVersion) {
         shape_all(&mut self.content, version);
         let Some(json) = &self.structured_content else {
@@ -143,7 +143,7 @@ impl ShapeForVersion for Implementation {
 
 impl ShapeForVersion for ServerCapabilities {
     /// Keeps extensions in every version. Versions before 2025-11-25 do not define the member but tolerate it, and MCP
-    /// Apps are negotiated with it in all of them.
+    /// Apps are negotiated through it in every version.
     fn shape(&mut self, version: ProtocolVersion) {
         since!(version, V2025_03_26 => self.completions);
     }
@@ -161,8 +161,8 @@ impl ShapeForVersion for ResourceContents {
     }
 }
 
-/// Removes `_meta`, except for the entries of MCP Apps: versions without `_meta` on definitions and contents tolerate
-/// them, and the extension exists in all versions.
+/// Removes `_meta` in versions that do not define it on definitions and contents. The entries for MCP Apps are kept,
+/// because these versions tolerate them and the extension exists in all versions.
 fn shape_meta(meta: &mut Option<Meta>, version: ProtocolVersion) {
     if version >= V2025_06_18 {
         return;

@@ -109,7 +109,7 @@ impl ProtocolVersion {
         self >= Self::V2025_11_25
     }
 
-    /// Returns `true` if tool results have structured content beside their text.
+    /// Returns `true` if tool results have structured content in addition to text.
     #[inline]
     #[must_use]
     pub fn has_structured_content(self) -> bool {

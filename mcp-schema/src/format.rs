@@ -1,11 +1,11 @@
-//! The string formats used in schemas, with a description of how people write their values.
+//! The string formats used in schemas, with a description of how to write their values.
 //!
 //! Model APIs list a few formats and may reject others. [`generate`](crate::generate) therefore keeps a listed format in
 //! the schema and writes any other into the description, and messages about invalid values use the same words.
 
 use serde_json::{Map, Value};
 
-/// A format of strings.
+/// A string format.
 #[derive(Debug)]
 pub struct StringFormat {
     /// The name in `format`.
@@ -32,10 +32,10 @@ const fn unlisted(name: &'static str, phrase: &'static str) -> StringFormat {
     }
 }
 
-/// The format of `mcp_runtime::values::Base64`, which JSON Schema has no name for.
+/// The format of `mcp_runtime::values::Base64`, for which JSON Schema does not define a name.
 pub const BASE64: &str = "base64";
 
-/// The format of `mcp_runtime::values::HumanDuration`, which JSON Schema has no name for.
+/// The format of `mcp_runtime::values::HumanDuration`, for which JSON Schema does not define a name.
 pub const HUMAN_DURATION: &str = "human-duration";
 
 /// The known formats. Formats marked as listed appear in `OpenAI`'s "Structured Outputs" documentation, under supported
@@ -109,8 +109,8 @@ pub(crate) fn add_to_description(schema: &mut Map<String, Value>, phrase: &str) 
     schema.insert("description".to_owned(), text.into());
 }
 
-/// Returns the format of a schema's strings, by its keyword or by the phrase that `describe_unlisted` left in the
-/// description.
+/// Returns the format of a schema's strings, recognized by the keyword or by the phrase that `describe_unlisted` added
+/// to the description.
 #[must_use]
 pub fn of_schema(schema: &Value) -> Option<&'static StringFormat> {
     if let Some(name) = schema.get("format").and_then(Value::as_str) {

@@ -4,9 +4,10 @@ use serde_json::Value;
 
 /// Converts text to a value of the type that a schema requires.
 ///
-/// Where the schema allows a string, the text is the string. `true`, `yes`, `y`, `on`, `1` and their opposites are
-/// booleans in any case, lists can be separated by commas, and everything else is JSON. Text that does not have the
-/// required form is returned as a string, so that the validator can explain the mistake.
+/// If the schema allows a string, the text is used unchanged. Booleans can be written as `true`, `yes`, `y`, `on`, `1`
+/// or their opposites in upper or lower case, the items of a list can be separated by commas, and all other values are
+/// written as JSON. Text that does not have the required form is returned as a string, so that the validator can
+/// explain the mistake.
 #[must_use]
 pub fn read_text(schema: &Value, text: &str) -> Value {
     let is = |kind: &str| schema["type"] == kind;
@@ -29,7 +30,7 @@ pub fn read_text(schema: &Value, text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
-/// Returns `true` if the value may be a string, or if there is no schema for it.
+/// Returns `true` if the value may be a string, or if it has no schema.
 fn accepts_text(schema: &Value) -> bool {
     let any = |branches: &Value| {
         branches
@@ -89,7 +90,7 @@ mod tests {
                 "1",
                 json!("1"),
             ),
-            // Any value: JSON if the text is JSON.
+            // Any value is allowed, so the text is parsed as JSON if possible.
             (json!({}), "{\"a\":1}", json!({"a": 1})),
             (json!(true), "a", json!("a")),
             (json!(null), "1", json!("1")),

@@ -1,4 +1,4 @@
-//! Digests of files, as entries of skills have them.
+//! File digests in the format that skill entries use.
 
 use std::fmt::Write as _;
 

@@ -8,7 +8,7 @@ use crate::name::join;
 use crate::problem::SkillProblem;
 use crate::skill::{MAX_BYTES, MAX_FILES, SKILL_FILE, SkillFiles};
 
-/// Maximum depth of directories above and inside of a skill.
+/// Maximum nesting depth of directories, counting the directories above a skill and inside it.
 const MAX_DEPTH: usize = 16;
 
 /// The skills in a folder.
@@ -20,10 +20,10 @@ pub struct FoundSkills {
     pub problems: Vec<SkillProblem>,
 }
 
-/// Reads all skills below a folder, which are the directories with a `SKILL.md`. Other directories group skills. Hidden
-/// files and directories are left out.
+/// Reads all skills below a folder. Each directory with a `SKILL.md` is a skill; other directories group skills. Hidden
+/// files and directories are skipped.
 ///
-/// `shown` is the folder as authors see it in problems.
+/// `shown` is the path of the folder as authors see it in problems.
 #[must_use]
 pub fn read(folder: &Path, shown: &str) -> FoundSkills {
     let mut found = FoundSkills::default();
@@ -47,7 +47,7 @@ pub fn read(folder: &Path, shown: &str) -> FoundSkills {
 }
 
 impl FoundSkills {
-    /// Searches a directory, which is a skill or groups skills.
+    /// Searches a directory that either is a skill or groups skills.
     fn search(&mut self, directory: &Directory) {
         let entries = match directory.entries() {
             Ok(entries) => entries,
@@ -75,7 +75,7 @@ impl FoundSkills {
         }
     }
 
-    /// Searches the directories among the entries of a directory.
+    /// Searches the subdirectories among a directory's entries.
     fn search_below(&mut self, directory: &Directory, entries: &[Entry]) {
         for entry in entries.iter().filter(|entry| entry.is_directory) {
             self.search(&directory.below(&entry.name));
@@ -88,7 +88,7 @@ struct Directory {
     on_disk: PathBuf,
     /// The path as authors see it.
     shown: String,
-    /// The path below the folder of skills or below the skill.
+    /// The path relative to the folder of skills or, while a skill's files are being read, relative to the skill.
     relative: String,
     /// The number of directories above it in the folder.
     depth: usize,
@@ -104,11 +104,12 @@ impl Directory {
         }
     }
 
-    /// Returns the entries by name.
+    /// Returns the entries, sorted by name. Hidden entries are skipped.
     ///
     /// # Errors
     ///
-    /// Fails if the directory is too deep or cannot be read, or has an entry whose name is not UTF-8 or that is a link.
+    /// Fails if the directory is nested too deeply, cannot be read, or contains a link or an entry whose name is not
+    /// UTF-8.
     fn entries(&self) -> Result<Vec<Entry>, SkillProblem> {
         let fail = |text: String| SkillProblem::new(&self.shown, text);
         if self.depth > MAX_DEPTH {
@@ -142,7 +143,7 @@ impl Directory {
     }
 }
 
-/// An entry of a directory.
+/// An entry in a directory.
 struct Entry {
     name: String,
     is_directory: bool,
@@ -178,8 +179,8 @@ fn read_skill(directory: &Directory, entries: &[Entry]) -> Result<SkillFiles, Sk
     Ok(skill)
 }
 
-/// Reads the files below a directory of a skill. Stops after the first file beyond a limit, which is reported when the
-/// skill is checked.
+/// Reads all files in a directory and its subdirectories. Stops after the first file that exceeds a limit; the excess
+/// is reported when the skill is checked.
 fn read_files(
     skill: &mut SkillFiles,
     directory: &Directory,
@@ -201,7 +202,7 @@ fn read_files(
     Ok(())
 }
 
-/// Reads at most `room` bytes of a file, even if it grows meanwhile.
+/// Reads at most `room` bytes of a file, even if the file grows in the meantime.
 fn read_file(path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     File::open(path)?.take(room).read_to_end(&mut contents)?;
@@ -214,7 +215,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory for one test, which is removed afterwards.
+    /// A directory that is created for one test and removed afterwards.
     struct Scratch(PathBuf);
 
     impl Scratch {

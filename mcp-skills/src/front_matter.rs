@@ -15,12 +15,12 @@ const MAX_ANCHORS: usize = 64;
 /// Maximum depth of lists and mappings.
 const MAX_DEPTH: usize = 32;
 
-/// Reads the front matter of a file. Its members are in the order of the file.
+/// Reads the front matter of a file. The members are returned in the same order as in the file.
 ///
 /// # Errors
 ///
-/// Returns all mistakes: that there is no front matter, it is not a mapping in YAML, or its name or description is missing
-/// or invalid.
+/// Returns all mistakes if there is no front matter, if it is not a YAML mapping, or if its name or description is
+/// missing or invalid.
 pub fn read(text: &str) -> Result<Map<String, Value>, Vec<String>> {
     let members = parse(text).map_err(|problem| vec![problem])?;
     let mut problems = Vec::new();
@@ -64,7 +64,7 @@ fn parse(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Describes an error in one line.
+/// Describes an error on a single line.
 fn not_yaml(error: &serde_saphyr::Error) -> String {
     use serde_saphyr::Error;
 
@@ -92,8 +92,8 @@ fn string<'m>(members: &'m Map<String, Value>, name: &str) -> Result<&'m str, St
     }
 }
 
-/// Returns the text between the first line, which must be `---`, and the next such line. It begins with the end of the first
-/// line, so that lines have the same numbers as in the file.
+/// Returns the text between the first line, which must be `---`, and the next such line. The returned text begins with
+/// the line break after the first line, so that its line numbers are the same as in the file.
 fn between_markers(text: &str) -> Option<&str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rest = text.strip_prefix("---")?;
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(names, ["name", "description", "metadata"]);
     }
 
-    /// Aliases of aliases, which expand to billions of values.
+    /// Returns YAML with nested aliases that expand to billions of values.
     fn bomb() -> String {
         (1..12).fold("a0: &a0 [x, x]\n".to_owned(), |text, level| {
             let before = level - 1;

@@ -1,7 +1,8 @@
-//! The rules for skills: their files, names and front matter, and reading them from a folder.
+//! The rules for the files, names and front matter of skills, and functions that read skills from a folder.
 //!
-//! `mcp-macros` applies them when a program is compiled and `mcp-runtime` while it runs, so both accept the same skills and
-//! word mistakes alike. URIs, entries and the methods of the extension are left to `mcp-runtime`.
+//! `mcp-macros` applies the rules when a program is compiled and `mcp-runtime` applies them while it runs, so both
+//! accept the same skills and report mistakes in the same words. `mcp-runtime` handles URIs, entries and the
+//! extension's methods.
 //!
 //! This crate is an internal part of `mcp-runtime` and has no stable API. Depend on `mcp-runtime` instead, which
 //! re-exports everything that users need.

@@ -1,4 +1,4 @@
-//! Names of skills, and paths of skills and files.
+//! Skill names, and the paths of skills and files.
 
 /// Maximum length of a name.
 const MAX_NAME: usize = 64;
@@ -23,7 +23,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-/// Checks that a path consists of plain parts.
+/// Checks that each part of a path is a plain name.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn check_path(path: &str) -> Result<(), &'static str> {
     Err("a path consists of names separated by `/`, without `.`, `..` and `\\`")
 }
 
-/// Joins two paths, the first of which may be empty.
+/// Joins two paths. The first path may be empty.
 #[must_use]
 pub fn join(path: &str, below: &str) -> String {
     match path.trim_end_matches('/') {

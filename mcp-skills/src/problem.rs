@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A mistake in a skill, and the file or directory that it is in.
+/// A mistake in a skill, and the file or directory that contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillProblem {
     /// The path of the file or directory, as authors see it.

@@ -14,15 +14,15 @@ use crate::problem::SkillProblem;
 pub const SKILL_FILE: &str = "SKILL.md";
 /// Maximum number of files in a skill.
 pub const MAX_FILES: usize = 512;
-/// Maximum size of all files of a skill together, in bytes.
+/// Maximum total size of the files in a skill, in bytes.
 pub const MAX_BYTES: u64 = 16 << 20;
 
-/// The files of a skill, which have not been checked yet.
+/// The files in a skill that has not been checked yet.
 #[derive(Clone, Debug)]
 pub struct SkillFiles {
-    /// The path of the skill: directories that group skills, and the name of the skill.
+    /// The path of the skill, consisting of any directories that group skills and the name of the skill.
     pub path: String,
-    /// The files by path relative to the skill.
+    /// The files, keyed by their path relative to the skill.
     pub files: BTreeMap<String, Bytes>,
     /// The directory of the skill, as authors see it in problems.
     pub shown: String,
@@ -33,13 +33,13 @@ pub struct SkillFiles {
 pub struct CheckedSkill {
     /// The path of the skill.
     pub path: String,
-    /// The front matter of its `SKILL.md`, which has a valid name and description.
+    /// The front matter from `SKILL.md`, with a valid name and description.
     pub front_matter: Map<String, Value>,
     /// The files, sorted by path.
     pub files: Vec<CheckedFile>,
 }
 
-/// A file of a skill.
+/// A file in a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedFile {
     /// The path relative to the skill.
@@ -61,7 +61,7 @@ impl SkillFiles {
         }
     }
 
-    /// Checks the skill, and computes the digests of its files.
+    /// Checks the skill and computes the digests of its files.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl SkillFiles {
         })
     }
 
-    /// Checks the number of files and their size, and names the first file beyond a limit.
+    /// Checks the number of files and their total size, and reports the first file that exceeds a limit.
     fn check_sizes(&self, problems: &mut Vec<SkillProblem>) {
         let mut size = 0;
         for (index, (path, contents)) in self.files.iter().enumerate() {
@@ -123,7 +123,7 @@ impl SkillFiles {
         }
     }
 
-    /// Reads the front matter, and compares its name with the directory.
+    /// Reads the front matter and compares the name in it with the name of the directory.
     fn front_matter(&self, problems: &mut Vec<SkillProblem>) -> Map<String, Value> {
         let at = join(&self.shown, SKILL_FILE);
         let mut push = |problem: String| problems.push(SkillProblem::new(&at, problem));
@@ -160,7 +160,7 @@ impl CheckedSkill {
         text_of(&self.front_matter, "name")
     }
 
-    /// Returns the front matter in JSON, with its members in the order of the file.
+    /// Returns the front matter in JSON, with its members in the same order as in the file.
     #[must_use]
     pub fn front_matter_json(&self) -> String {
         Value::Object(self.front_matter.clone()).to_string()

@@ -1,4 +1,4 @@
-//! Expands `#[app]`: implements `App` for the struct, and registers the page as a resource.
+//! Expands `#[app]`: implements `App` for the struct and registers the page as a resource.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -71,8 +71,8 @@ pub(crate) fn expand_app(app: &App) -> TokenStream {
     )
 }
 
-/// Returns the struct with an implementation for an empty page, so that a mistake in the attribute is not reported again for
-/// each tool that names the struct.
+/// Returns the struct with an implementation for an empty page, so that a mistake in the attribute is not reported
+/// again for each tool that refers to the struct.
 pub(crate) fn expand_app_without_page(app: &App) -> TokenStream {
     let item = &app.item;
     let ident = &item.ident;

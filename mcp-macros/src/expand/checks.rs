@@ -1,4 +1,5 @@
-//! Compile-time checks on a handler that need types. Each is a constant that fails to evaluate if the handler is invalid.
+//! Compile-time checks on a handler that need type information. Each check is a constant whose evaluation fails if the
+//! handler is invalid.
 
 use proc_macro2::TokenStream;
 

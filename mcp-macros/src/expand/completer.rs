@@ -20,7 +20,7 @@ pub(crate) fn target_expression(
     })
 }
 
-/// Returns the check that the prompt or template has this argument.
+/// Returns a compile-time check that the prompt or template has this argument.
 pub(crate) fn target_check(target: &CompleterTarget, self_type: Option<&syn::Type>) -> TokenStream {
     let argument = &target.argument;
     let mut reference = target.function.clone();

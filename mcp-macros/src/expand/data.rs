@@ -7,8 +7,7 @@ use crate::expand::tokens::runtime_path;
 use crate::model::data::Data;
 use crate::parse::data::plain_field_types;
 
-/// Returns the type with the derive attributes added, and a check of its fields, whose error message says how to fix
-/// them.
+/// Returns the type with the derive attributes added, and a check that reports how to fix any unsuitable field types.
 pub(crate) fn expand_data(data: &Data) -> TokenStream {
     let runtime = runtime_path(data.runtime.as_ref());
     let serialize = data.serialize.then(|| quote!(#runtime::serde::Serialize,));

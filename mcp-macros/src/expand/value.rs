@@ -49,8 +49,8 @@ impl ToTokens for DurationValue {
     }
 }
 
-/// Returns a block with the value of the user's expression. A value of another type is then an error about the value, and not about
-/// the `Some` that it is put into.
+/// Returns a block that evaluates to the user's expression. If the expression has the wrong type, the compiler reports
+/// the error at the expression rather than at the `Some` around it.
 fn with_type(expression: &syn::Expr, expected: impl FnOnce(Span) -> TokenStream) -> TokenStream {
     let at = expression.span();
     let expected = expected(at);
@@ -146,7 +146,7 @@ impl Fields {
     }
 }
 
-/// Returns a slice of the variants of the enum `of` whose flags are set.
+/// Returns a slice with the variants of the enum `of` whose flags are set.
 pub(crate) fn flagged_variants(of: &TokenStream, names: &[(Flag, &str)]) -> TokenStream {
     let names = names
         .iter()

@@ -48,7 +48,7 @@ impl App {
         }
     }
 
-    /// Returns the percent-encoded path, which ends the URI of a page whose author does not choose one.
+    /// Returns the percent-encoded path, used as the last part of the page's URI if the author does not specify a URI.
     pub(crate) fn encoded_path(&self) -> String {
         let path = self.path.as_ref().map(syn::LitStr::value);
         let mut encoded = String::new();

@@ -68,7 +68,7 @@ fn is_mark(attribute: &syn::Attribute) -> bool {
     name.is_some_and(|name| name.ident == "expose")
 }
 
-/// Removes `#[expose]` from a variant. Returns `true` if it was there.
+/// Removes `#[expose]` from a variant. Returns `true` if the attribute was present.
 fn take_mark(variant: &mut syn::Variant, errors: &mut Errors) -> bool {
     let before = variant.attrs.len();
     variant.attrs.retain(|attribute| {

@@ -38,10 +38,10 @@ pub(crate) struct AppOptions {
     /// The origin on which the host serves the page.
     #[darling(with = text)]
     pub(crate) domain: Option<syn::LitStr>,
-    /// The host draws a border around the page.
+    /// `true` if the host should draw a border around the page.
     #[darling(with = flag)]
     pub(crate) prefers_border: Option<Keyed<bool>>,
-    /// Tools also have the deprecated key.
+    /// `true` if tools should also carry the deprecated `_meta` key.
     #[darling(with = flag)]
     pub(crate) deprecated_key: Option<Keyed<bool>>,
     /// The duration for which a client may cache the page.
@@ -65,12 +65,12 @@ pub(crate) struct Csp {
     pub(crate) resource_domains: Option<Origins>,
     /// Origins of nested frames.
     pub(crate) frame_domains: Option<Origins>,
-    /// Origins that the page may have as its base.
+    /// Origins that the page may use in its base URI.
     pub(crate) base_uri_domains: Option<Origins>,
 }
 
 impl Csp {
-    /// Returns the lists with the names of their fields at run time.
+    /// Returns each list with the name of its field in the run-time type.
     pub(crate) fn lists(&self) -> [(&'static str, &[syn::LitStr]); 4] {
         fn origins(list: Option<&Origins>) -> &[syn::LitStr] {
             list.map_or(&[], |Origins(origins)| origins)
@@ -110,7 +110,7 @@ pub(crate) struct Permissions {
     pub(crate) clipboard_write: Flag,
 }
 
-/// The option `visibility(model, app)` of a tool.
+/// The option `visibility(model, app)` for a tool.
 #[derive(Default, FromMeta)]
 pub(crate) struct Visibility {
     /// The model sees the tool.

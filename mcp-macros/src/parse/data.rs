@@ -91,8 +91,8 @@ fn is_doc(attribute: &syn::Attribute) -> bool {
     attribute.path().is_ident("doc")
 }
 
-/// Returns `true` if any attribute that belongs to one of these crates, such as `serde(…)`, contains one of the words.
-/// Also looks inside `cfg_attr(…)`.
+/// Returns `true` if any attribute that belongs to one of these crates, such as `serde(…)`, contains one of the given
+/// words. Also looks inside `cfg_attr(…)`.
 fn mentions<'a>(
     attributes: impl IntoIterator<Item = &'a syn::Attribute>,
     crates: &[&str],
@@ -108,7 +108,7 @@ fn mentions<'a>(
     })
 }
 
-/// Returns all identifiers, including those inside of groups.
+/// Returns all identifiers, including those inside groups.
 fn words_of(tokens: TokenStream) -> Vec<String> {
     let words = |tree| match tree {
         TokenTree::Ident(word) => vec![word.to_string()],

@@ -10,7 +10,7 @@ pub(crate) enum Description {
     Option(syn::Expr),
     /// The text of a doc comment.
     Text(String),
-    /// The expressions of a doc comment, if not all of them are literals, as in `#[doc = include_str!(…)]`.
+    /// The expressions in a doc comment, if any of them is not a literal, as in `#[doc = include_str!(…)]`.
     Parts(Vec<syn::Expr>),
 }
 

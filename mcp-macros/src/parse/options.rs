@@ -36,7 +36,7 @@ impl Options {
         };
         let resource = parse_resource(tokens, kind.attribute(), example);
         let (uri, options) = errors.ok_or_push(resource).unwrap_or_else(|| {
-            // A valid URI, which causes no further errors.
+            // This URI is valid, so it does not cause further errors.
             (syn::LitStr::new(example, Span::call_site()), Box::default())
         });
         Self::Resource(uri, options)

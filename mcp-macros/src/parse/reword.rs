@@ -1,6 +1,6 @@
 //! Rewords the errors that darling reports when it parses options.
 //!
-//! These errors can be told apart only by their messages. Unrecognized messages are passed on unchanged.
+//! These errors can be distinguished only by their messages. Unrecognized messages are passed on unchanged.
 
 use mcp_schema::suggest::closest;
 
@@ -61,7 +61,7 @@ fn reword_message(text: &str, known: &[String]) -> String {
     }
 }
 
-/// Suggests a replacement for an unknown option or, if none is similar, lists those that exist.
+/// Suggests a similar option to replace an unknown one or, if none is similar, lists the options that exist.
 fn hint_for(name: &str, known: &[String]) -> Option<String> {
     let has = |option: &str| known.iter().any(|known| known == option);
     let instead = match name {
@@ -146,7 +146,7 @@ mod tests {
             refused::<CrateOption>("max = 5"),
             "unknown option `max`; the only option is `crate`"
         );
-        // Flattened options are also known.
+        // Flattened options are suggested too.
         for (written, meant) in [
             ("titel", "title"),
             ("desc", "description"),

@@ -18,9 +18,9 @@ pub(crate) struct TaskOptions {
     pub(crate) ttl: Option<DurationValue>,
     /// The interval at which clients should poll.
     pub(crate) poll: Option<DurationValue>,
-    /// The number of times that a task is started.
+    /// The maximum number of times that a task is started.
     pub(crate) attempts: Option<PositiveCount>,
-    /// The time for which clients that do not know tasks wait.
+    /// The time that clients without task support wait for a call before it continues in the background.
     pub(crate) patience: Option<DurationValue>,
 }
 

@@ -1,4 +1,4 @@
-//! Snapshots of `skills!`, in the package of the examples.
+//! Snapshots of `skills!` as expanded in the examples package.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use expect_test::expect;
 use super::tokens;
 use crate::stages;
 
-/// Expands `skills!`, and shortens the path of the package.
+/// Expands `skills!` and shortens the path of the package in the output.
 fn expanded(input: &str) -> String {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let emitted = stages::expand_skills(tokens(input), Some(package.clone())).to_string();
     let emitted = emitted.replace(&*package.display().to_string(), "examples");
     let file = format!("fn expanded() {{ {emitted} }}");
     let file = syn::parse_str(&file).expect("an expression");
-    // Digests and front matter have tests of their own.
+    // Digests and front matter are tested separately.
     let text = prettyplease::unparse(&file);
     let lines = text
         .lines()

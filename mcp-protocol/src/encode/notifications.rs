@@ -119,14 +119,15 @@ impl ExtensionFilter {
 }
 
 impl ListenFilter {
-    /// Returns `true` if changes to the resource with this URI are honoured.
+    /// Returns `true` if the filter covers changes to the resource with this URI.
     #[must_use]
     pub fn follows(&self, uri: &str) -> bool {
         self.uris.iter().any(|followed| **followed == *uri)
     }
 }
 
-/// Writes the honoured part of a listen filter, which is the first message in a subscription.
+/// Writes the acknowledgement, which is the first message in a subscription and contains the honoured part of the
+/// listen filter.
 pub fn acknowledged(out: &mut Vec<u8>, filter: &ListenFilter, subscription: &RequestId) {
     write_notification(out, "notifications/subscriptions/acknowledged", |out| {
         write_name(out, "notifications");
@@ -210,7 +211,7 @@ pub fn cancelled(out: &mut Vec<u8>, id: &RequestId, reason: &str) {
     });
 }
 
-/// Writes a request from the server. Only in legacy protocol versions.
+/// Writes a request from the server to the client. Used only in legacy protocol versions.
 pub fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());
@@ -238,7 +239,7 @@ fn write_notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut 
     out.push(b'}');
 }
 
-/// The key in `_meta` of the listen request to which a notification belongs.
+/// The `_meta` key for the id of the listen request to which a notification belongs.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(super) fn write_subscription_id(out: &mut Vec<u8>, id: &RequestId) {

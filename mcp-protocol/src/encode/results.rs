@@ -87,7 +87,8 @@ impl TextGap {
     /// Inserts the omitted text.
     pub fn fill(self, out: &mut Vec<u8>, missing: &[u8]) {
         let after = self.split(out);
-        // One more for the end of the line: growing by a byte would copy all of it again.
+        // Reserves an extra byte for the line break, because growing by one byte later would copy the whole message
+        // again.
         let length = missing.len().saturating_add(after.len());
         out.reserve(length.saturating_add(1));
         out.extend_from_slice(missing);
@@ -205,7 +206,7 @@ pub fn completion(out: &mut Vec<u8>, reply: ResponseContext<'_>, completion: &Co
     });
 }
 
-/// Writes a result that an extension defines: the result of one of its methods, or a special result of a method of the
+/// Writes a result that an extension defines: the result of one of its methods, or a special result for a method in the
 /// core protocol. `members` is a JSON object without `resultType` and `_meta`; in legacy protocol versions, the result
 /// consists of these members only.
 pub fn extension_result(
@@ -228,8 +229,8 @@ pub fn extension_result(
     });
 }
 
-/// Like [`extension_result`], but leaves out the members, for callers that want to avoid copying them. The text for the gap is
-/// the object on one line, without its braces and without the first quotation mark.
+/// Like [`extension_result`], but leaves out the members, for callers that want to avoid copying them. The gap must be
+/// filled with the object on one line, without its braces and without its first quotation mark.
 pub fn extension_result_with_gap(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -240,14 +241,15 @@ pub fn extension_result_with_gap(
     let mut at = 0;
     write_extension_result(out, reply, (result_type, meta, cache), |out| {
         write_comma(out);
-        // The quotation mark of the first member's name. After the brace alone, the next member would get no comma.
+        // This is the opening quote of the first member's name. Without it, the text could end with `{`, and the next
+        // member would not be preceded by a comma.
         out.push(b'"');
         at = out.len();
     });
     TextGap(at)
 }
 
-/// Writes the result of an extension, with the members that `body` writes.
+/// Writes a result that an extension defines. `body` writes its members.
 fn write_extension_result(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -270,7 +272,7 @@ pub fn listen_result(out: &mut Vec<u8>, reply: ResponseContext<'_>) {
 }
 
 /// Writes a call's state and the questions that the client must answer before the call can continue. Each question is
-/// written under its key. Only in modern protocol versions.
+/// written under its key. Used only in modern protocol versions.
 pub fn input_required<'a>(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,
@@ -306,7 +308,8 @@ fn write_result(
     write_framed_result(out, reply, (b"\"complete\"", meta, false), body);
 }
 
-/// Writes a result of any type, given as JSON, like [`write_result`]. The `_meta` of the result of a listen request names the subscription.
+/// Like [`write_result`], but for a result of any type; the type is given as JSON. If the request is a listen request,
+/// the result's `_meta` contains the subscription id.
 #[inline]
 fn write_framed_result(
     out: &mut Vec<u8>,
@@ -326,8 +329,8 @@ fn write_framed_result(
     out.extend_from_slice(b"}}");
 }
 
-/// Writes a result's `_meta`: first the members defined by the protocol, then the user's members, except any with
-/// reserved keys that belong to no extension of the server.
+/// Writes a result's `_meta`: first the members defined by the protocol, then the user's members, except for reserved
+/// keys that none of the server's extensions define.
 fn write_result_meta(
     out: &mut Vec<u8>,
     reply: ResponseContext<'_>,

@@ -78,7 +78,7 @@ pub fn assert_readers_agree(bytes: &[u8]) {
     }
 }
 
-/// Checks that both readers accept the same strings, given without their quotes, and decode them to the same text; and
+/// Checks that both readers accept the same strings, given without their quotes, and decode them to the same text, and
 /// that both writers write this text in the same way.
 pub fn assert_strings_agree(inside: &[u8]) {
     let json = [b"\"", inside, b"\""].concat();

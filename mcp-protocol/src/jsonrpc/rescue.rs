@@ -6,8 +6,8 @@ use crate::jsonrpc::text::plain_length;
 /// Returns the value of `id`, as JSON text, from a request that is too deeply nested or too long to be read in full.
 ///
 /// Values are skipped by matching brackets without validating the contents, so the id must be used only for an error
-/// response. Returns `None` for a response, if the message contains more than one id, or if the name of a member contains
-/// an escape: decoded, it could be a second id.
+/// response. Returns `None` for a response, for a message with more than one id, and for a message in which a member's
+/// name contains an escape, because the decoded name could be a second `id`.
 pub(super) fn rescue_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0_usize, 0_usize);

@@ -63,7 +63,8 @@ impl Span {
 
 /// A reader of JSON and its position in the text.
 ///
-/// Each method that reads returns `None` if the text is not as expected, and [`failure`](Self::failure) tells why.
+/// Each method that reads returns `None` if the text is not as expected, and [`failure`](Self::failure) then returns
+/// the reason.
 #[derive(Debug)]
 pub struct Scan<'a> {
     text: &'a str,
@@ -77,7 +78,7 @@ pub struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Creates a reader that enforces limits, for text that is not part of a message that has been checked.
+    /// Creates a reader that enforces limits, for text that does not come from a message that has already been checked.
     #[must_use]
     pub fn within(text: &'a str, limits: &ParseLimits) -> Self {
         Self {
@@ -96,8 +97,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Creates a reader for text that is part of a message, whose limits have been enforced. Each value that is read
-    /// may have 128 levels.
+    /// Creates a reader for text from a message on which the limits have already been enforced. Each value that is read
+    /// may be nested up to 128 levels deep.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
         Self {
@@ -173,8 +174,8 @@ impl<'a> Scan<'a> {
         self.fail
     }
 
-    /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key, as bytes; `each` must
-    /// then read the corresponding value.
+    /// Reads an object that is inside `depth` open brackets. Calls `each` with every unescaped key, as bytes; `each`
+    /// must then read the corresponding value.
     pub(super) fn read_object(
         &mut self,
         depth: usize,
@@ -187,7 +188,7 @@ impl<'a> Scan<'a> {
         self.read_object_by(depth, key, |scan, key| each(scan, &key))
     }
 
-    /// Reads an object whose keys `key` reads.
+    /// Reads an object, using `key` to read each key.
     #[inline]
     fn read_object_by<K>(
         &mut self,
@@ -265,7 +266,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    // Kept separate from `value`, because `value` mostly reads strings, for which it needs few registers.
+    // Kept separate from `read_value`, which mostly reads strings and needs few registers to do so.
     #[inline(never)]
     fn skip_value(&mut self, outside: usize) -> Option<()> {
         // One bit per open bracket, with the innermost bracket in the lowest bit. The bit is set if the bracket opened

@@ -272,7 +272,7 @@ fn a_response_that_is_too_deep_never_has_its_id_in_the_error() {
             Some("1"),
         ),
         (r#"{"id":1,"method":"x","p":[[["#, None),
-        // Decoded, this member is a second id, which other readers would take.
+        // Once decoded, this member is a second id, and other readers would use it.
         (r#"{"id":1,"\u0069d":2,"method":"x","p":[[[]]]}"#, None),
         (r#"{"id":1,"method":"x","p":[[["\u0069d"]]]}"#, Some("1")),
     ] {

@@ -1,4 +1,4 @@
-//! Decoding and encoding of JSON strings.
+//! Decodes and encodes JSON strings.
 //!
 //! Text is examined in blocks of 16 bytes, and copied in blocks and runs.
 
@@ -29,7 +29,7 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Like `plain`, but for the text between escapes, which is mostly longer than a name and shorter than a line.
+/// Like `plain_length`, but for the text between escapes, which is usually longer than a name and shorter than a line.
 #[inline]
 pub(super) fn plain_run_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -45,7 +45,7 @@ pub(super) fn plain_run_length(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + long_plain_length(rest)
 }
 
-/// Like `plain`, but efficient even for long runs of plain bytes.
+/// Like `plain_length`, but efficient even for long runs of plain bytes.
 #[inline(never)]
 fn long_plain_length(bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -96,8 +96,8 @@ fn first_special_of(block: &[u8; BLOCK]) -> Option<usize> {
 #[inline]
 fn first_special(chunk: [u8; 8]) -> Option<usize> {
     let word = u64::from_le_bytes(chunk);
-    // Each term marks the bytes that it is meant to find, but it may also mark some bytes above the lowest of them.
-    // Only the lowest mark is reliable.
+    // Each term marks the bytes that it is meant to find, but may also mark bytes above the lowest match, so only the
+    // lowest mark is reliable.
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = word ^ (ONES * 0x22);
     let quote = quote.wrapping_sub(ONES) & !quote;
@@ -169,8 +169,8 @@ pub(super) fn decode_leading(json: &str) -> Result<(Cow<'_, str>, usize), usize>
     }
 }
 
-/// Appends the decoded text up to a quote or the end. Returns the number of bytes read, or the position of a byte that
-/// is not valid.
+/// Appends the decoded text up to a quote or the end. Returns the number of bytes read, or the position of an invalid
+/// byte.
 fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
     let mut rest = json;
     loop {
@@ -205,7 +205,8 @@ fn decode(json: &str, text: &mut String) -> Result<usize, usize> {
     }
 }
 
-/// Reads an escape such as `\u00e9`, or a pair of them. Returns the character and the number of bytes read.
+/// Reads an escape such as `\u00e9`, or two escapes that form a surrogate pair. Returns the character and the number of
+/// bytes read.
 #[cold]
 fn unicode_escape(escape: &[u8]) -> Option<(char, usize)> {
     let unit = parse_hex4(escape, 2)?;
@@ -251,7 +252,8 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
 /// Appends text up to the first special byte. Returns the rest, which is either empty or begins with that byte.
 #[inline]
 fn write_plain<'a>(out: &mut Vec<u8>, mut rest: &'a [u8]) -> &'a [u8] {
-    // A copy of a whole block is a single instruction, whereas one of a few bytes is a call. Two blocks hold most runs.
+    // Copying a whole block takes a single instruction, whereas copying a few bytes takes a function call. Most runs
+    // fit in two blocks.
     for _ in 0..2 {
         let Some((block, after)) = rest.split_first_chunk::<BLOCK>() else {
             break;

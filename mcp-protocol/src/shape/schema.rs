@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// Returns the schema with boolean property schemas rewritten as objects, or `None` if it contains none.
 pub(super) fn without_boolean_schemas(schema: &RawValue) -> Option<Box<RawValue>> {
     let text = schema.get();
-    // Most schemas need not be parsed at all.
+    // Most schemas do not need to be parsed.
     if !text.contains("true") && !text.contains("false") {
         return None;
     }

@@ -17,7 +17,7 @@ pub const MEMBER: &str = "result";
 /// The kind of value that an output schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputRoot {
-    /// Only objects. Also used when there is no schema, in which case a value is wrapped only if it is not an object.
+    /// Only objects. Also used for tools without a schema, whose values are wrapped only if they are not objects.
     Objects,
     /// Values that are not necessarily objects.
     Any,
@@ -41,7 +41,8 @@ impl OutputRoot {
     }
 }
 
-/// Returns a schema that has an object at its root and describes the values that [`OutputRoot::wraps`] tells to wrap.
+/// Returns a schema that has an object at its root and describes the values after any wrapping that
+/// [`OutputRoot::wraps`] calls for.
 pub(super) fn object_schema(schema: Box<RawValue>) -> Box<RawValue> {
     let Ok(mut value) = serde_json::from_str::<Value>(schema.get()) else {
         return schema;

@@ -130,7 +130,7 @@ pub struct ServerCapabilities {
     /// Resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesCapability>,
-    /// Tasks: the requests that can be tasks, and the methods for them. Only in revision 2025-11-25.
+    /// The requests that can be tasks, and the methods that manage tasks. Only in revision 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Meta>,
     /// Tools.

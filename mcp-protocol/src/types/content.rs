@@ -140,7 +140,7 @@ pub struct AudioContent {
 }
 
 impl AudioContent {
-    /// Creates audio content with the given media type, encoding `bytes` as base64.
+    /// Creates audio content with the given media type, encoding `bytes` in base64.
     pub fn new(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self {
             data: STANDARD.encode(bytes),

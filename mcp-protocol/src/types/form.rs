@@ -32,7 +32,7 @@ pub struct Form {
     pub(crate) fields: Vec<(String, Field)>,
 }
 
-// For `mcp-runtime`, which checks answers against a form.
+// Used by `mcp-runtime` to check answers against a form.
 #[doc(hidden)]
 impl Form {
     /// Returns the fields with their names.

@@ -117,7 +117,7 @@ pub struct ResourceTemplate {
 pub struct ReadResourceResult {
     /// The contents. Reading a collection can return more than one item.
     pub contents: Vec<ResourceContents>,
-    /// The media type for contents that have none, used if the definition does not declare one either.
+    /// The default media type, used for contents without a media type if the definition does not declare one.
     #[serde(skip)]
     mime_type: Option<&'static str>,
     /// Additional metadata.

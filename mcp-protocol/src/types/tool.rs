@@ -89,7 +89,7 @@ pub enum TaskSupport {
     /// Calls cannot be tasks.
     #[default]
     Forbidden,
-    /// A client may ask for a task.
+    /// Clients may request that a call be run as a task.
     Optional,
     /// Every call must be a task.
     Required,
@@ -173,8 +173,8 @@ impl CallToolResult {
         }
     }
 
-    /// Creates a result that has only structured content: it is not repeated as text, except for clients whose protocol
-    /// version has no structured content.
+    /// Creates a result with only structured content. The content is repeated as text only for clients whose protocol
+    /// version does not support structured content.
     ///
     /// Until the result is sent, its content is one empty text block.
     #[must_use]
@@ -185,7 +185,8 @@ impl CallToolResult {
         }
     }
 
-    /// Returns `true` if the content is as in [`structured_only`](Self::structured_only), so that it is not sent.
+    /// Returns `true` if the content is the empty text block from [`structured_only`](Self::structured_only), which is
+    /// not sent.
     #[must_use]
     pub fn is_structured_only(&self) -> bool {
         self.structured_content.is_some()

@@ -1,4 +1,4 @@
-//! Types and equality of values according to the rules of JSON Schema.
+//! Checks types and compares values according to the rules of JSON Schema.
 
 use std::fmt::Write as _;
 

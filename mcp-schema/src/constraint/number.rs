@@ -22,7 +22,7 @@ impl Bound {
         }
     }
 
-    /// Converts a whole float to an integer, so that a number compares the same in every spelling.
+    /// Converts a whole float to an integer, so that comparisons do not depend on how a number is written.
     #[inline]
     pub(crate) fn normalized(self) -> Self {
         match self {

@@ -130,7 +130,7 @@ fn number() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A bound as an author may write it: whole numbers also as floats.
+/// Generates bounds as an author might write them, including whole numbers written as floats.
 fn bound() -> impl Strategy<Value = Option<Bound>> {
     (number(), any::<bool>()).prop_map(|(value, is_float)| {
         let number = value.as_number()?;

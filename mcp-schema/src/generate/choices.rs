@@ -1,4 +1,4 @@
-//! Rewrites choices, which Rust's enums become, in the keywords that model APIs support: `enum` and `anyOf`.
+//! Rewrites the choices that Rust enums produce, using only keywords that model APIs support: `enum` and `anyOf`.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// Maximum nesting depth of objects that are compared with each other.
 const DEEPEST: usize = 8;
 
-/// Turns `const` into an `enum` of one value.
+/// Turns `const` into an `enum` with one value.
 pub(super) fn const_to_enum(object: &mut Map<String, Value>) {
     if object.contains_key("enum") {
         return;
@@ -18,7 +18,7 @@ pub(super) fn const_to_enum(object: &mut Map<String, Value>) {
     }
 }
 
-/// Renames a keyword, which keeps its position.
+/// Renames a keyword without changing its position.
 fn rename_keyword(object: &mut Map<String, Value>, old: &str, new: &str) {
     *object = std::mem::take(object)
         .into_iter()
@@ -32,7 +32,8 @@ fn rename_keyword(object: &mut Map<String, Value>, old: &str, new: &str) {
         .collect();
 }
 
-/// Turns a `oneOf` into an `anyOf` if no value can match two of its branches, so that both mean the same.
+/// Turns a `oneOf` into an `anyOf` if no value can match two of its branches, because both keywords then have the same
+/// meaning.
 pub(super) fn one_of_to_any_of(object: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = object.get("oneOf") else {
         return;
@@ -68,7 +69,7 @@ fn are_disjoint(one: &Value, other: &Value, left: usize) -> bool {
     {
         return true;
     }
-    // Beyond this point, only objects can be told apart, by a tag or by a property that the other schema forbids.
+    // From here on, only objects can be distinguished: by a tag, or by a property that the other schema forbids.
     describes_object(one)
         && describes_object(other)
         && (have_disjoint_property(one, other, left)

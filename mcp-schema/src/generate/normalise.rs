@@ -146,15 +146,15 @@ fn is_null(schema: &Value) -> bool {
 /// The pattern that schemars generates for decimal numbers that can also be written as JSON numbers.
 const DECIMAL_INPUT: &str = r"^-?\d+(\.\d+)?([eE]\d+)?$";
 
-/// The pattern of decimal numbers as text.
+/// The pattern for decimal numbers written as text.
 const DECIMAL_TEXT: &str = r"^-?\d+(\.\d+)?$";
 
 /// Maximum length of a decimal number as text: `rust_decimal` either represents a number of this length without
 /// rounding or rejects it.
 const DECIMAL_LENGTH: usize = 29;
 
-/// Restricts decimal numbers, which `rust_decimal` and `bigdecimal` accept both as text and as JSON numbers, to text. A
-/// JSON number is not exact everywhere, its pattern would not be enforced, and several model APIs reject two types.
+/// Allows decimal numbers only as text, although `rust_decimal` and `bigdecimal` also accept JSON numbers. JSON numbers
+/// are not exact everywhere, the pattern would not be enforced on them, and several model APIs reject two types.
 fn numbers_as_text(object: &mut Map<String, Value>) {
     if object
         .get("pattern")

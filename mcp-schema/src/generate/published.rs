@@ -15,7 +15,8 @@ pub fn schema_to_publish(schema: &Value) -> Option<Value> {
     describe_unique_items(&mut published).then_some(published)
 }
 
-/// Returns `true` if the schema, or one inside it, had the keyword.
+/// Replaces `uniqueItems` with a phrase in the description. Returns `true` if the schema or any schema inside it had
+/// the keyword.
 fn describe_unique_items(schema: &mut Value) -> bool {
     let Some(object) = schema.as_object_mut() else {
         return false;
@@ -60,7 +61,7 @@ mod tests {
                 Some(json!({place: described})),
             );
         }
-        // Values are not schemas.
+        // These keywords contain values, not schemas.
         for place in ["default", "examples", "enum"] {
             assert_eq!(
                 schema_to_publish(&json!({place: [{"uniqueItems": true}]})),

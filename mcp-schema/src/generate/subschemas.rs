@@ -1,4 +1,4 @@
-//! The keywords whose values hold schemas.
+//! The keywords whose values contain schemas.
 
 use serde_json::Value;
 

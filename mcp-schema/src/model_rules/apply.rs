@@ -23,7 +23,7 @@ const KEYWORDS_WITHOUT_RULE: [&str; 10] = [
     "writeOnly",
 ];
 
-/// A breach of a rule by a tool.
+/// A tool's breach of a rule.
 #[derive(Debug)]
 pub struct Breach {
     /// The rule.
@@ -32,7 +32,7 @@ pub struct Breach {
     pub text: String,
 }
 
-/// Returns all breaches with one of these severities that a tool with this name and input schema commits. If `name` is
+/// Examines a tool's name and input schema and returns all breaches of rules with one of these severities. If `name` is
 /// `None`, only the schema is examined.
 #[must_use]
 pub fn breaches(name: Option<&str>, schema: &Value, severities: &[Severity]) -> Vec<Breach> {
@@ -43,7 +43,8 @@ pub fn breaches(name: Option<&str>, schema: &Value, severities: &[Severity]) -> 
         .iter()
         .filter(|rule| severities.contains(&rule.severity));
     for rule in rules {
-        // Rules of several APIs can forbid the same thing; the first is the strictest.
+        // Several APIs' rules can lead to the same finding. It is reported once, for the first rule, which is the
+        // strictest.
         let mut push = |text: String| {
             if found.iter().all(|breach| breach.text != text) {
                 found.push(Breach { rule, text });

@@ -1,12 +1,13 @@
-//! The rules of the large model APIs for tools, as one table.
+//! A single table of the rules that the large model APIs impose on tools.
 //!
-//! Hosts pass schemas on to a model; a schema that the model's API rejects can make the whole server useless there. The
-//! `check` command and the tests of the examples apply the whole table. When a server starts, it logs only the
-//! generated schemas that are refused. [`generate`](crate::generate) writes schemas that follow it as far as a type
-//! permits.
+//! Hosts pass schemas on to a model; a schema that the model's API rejects can make the whole server useless in that
+//! host. The `check` command and the tests of the examples apply the whole table. On startup, a server logs only the
+//! generated schemas that are refused. [`generate`](crate::generate) writes schemas that follow the rules as far as a
+//! type permits.
 //!
 //! One published rule is missing because no schema can follow it everywhere: with `strict: true`, `OpenAI` wants every
-//! argument to be required and an optional one to allow `null`, which Gemini rejects. Hosts convert schemas themselves.
+//! argument to be listed as required and optional arguments to allow `null`, which Gemini rejects. Hosts convert
+//! schemas themselves.
 
 mod apply;
 #[cfg(test)]
@@ -17,13 +18,13 @@ pub use apply::{Breach, breaches};
 /// A rule of one or more model APIs.
 #[derive(Debug)]
 pub struct ModelRule {
-    /// The APIs and what they expect, in a few words for messages.
+    /// A few words about the APIs and their expectations, for use in messages.
     pub text: &'static str,
-    /// The public page with the rule.
+    /// The public page that documents the rule.
     pub page: &'static str,
-    /// The consequence of breaking it.
+    /// The consequence of breaking the rule.
     pub severity: Severity,
-    /// The demand itself.
+    /// The demand that the rule makes.
     pub demand: Demand,
 }
 
@@ -37,10 +38,10 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// All of them.
+    /// All severities.
     pub const ALL: &[Self] = &[Self::Refused, Self::Advice];
 
-    /// Returns the word that reports use.
+    /// Returns the word for this severity in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +60,7 @@ pub enum Demand {
     PropertyName(usize, &'static str),
     /// The names of properties begin with a letter or `_`.
     NameStart,
-    /// The root is the schema of an object and has none of these keywords.
+    /// The root is an object's schema and does not contain any of these keywords.
     Root(&'static [&'static str]),
     /// No schema refers to another.
     NoReference,
@@ -73,16 +74,16 @@ pub enum Demand {
     TextEnum,
     /// Objects reject unknown members.
     Closed,
-    /// Schemas have only these keywords, and annotations.
+    /// Apart from annotations, schemas contain only these keywords.
     Keywords(&'static [&'static str]),
     /// `format` is one of [`FORMATS`](crate::format::FORMATS) that is marked as listed.
     ListedFormat,
-    /// At most this many levels of objects, and this many properties in total.
+    /// The schema has at most this many levels of objects and this many properties in total.
     Size(usize, usize),
-    /// Durations and times are not objects of seconds and nanoseconds, which is how serde writes the types in
+    /// Durations and times are not objects with seconds and nanoseconds, the form in which serde writes the types in
     /// `std::time`.
     ReadableTime,
-    /// Bytes are not an array of numbers, which is how serde writes `Vec<u8>`.
+    /// Bytes are not an array of numbers, the form in which serde writes `Vec<u8>`.
     ReadableBytes,
 }
 

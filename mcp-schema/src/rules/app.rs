@@ -4,7 +4,7 @@
 
 use super::{RuleVerdict, uri};
 
-/// Checks that the URI of a page begins with `ui://`, has more than that, and is valid.
+/// Checks that the URI of a page is valid and begins with `ui://`, followed by a name.
 #[must_use]
 pub const fn app_uri(text: &str) -> RuleVerdict {
     let verdict = uri(text);
@@ -22,8 +22,8 @@ pub const fn app_uri(text: &str) -> RuleVerdict {
     }
 }
 
-/// Checks that an origin consists of a scheme, `://`, a host that may begin with `*.`, and possibly a port. Anything else
-/// would change the policy that the host builds from it.
+/// Checks that an origin consists of a scheme, `://`, a host that may begin with `*.`, and optionally a port. Anything
+/// else would change the policy that the host builds from it.
 #[must_use]
 pub const fn csp_origin(origin: &str) -> RuleVerdict {
     if is_origin(origin.as_bytes()) {
@@ -64,7 +64,7 @@ const fn is_origin(bytes: &[u8]) -> bool {
     is_port(bytes, index + 1)
 }
 
-/// Returns `true` if the rest is a number of at most five digits, or `*`.
+/// Returns `true` if the bytes from `start` are `*` or a number of at most five digits.
 const fn is_port(bytes: &[u8], start: usize) -> bool {
     let mut index = start;
     if start + 1 == bytes.len() && bytes[start] == b'*' {

@@ -1,8 +1,8 @@
 //! Rules for the strings that authors write: names, URIs, media types, headers, scopes, rates and times.
 //!
 //! Each rule is a `const fn`. The macros apply them to attributes, and the server applies them to definitions inserted
-//! at run time, so that both report the same messages. This module depends on no other crate, so that the macros, which
-//! are built early, do not have to wait for one.
+//! at run time, so that both report the same messages. This module does not depend on other crates, because the macros
+//! are built early and should not have to wait for them.
 //!
 //! Specification: 2026-07-28, server/tools, "Tool Names"; RFC 6570 (templates), RFC 9110 (tokens), RFC 3986 (schemes).
 

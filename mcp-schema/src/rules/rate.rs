@@ -52,7 +52,7 @@ pub const fn rate(text: &str) -> RuleVerdict {
 ///
 /// # Errors
 ///
-/// Returns the kind of mistake, which [`rate`] describes.
+/// Returns the kind of mistake; [`rate`] returns a message that describes it.
 pub const fn parse_rate(text: &str) -> Result<RateSyntax, RateError> {
     let bytes = text.as_bytes();
     let (Some(count), mut at) = read_number(bytes, 0) else {

@@ -4,9 +4,10 @@
 //! ends at the first character that its values cannot contain, or where the following literal begins, and is never
 //! retried. There is no backtracking, so the work is bounded by the length of the URI times the length of the template.
 //!
-//! Levels 1 to 3 and the explode modifier (`*`) are supported. [`template_syntax`] validates the syntax. Values are percent-decoded exactly once, and the result must be valid UTF-8. A value that contains
-//! NUL, has a `..` segment, or begins with `/`, `\` or a drive letter does not match any expression, so that handlers
-//! that read files need not check for such values. The only exceptions are variables that accept any path.
+//! Levels 1 to 3 and the explode modifier (`*`) are supported. [`template_syntax`] validates the syntax. Values are
+//! percent-decoded exactly once, and the result must be valid UTF-8. A value that contains NUL, has a `..` segment, or
+//! begins with `/`, `\` or a drive letter does not match any expression, so that handlers that read files need not
+//! check for such values. The only exceptions are variables that accept any path.
 //!
 //! Specification: RFC 6570.
 

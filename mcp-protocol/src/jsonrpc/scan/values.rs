@@ -1,4 +1,4 @@
-//! Reads the parts of a message one by one, for code that knows what they are.
+//! Reads the parts of a message one by one, for code that knows which parts to expect.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,14 @@ use super::Scan;
 use crate::jsonrpc::text::decode_leading;
 
 impl<'a> Scan<'a> {
-    /// Returns the text from the next byte that is not white space.
+    /// Returns the remaining text, starting at the next byte that is not white space.
     #[inline]
     pub fn rest(&mut self) -> &'a str {
         self.peek();
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Skips bytes of the text, which another reader has read as a value.
+    /// Skips bytes that another reader has already read as a value.
     #[inline]
     pub fn advance(&mut self, bytes: usize) {
         self.at = self.at.saturating_add(bytes);

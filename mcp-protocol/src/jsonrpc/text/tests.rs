@@ -43,7 +43,8 @@ proptest! {
     }
 }
 
-/// Text that blocks must not pass over: every kind of special byte, bytes next to them, and characters of several bytes.
+/// Text that must be handled at every position in a block: every kind of special byte, bytes with neighbouring values,
+/// and multi-byte characters.
 const PARTS: [&str; 10] = [
     "\"", "\\", "\n", "\0", "\u{1f}", " ", "\u{7f}", "é", "€", "😀",
 ];
@@ -70,7 +71,7 @@ fn parts_are_found_at_every_offset_of_every_length() {
 
 #[test]
 fn bytes_are_refused_at_every_offset_as_serde_refuses_them() {
-    // The last lengths are of messages whose UTF-8 is checked in blocks.
+    // The last lengths belong to messages whose UTF-8 is checked in blocks.
     for length in (0..=70).chain(590..=592) {
         for bad in [
             &b"\""[..],
