@@ -1,7 +1,7 @@
-//! Calls that go on apart from the request that started them.
+//! Calls that continue independently of the request that started them.
 //!
-//! Middleware of an extension takes a call out of its request and runs it later, as often as the call asks its client
-//! for something. This module describes such calls; `dispatch` runs them.
+//! An extension's middleware detaches a call from its request and runs it later, once more for each time that the call
+//! needs input from its client. This module describes such calls; `dispatch` runs them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,11 +20,12 @@ use crate::handler::task_options::TaskOptions;
 use crate::jsonrpc::ErrorObject;
 use crate::lock::lock;
 
-/// A call taken out of its request, with [`Call::into_background`](crate::middleware::Call::into_background). It can run
-/// after the response, and run again from its start with the answers to its questions. Cheap to clone.
+/// A call taken out of its request, with [`Call::into_background`](crate::middleware::Call::into_background). It can
+/// run after the response has been sent, and can be run again from the start with the answers to its questions. Cheap
+/// to clone.
 ///
-/// It keeps the caller, the client's capabilities and the data of the request, but not the connection: log messages and
-/// notifications of the call go nowhere, and its progress goes to [`BackgroundRun::on_progress`].
+/// It keeps the caller, the client's capabilities and the data of the request, but not the connection: the call's log
+/// messages and notifications are discarded, and its progress is reported to [`BackgroundRun::on_progress`].
 #[derive(Clone)]
 pub struct BackgroundCall {
     pub(crate) name: Arc<str>,
@@ -36,17 +37,17 @@ pub struct BackgroundCall {
 
 /// Runs calls in the background. Implemented by `dispatch`, for one call.
 pub(crate) trait BackgroundRunner: Send + Sync {
-    /// Waits for a permit if the concurrent calls of the handler are limited.
+    /// Waits for a permit if the handler's concurrency is limited.
     fn permit(
         self: Arc<Self>,
     ) -> Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
-    /// Returns a permit if one is free or the concurrent calls of the handler are not limited.
+    /// Returns a permit if one is free or if the handler's concurrency is not limited.
     fn try_permit(&self) -> Option<BackgroundPermit>;
     /// Returns the tool's option `task`.
     fn task_options(&self) -> Option<&TaskOptions>;
     /// Returns the number of bytes of the request's data, without the arguments.
     fn request_size(&self) -> usize;
-    /// Returns the call with these arguments in its stored form. `None` if it cannot be stored.
+    /// Returns the call with these arguments in its stored form, or `None` if the call cannot be stored.
     fn to_text(&self, arguments: &str) -> Option<String>;
     /// Runs the handler, wrapped in `next`, with these arguments.
     fn run(
@@ -115,8 +116,8 @@ impl BackgroundCall {
         &self.name
     }
 
-    /// Returns the number of bytes that the call keeps: its arguments, its journal, and the `_meta` and the HTTP headers of
-    /// its request.
+    /// Returns the size of the data that the call keeps, in bytes: its arguments, its journal, and its request's
+    /// `_meta` and HTTP headers.
     #[must_use]
     pub fn size(&self) -> usize {
         let own = self.name.len() + self.arguments.len() + self.journal.len();
@@ -129,26 +130,26 @@ impl BackgroundCall {
         self.runner.task_options()
     }
 
-    /// Returns what the call remembers so far, for its first run: its id and, if its request continued an earlier round,
-    /// the answers and the results of [`Context::once`](crate::Context::once).
+    /// Returns the journal for the call's first run, which contains its id and, if its request continued an earlier
+    /// round, the answers and the results of [`Context::once`](crate::Context::once).
     #[must_use]
     pub fn journal(&self) -> &str {
         &self.journal
     }
 
-    /// Returns the call as text, from which [`ServerHandle::restore_call`](crate::ServerHandle::restore_call) creates it again,
-    /// in this process or another one. `None` if it is not a call to a tool.
+    /// Returns the call as text, from which [`ServerHandle::restore_call`](crate::ServerHandle::restore_call) creates
+    /// it again, in this process or another one. Returns `None` if the call is not a call to a tool.
     ///
-    /// The text has the arguments, the caller with its scopes and claims, the client's capabilities and `_meta`, so keep it as
-    /// safe as they are. It has neither the journal, which changes with each run, nor anything of an HTTP request: a
-    /// restored call has no headers, URL, extensions, addresses or session.
+    /// The text contains the arguments, the caller with its scopes and claims, the client's capabilities, and `_meta`,
+    /// so protect it as carefully as these. It contains neither the journal, which changes with each run, nor any part
+    /// of an HTTP request, so a restored call has no headers, URL, extensions, addresses or session.
     #[must_use]
     pub fn to_text(&self) -> Option<String> {
         self.runner.to_text(&self.arguments)
     }
 
-    /// Waits until the tool's option `concurrency` lets the call run, for as long as that takes. Without a permit in its
-    /// [`BackgroundRun`], a run waits by itself, and fails if too many calls are waiting already.
+    /// Waits for as long as it takes until the tool's `concurrency` option allows the call to run. A run whose
+    /// [`BackgroundRun`] has no permit waits for one itself and fails if too many calls are already waiting.
     pub fn permit(&self) -> impl Future<Output = BackgroundPermit> + Send + use<> {
         let waiting = Arc::clone(&self.runner).permit();
         async move { BackgroundPermit(waiting.await) }
@@ -160,10 +161,10 @@ impl BackgroundCall {
         self.runner.try_permit()
     }
 
-    /// Runs the call from its start, until it ends or needs answers that it does not have. Dropping the future cancels
-    /// the run.
+    /// Runs the call from its start until it ends or needs answers that are not available yet. Dropping the future
+    /// cancels the run.
     ///
-    /// The tool's own limits apply: its `timeout` to each run, `concurrency` and `max_output`.
+    /// The tool's own limits apply: `concurrency`, `max_output`, and, for each run, `timeout`.
     pub fn run(
         &self,
         run: BackgroundRun,
@@ -194,7 +195,7 @@ impl fmt::Debug for BackgroundCall {
 /// The client's answer to a question: its result as JSON, or its error.
 pub type QuestionAnswer = Result<Box<RawValue>, ErrorObject>;
 
-/// Permission to run a call of a tool whose concurrent calls are limited, given back when dropped.
+/// A permit to run a call to a tool whose concurrency is limited. Released when dropped.
 #[derive(Debug)]
 pub struct BackgroundPermit(pub(crate) Option<OwnedSemaphorePermit>);
 
@@ -208,8 +209,8 @@ pub struct BackgroundRun {
 }
 
 impl BackgroundRun {
-    /// Creates the input for a run that remembers this journal: [`BackgroundCall::journal`], or that of the last
-    /// [`BackgroundOutcome::InputRequired`].
+    /// Creates the input for a run with this journal, which is either [`BackgroundCall::journal`] or the journal from
+    /// the last [`BackgroundOutcome::InputRequired`].
     pub fn new(journal: impl Into<String>) -> Self {
         Self {
             journal: journal.into(),
@@ -227,7 +228,8 @@ impl BackgroundRun {
         self
     }
 
-    /// Adds answers by the keys of their questions. Others than those that the journal has open are ignored.
+    /// Adds answers, each under the key of its question. Answers to questions that are not open in the journal are
+    /// ignored.
     #[must_use]
     pub fn answers(mut self, answers: impl IntoIterator<Item = (String, QuestionAnswer)>) -> Self {
         self.answers.extend(answers);
@@ -242,7 +244,7 @@ impl BackgroundRun {
         self
     }
 
-    /// Calls the function with every report of progress. It must not block.
+    /// Calls the function with every progress report. The function must not block.
     #[must_use]
     pub fn on_progress(mut self, function: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         self.on_progress = Box::new(function);
@@ -256,29 +258,29 @@ impl fmt::Debug for BackgroundRun {
     }
 }
 
-/// The end of one run of a [`BackgroundCall`].
+/// The outcome of one run of a [`BackgroundCall`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BackgroundOutcome {
     /// The call has ended with a result.
     Done {
-        /// The `result` that the request would have been answered with.
+        /// The `result` that would have been sent in response to the request.
         result: Box<RawValue>,
-        /// `true` if it is the result of a tool that failed.
+        /// `true` if this is the result of a failed tool.
         is_error: bool,
     },
     /// The call has ended with a protocol error.
     Failed(ErrorObject),
     /// The call needs answers. Run it again with the journal and the answers to all questions.
     InputRequired {
-        /// What the call remembers.
+        /// The call's journal.
         journal: String,
         /// The questions.
         questions: Vec<BackgroundQuestion>,
     },
 }
 
-/// A question of a [`BackgroundCall`].
+/// A question asked by a [`BackgroundCall`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BackgroundQuestion {

@@ -12,7 +12,7 @@ use crate::handler::probe::{No, Yes};
 
 /// A type that a field of a `#[data]` type can have.
 ///
-/// `HasSchema` is [`Yes`] or [`No`], as a [`Probe`](crate::handler::probe::Probe) answers.
+/// `HasSchema` is [`Yes`] or [`No`], as determined by a [`Probe`](crate::handler::probe::Probe).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be in a field of a `#[data]` type",
     label = "put `#[data]` on `{Self}` as well",
@@ -35,7 +35,7 @@ impl<K, T: DataField<No>> DataField<No> for BTreeMap<K, T> {}
 #[derive(Debug)]
 pub struct FieldSchema<HasSchema>(PhantomData<fn() -> HasSchema>);
 
-/// Finds out if the type of a field has a schema, given the function of its [`Probe`](crate::handler::probe::Probe).
+/// Determines whether a field's type has a schema, given the function of its [`Probe`](crate::handler::probe::Probe).
 #[must_use]
 pub const fn data_field<HasSchema>(_: fn() -> HasSchema) -> FieldSchema<HasSchema> {
     FieldSchema(PhantomData)

@@ -1,18 +1,18 @@
-//! Errors that are marked with `#[expose]`, found among an error and its causes.
+//! Finds errors marked with `#[expose]` in an error's chain of causes.
 
 use std::error::Error as StdError;
 
-/// The function that returns the text of an error if the error has a marked type, and a marked variant. Created only by
-/// the macro.
+/// A function that returns an error's text if the error's type and variant are marked. Created only by the macro.
 #[derive(Debug)]
 pub struct ExposedError(pub fn(&(dyn StdError + 'static)) -> Option<String>);
 
 inventory::collect!(ExposedError);
 
-/// Maximum number of causes to look at.
+/// Maximum number of causes to examine.
 const MAX_CAUSES: usize = 64;
 
-/// Returns the text that the model may read: that of the first error with a mark among `error`, its cause, and so on.
+/// Returns the text that the model may read, which is the text of the first marked error in the chain of causes that
+/// starts with `error`.
 pub(super) fn text_for_model(error: &(dyn StdError + 'static)) -> Option<String> {
     let errors = std::iter::successors(Some(error), |&error| error.source());
     errors.take(MAX_CAUSES).find_map(|error| {

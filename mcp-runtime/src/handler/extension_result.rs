@@ -1,5 +1,4 @@
-//! Results that an extension defines: those of its own methods, and its special results for methods of the core
-//! protocol.
+//! Results that an extension defines: results of its own methods, and special results for methods of the core protocol.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -34,8 +33,8 @@ pub struct ExtensionResult {
     members: Arc<RawValue>,
     meta: Meta,
     cache: Option<CacheHint>,
-    /// The protocol versions in which the extension exists, if the result is one that it may send in place of a core
-    /// method's result and its client declares it.
+    /// The protocol versions in which the extension exists. Set only if the extension may send this result in place of
+    /// a core method's result and the client declares the extension.
     admitted: Option<ExtensionVersions>,
 }
 
@@ -44,12 +43,12 @@ pub struct ExtensionResult {
 pub(crate) struct ExtensionVersions {
     /// The first version in which it is an extension.
     pub(crate) since: ProtocolVersion,
-    /// Returns `true` for the versions in which what it adds belongs to the core protocol.
+    /// Returns `true` for versions in which the extension's features are part of the core protocol.
     pub(crate) core: fn(ProtocolVersion) -> bool,
 }
 
 impl ExtensionVersions {
-    /// Returns `true` if clients can use what the extension adds.
+    /// Returns `true` if clients can use the extension's features.
     pub(crate) fn contain(self, version: ProtocolVersion) -> bool {
         self.since <= version || (self.core)(version)
     }
@@ -114,7 +113,7 @@ impl ExtensionResult {
         self
     }
 
-    /// Adds members whose values are JSON, which is sent as it is, on one line.
+    /// Adds members whose values are JSON. The JSON is sent unchanged except that it is put on one line.
     pub(crate) fn json_members<'a>(
         mut self,
         members: impl IntoIterator<Item = (&'a str, &'a str)>,

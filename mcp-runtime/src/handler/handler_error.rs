@@ -71,7 +71,7 @@ impl HandlerError {
         }
     }
 
-    /// Returns the error as one about the request, for a request whose error cannot be the result of a tool.
+    /// Converts the error into an error about the request, for requests whose errors cannot be sent as tool results.
     pub(crate) fn into_protocol(self) -> Self {
         match self.0 {
             HandlerErrorRepr::Exposed(text) => Self::protocol(ErrorObject::internal(text)),
@@ -118,9 +118,9 @@ impl HandlerError {
     /// server holds for the caller.
     ///
     /// The client should let its user authorize again. Over HTTP, the response has status 401 and a challenge with
-    /// `error="invalid_token"`, like that to a request with an invalid token. If the response has already begun as an
-    /// event stream, the stream ends with the error, and the next request with the same credentials is answered with
-    /// the challenge, once. On other transports, the client receives an error with code 401.
+    /// `error="invalid_token"`, like the response to a request with an invalid token. If the response has already begun
+    /// as an event stream, the stream ends with the error, and the next request with the same credentials is answered
+    /// with the challenge, once. On other transports, the client receives an error with code 401.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -232,7 +232,7 @@ where
     }
 }
 
-/// Says once that messages of libraries whose errors carry text written by the author are hidden, too.
+/// Logs, once, that error messages written by the author are hidden too if they are carried by a library's error type.
 fn hint_at_hidden_messages(error_type: &str) {
     static HINTED: AtomicBool = AtomicBool::new(false);
     let is_report = ["anyhow::", "eyre::"]

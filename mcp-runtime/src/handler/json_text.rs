@@ -1,4 +1,4 @@
-//! The text of structured results, as the option `text` of a tool chooses it.
+//! The text of structured results, as chosen by a tool's `text` option.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::handler::handler_error::{HandlerError, IntoHandlerError};
 use crate::handler::output::{IntoToolResult, Json, structured};
 use crate::types::CallToolResult;
 
-/// The text of a structured result, if it is not its JSON.
+/// The kind of text sent with a structured result in place of its JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonText {
     /// No text, except for clients whose protocol version has no structured content.
@@ -70,9 +70,9 @@ fn structured_with(json: Box<RawValue>, text: JsonText) -> CallToolResult {
     }
 }
 
-/// Returns a value as Markdown: a list of objects is a table, any other list is a list, and the members of an object are
-/// lines, with a table for each list of objects among them. Returns `None` if a table would be longer than the JSON,
-/// because the rows have few columns in common.
+/// Formats a value as Markdown. A list of objects becomes a table, any other list becomes a list, and the members of an
+/// object become lines, with a table for each member that is a list of objects. Returns `None` if a table would be
+/// longer than the JSON, because the rows have few columns in common.
 fn table(value: &Value) -> Option<String> {
     Some(match value {
         Value::Array(items) => list(items)?,
@@ -112,14 +112,14 @@ fn list(items: &[Value]) -> Option<String> {
             if columns.contains(&name.as_str()) {
                 continue;
             }
-            // Bounds the time that this takes.
+            // This bounds the running time.
             if columns.len() == MOST_COLUMNS {
                 return None;
             }
             columns.push(name);
         }
     }
-    // Half of the cells may be empty.
+    // Up to half of the cells may be empty.
     if columns.is_empty() || columns.len().saturating_mul(rows.len()) > cells.saturating_mul(2) {
         return None;
     }
@@ -147,7 +147,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Returns a string as it is, and any other value as JSON.
+/// Returns a string unchanged and any other value as JSON.
 fn inline(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -22,7 +22,7 @@ pub trait Lister: Send + Sync + fmt::Debug {
         cursor: Option<String>,
     ) -> Pin<Box<dyn Future<Output = Result<Page<Resource>, HandlerError>> + Send>>;
 
-    /// Checks at start-up that it will find the state that its parameters need.
+    /// Checks at start-up that the state required by the lister's parameters will be available.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ pub trait ListParameter<Kind> {
     /// Returns an error if the value was already passed by value, which is a bug in the framework.
     fn give(taken: &mut Option<Self::Taken>) -> Result<Self::Given<'_>, HandlerError>;
 
-    /// Checks at start-up that calls will find the state they need.
+    /// Checks at start-up that calls will find the state that they need.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@ pub(crate) trait InnermostStep: Send + Sync {
     /// Returns the argument to complete if the handler is a completer.
     fn completed_argument(&self) -> Option<&str>;
 
-    /// Returns the option `task` of the tool.
+    /// Returns the tool's `task` option.
     fn task_options(&self) -> Option<&TaskOptions>;
 
     /// Returns `true` if the tool has an output schema.
@@ -55,7 +55,7 @@ pub(crate) trait InnermostStep: Send + Sync {
     /// call's timeout.
     fn permit(self: Arc<Self>) -> PermitFuture;
 
-    /// Takes the call with this context out of its request.
+    /// Detaches the call with this context from its request.
     fn detach(&self, context: &Context) -> Arc<dyn BackgroundRunner>;
 }
 
@@ -144,22 +144,22 @@ impl Call {
         self.round
     }
 
-    /// Returns the option `task` of the tool, if calls to it can be tasks.
+    /// Returns the tool's `task` option, if calls to the tool can be tasks.
     #[must_use]
     pub fn task_options(&self) -> Option<&TaskOptions> {
         self.handler.task_options()
     }
 
-    /// Returns the raw JSON of the member `task` of the request, with which clients of 2025-11-25 ask for a task.
+    /// Returns the raw JSON of the request's `task` member, which clients use to request a task in 2025-11-25.
     #[must_use]
     pub fn requested_task(&self) -> Option<&str> {
         self.requested_task.as_deref()
     }
 
     /// Returns the call and a future that is ready when its handler has called
-    /// [`Context::start_task`](crate::Context::start_task) and no work inside [`Context::once`](crate::Context::once) is in
-    /// progress. The handler waits there until it is dropped. The future must be polled in the same task as the call, after
-    /// it.
+    /// [`Context::start_task`](crate::Context::start_task) and no work inside [`Context::once`](crate::Context::once)
+    /// is in progress. The handler then waits in `start_task` until it is dropped. The future must be polled in the
+    /// same tokio task as the call, after the call.
     pub fn until_task_starts(mut self) -> (Self, impl Future<Output = ()> + Send + use<>) {
         let start = CancellationToken::default();
         self.context = self.context.with_task_start(start.clone());
@@ -189,7 +189,7 @@ impl Call {
         Arc::clone(&self.handler).permit()
     }
 
-    /// Takes the call out of its request, so that it can run, wrapped in `next`, after the response.
+    /// Detaches the call from its request, so that it can run, wrapped in `next`, after the response has been sent.
     #[must_use]
     pub fn into_background(self, next: Next) -> BackgroundCall {
         BackgroundCall {
@@ -231,9 +231,9 @@ impl fmt::Debug for Call {
 
 /// The next middleware in the chain or, after the last one, the handler.
 ///
-/// It is cheap to clone. Running it again runs the handler again: after a failure, it then gets the answers of the client and
-/// the results of [`once`](Context::once) that it got before. With the feature `tower`, it
-/// implements `Service` and returns the handler's errors in its response, to keep them distinct from a layer's errors.
+/// It is cheap to clone. Running it again runs the handler again. After a failure, the handler then receives the same
+/// client answers and [`once`](Context::once) results as before. With the feature `tower`, it implements `Service` and
+/// returns the handler's errors in its response, to keep them distinct from a layer's errors.
 #[derive(Clone, Default)]
 pub struct Next(Option<Arc<dyn Fn(Call) -> Running + Send + Sync>>);
 

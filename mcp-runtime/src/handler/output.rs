@@ -204,7 +204,7 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 }
 
-/// Structured output with text of its own, such as a summary or a table.
+/// Structured output accompanied by separate text, such as a summary or a table.
 #[diagnostic::do_not_recommend]
 impl<C: Into<ContentBlock>, T: Serialize + JsonSchema> IntoToolResult for (C, Json<T>) {
     const STRUCTURED: bool = true;

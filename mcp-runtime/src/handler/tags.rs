@@ -1,8 +1,8 @@
-//! Tags of definitions, and selections of definitions by their tags.
+//! Tags for definitions, and the selection of definitions by tag.
 //!
 //! `issues,-admin` selects the definitions that have the tag `issues` and not `admin`. A server can have a selection,
-//! which decides what it serves, and each request can have one, which narrows its view; a definition has to be in all of
-//! them.
+//! which determines the definitions that it serves, and so can each request, which narrows its view. A definition must
+//! match all selections.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -36,7 +36,7 @@ pub(crate) struct TagSelection(Arc<[TagList]>);
 /// A list of tags as its author wrote it, such as `issues,-admin`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct TagList {
-    /// Definitions need one of these tags. If there are none, all definitions fit, even those without tags.
+    /// Definitions need one of these tags. If the list is empty, all definitions match, even those without tags.
     included: Vec<Box<str>>,
     /// Definitions must not have any of these tags.
     excluded: Vec<Box<str>>,
@@ -70,13 +70,14 @@ impl TagSelection {
         Ok(Self(Arc::new([list])))
     }
 
-    /// Returns the selection of the definitions that are in both.
+    /// Returns the intersection of both selections.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let lists = self.0.iter().chain(other.0.iter());
         Self(lists.cloned().collect())
     }
 
-    /// Returns the lists of tags, each in the form that [`parse`](Self::parse) reads. A definition has to be selected by all.
+    /// Returns the lists of tags, each in the form that [`parse`](Self::parse) accepts. A definition must match all of
+    /// them.
     pub(crate) fn lists(&self) -> Vec<String> {
         let lists = self.0.iter().map(|list| {
             let excluded = list.excluded.iter().map(|tag| format!("-{tag}"));
@@ -94,8 +95,8 @@ impl TagSelection {
             .all(|list| (list.included.is_empty() || has(&list.included)) && !has(&list.excluded))
     }
 
-    /// Returns an error for the first tag that is not `known`. The error suggests one of the tags to `show`, or names
-    /// them all.
+    /// Returns an error for the first tag that is not `known`. The error suggests one of the tags in `show` or names
+    /// all of them.
     pub(crate) fn check<'t>(
         &self,
         known: impl Fn(&str) -> bool,
@@ -126,7 +127,7 @@ pub(crate) struct UnknownTag {
 }
 
 impl UnknownTag {
-    /// Creates the error for a tag, which shows these tags that definitions have.
+    /// Creates the error for a tag. The error shows these tags, which definitions have.
     pub(crate) fn new<'t>(tag: &str, known: impl IntoIterator<Item = &'t str>) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
         Self {

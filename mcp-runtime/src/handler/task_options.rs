@@ -1,4 +1,4 @@
-//! The option `task` of tools.
+//! The `task` option for tools.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ pub(crate) const JOB_STATUS: &str = "job_status";
 /// The name of the tool with which such clients cancel one.
 pub(crate) const JOB_CANCEL: &str = "job_cancel";
 
-/// How calls to a tool become tasks: the option `task`.
+/// Options that determine how calls to a tool become tasks, for the `task` option.
 ///
 /// ```
 /// use std::time::Duration;
@@ -42,13 +42,14 @@ impl TaskOptions {
         patience: None,
     };
 
-    /// Creates the default options: a client that knows tasks gets one at once, and every other a plain call.
+    /// Creates the default options: calls from clients that support tasks become tasks immediately, and calls from all
+    /// other clients are ordinary calls.
     #[must_use]
     pub const fn new() -> Self {
         Self::NONE
     }
 
-    /// Refuses calls of clients that do not know tasks.
+    /// Refuses calls from clients that do not support tasks.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.is_required = true;
@@ -56,22 +57,22 @@ impl TaskOptions {
     }
 
     /// Lets the handler decide when the call becomes a task, with [`Context::start_task`](crate::Context::start_task).
-    /// Until then, it is a plain call, which can ask its client and can end without a task.
+    /// Until then, it is an ordinary call, which can ask its client questions and can end without becoming a task.
     #[must_use]
     pub const fn manual(mut self) -> Self {
         self.is_manual = true;
         self
     }
 
-    /// Sets the time from its creation for which a task is kept. Defaults to [`limits.tasks.ttl`](crate::Limits), and is
-    /// at most [`limits.tasks.max_ttl`](crate::Limits).
+    /// Sets how long a task is kept after its creation. Defaults to [`limits.tasks.ttl`](crate::Limits); the maximum is
+    /// [`limits.tasks.max_ttl`](crate::Limits).
     #[must_use]
     pub const fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = Some(ttl);
         self
     }
 
-    /// Sets the time that clients are asked to wait between two polls. Defaults to
+    /// Sets how long clients are asked to wait between polls. Defaults to
     /// [`limits.tasks.poll_interval`](crate::Limits).
     #[must_use]
     pub const fn poll_interval(mut self, interval: Duration) -> Self {
@@ -79,8 +80,9 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the number of times that a task is started before it fails, because its process has died or has lost it. Starts
-    /// after answers are not counted. Defaults to [`limits.tasks.max_attempts`](crate::Limits); zero is one.
+    /// Sets how often a task may be started. If its process dies or loses its claim, the task is started again; after
+    /// this many starts, it fails. Starts after answers are not counted. Defaults to
+    /// [`limits.tasks.max_attempts`](crate::Limits); zero counts as one.
     #[must_use]
     pub const fn attempts(mut self, max: u32) -> Self {
         self.attempts = Some(max);

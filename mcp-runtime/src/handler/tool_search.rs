@@ -1,6 +1,6 @@
-//! The option to let models search for tools instead of reading them all.
+//! Options for letting models search for tools instead of reading all of them.
 
-/// Lets models search for tools on demand, for [`Server::tool_search`](crate::Server::tool_search).
+/// Options for [`Server::tool_search`](crate::Server::tool_search), which lets models search for tools on demand.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -36,8 +36,8 @@ impl ToolSearch {
         }
     }
 
-    /// Adds tools that are listed nevertheless, because models need them often. Start-up fails if there is no tool with
-    /// such a name.
+    /// Adds tools that are always listed because models need them often. Start-up fails if one of these tools does not
+    /// exist.
     pub fn pin(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.pinned.extend(tools.into_iter().map(Into::into));
         self

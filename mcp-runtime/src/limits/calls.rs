@@ -18,8 +18,8 @@ pub struct CallLimits {
     pub max_blocking: usize,
     /// Maximum number of calls to blocking tools waiting for a thread. Default 256. Further calls are refused.
     pub max_blocking_queued: usize,
-    /// Maximum number of calls waiting for a handler with a `concurrency` limit, per handler. Default 256. Further
-    /// calls are refused.
+    /// Maximum number of calls waiting for each handler with a `concurrency` limit. Default 256. Further calls are
+    /// refused.
     pub max_waiting: usize,
     /// Maximum number of callers that each rate limit tracks individually. Default 10,000. All further callers share
     /// one bucket.

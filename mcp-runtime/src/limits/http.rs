@@ -20,8 +20,8 @@ pub struct HttpLimits {
     pub header_timeout: Duration,
     /// Time within which the body of a request must arrive. Default 30 s. After that, the client receives 408.
     pub body_timeout: Duration,
-    /// Minimum rate of a request body after its first five seconds, in bytes per second. Default 1 KiB. A slower client
-    /// receives 408.
+    /// Minimum transfer rate for a request body after its first five seconds, in bytes per second. Default 1 KiB. A
+    /// slower client receives 408.
     pub min_body_bytes_per_second: u32,
     /// Time a call may stay silent before its response starts as an event stream with a comment every
     /// [`keep_alive_interval`](super::StreamLimits::keep_alive_interval), if the client accepts event streams. Default

@@ -28,12 +28,12 @@ pub struct SessionLimits {
     /// Maximum time between the handshake and the first use of an HTTP session. Default 10 s. The session then ends.
     pub start_timeout: Duration,
     /// Maximum length of the id of a sealed HTTP session, in characters. Default 4 KiB, because few proxies accept
-    /// headers over 8 KiB. A client whose information does not fit receives -32602.
+    /// headers over 8 KiB. A client whose information would make the id longer receives -32602.
     pub max_sealed_bytes: usize,
     /// Lifetime of a sealed HTTP session, whether it is used or not. Default 8 hours. After that, the client receives
     /// 404 and must start over.
     pub sealed_timeout: Duration,
-    /// Time that a session or event store has to respond. Default 5 s. After that, the client receives 503.
+    /// Maximum time to wait for a session or event store to respond. Default 5 s. After that, the client receives 503.
     pub store_timeout: Duration,
 }
 

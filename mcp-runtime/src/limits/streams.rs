@@ -18,7 +18,7 @@ pub struct StreamLimits {
     pub max_subscriptions: usize,
     /// Maximum number of open `subscriptions/listen` requests per connection. Default 64. When exceeded: -32602.
     pub max_listens: usize,
-    /// Maximum number of open HTTP event streams that wait for events, which are `subscriptions/listen` streams and
+    /// Maximum number of open HTTP event streams that wait for events, that is, `subscriptions/listen` streams and
     /// session streams. Default 8,000, fewer than [`max_connections`](super::HttpLimits::max_connections) to leave room
     /// for requests. When exceeded: 503 with `Retry-After`.
     pub max_open: usize,

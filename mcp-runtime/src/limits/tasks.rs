@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Limits on tasks, which are calls that go on after their request.
+/// Limits on tasks, which are calls that continue after their request has been answered.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TaskLimits {
@@ -15,7 +15,7 @@ pub struct TaskLimits {
     /// option on the tool applies as well.
     pub max_running: usize,
     /// Maximum number of times a task is started, not counting restarts after answers. Default 3. A task is restarted
-    /// if its process dies or loses it; once it has been started this many times, it fails.
+    /// if its process dies or loses its claim to the task; after this many starts, the task fails.
     pub max_attempts: u32,
     /// Time after which another process may take over a task whose process has stopped reporting that it is alive. Default
     /// 30 s. A process reports at intervals of a third of this time.

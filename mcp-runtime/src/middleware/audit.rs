@@ -11,13 +11,13 @@ use crate::middleware::{Call, CallOutput, MiddlewareFuture, Next};
 pub struct AuditRecord {
     /// The call: its name, arguments, caller and request.
     pub call: Call,
-    /// How it ended.
+    /// The outcome of the call.
     pub outcome: AuditOutcome,
-    /// Time that it took.
+    /// The duration of the call.
     pub duration: Duration,
 }
 
-/// The end of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuditOutcome {

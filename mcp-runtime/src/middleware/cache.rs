@@ -1,4 +1,4 @@
-//! A cache of results, in memory.
+//! An in-memory cache of results.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -94,7 +94,7 @@ impl CacheKey {
     }
 }
 
-/// The results that are kept.
+/// The cached results.
 struct CachedResults {
     ttl: Duration,
     max_bytes: usize,

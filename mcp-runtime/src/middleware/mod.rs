@@ -2,7 +2,7 @@
 //!
 //! The functions [`audit`], [`cache`], [`retry`] and [`trim_text`] are passed to
 //! [`Server::middleware`](crate::Server::middleware). Each function is short and uses almost only the public interface,
-//! so it can serve as a starting point if it does not fit.
+//! so it can serve as a starting point for your own.
 //!
 //! ```
 //! use std::time::Duration;

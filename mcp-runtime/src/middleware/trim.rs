@@ -35,7 +35,7 @@ pub fn trim_text(
 fn trim_result(result: &mut CallToolResult, version: ProtocolVersion, max_bytes: usize) {
     let wants_none = result.is_structured_only() && version.has_structured_content();
     let lacks_text = result.content.is_empty() || result.is_structured_only();
-    // The text of structured content is otherwise added when the result is sent.
+    // Normally, the text of structured content is not added until the result is sent.
     if let (true, Some(structured)) = (lacks_text && !wants_none, &result.structured_content)
         && structured.get().len() > max_bytes
     {

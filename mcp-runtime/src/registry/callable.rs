@@ -38,7 +38,7 @@ pub(crate) struct Callable {
     pub(crate) details: ItemDetails,
     pub(crate) handler: Handler,
     pub(crate) guards: HandlerLimits,
-    /// The option `task`, if calls can be tasks.
+    /// The `task` option, if calls can be tasks.
     pub(crate) task: Option<TaskOptions>,
     pub(crate) access: Access,
     pub(crate) tags: Box<[Box<str>]>,
@@ -217,7 +217,7 @@ impl Callable {
         decoder.is_some_and(|decoder| !decoder.is_lenient())
     }
 
-    /// Returns `true` if HTTP clients repeat arguments in headers, as the definition in the list asks for.
+    /// Returns `true` if HTTP clients repeat arguments in headers, as requested by the definition in the list.
     pub(crate) fn mirrors_arguments(&self) -> bool {
         !self.handler.headers().is_empty()
     }

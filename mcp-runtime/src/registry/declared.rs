@@ -36,7 +36,7 @@ pub(super) struct ServerAdditions {
     pub(super) rules: Arc<ServerRules>,
     /// The states that the definition's parameters need and that are created later.
     pub(super) states: Vec<Arc<LazyState>>,
-    /// The same for the function that lists the resources of a template.
+    /// The states needed by the function that lists a template's resources and that are created later.
     pub(super) lister_states: Vec<Arc<LazyState>>,
 }
 
@@ -192,7 +192,7 @@ fn tool_details(
     Some(ItemDetails::Tool { tool, outputs })
 }
 
-/// Returns the properties with which clients of 2025-11-25 see the option `task`.
+/// Returns the properties that represent the `task` option for 2025-11-25 clients.
 pub(super) fn tool_execution(task: &TaskOptions) -> ToolExecution {
     ToolExecution::new(if task.is_required {
         TaskSupport::Required

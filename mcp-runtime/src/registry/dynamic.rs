@@ -39,7 +39,7 @@ pub(super) fn dynamic_callable(item: Item, rules: &ServerRules) -> Result<Callab
     made.map_err(|problems| format!("{noun} `{name}`: {}", problems.join("; ")))
 }
 
-/// Converts a tool that the framework itself has.
+/// Converts a tool that is built into the framework.
 ///
 /// # Errors
 ///

@@ -91,7 +91,7 @@ impl CallPermits {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
-    /// Waits for a permit for as long as it takes. Calls that wait here do not count as waiting for
+    /// Waits for a permit for as long as it takes. Calls that wait here do not count towards the limit of
     /// [`acquire`](Self::acquire).
     pub(crate) async fn wait(&self) -> Option<CallPermit> {
         // The semaphore is never closed.

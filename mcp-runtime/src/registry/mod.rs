@@ -91,8 +91,8 @@ impl Registry {
         Arc::clone(&current)
     }
 
-    /// Returns an error if a tag of the selection is unknown: no definition that this caller sees has it, and the server
-    /// does not describe it.
+    /// Returns an error if a tag in the selection is unknown, that is, if no definition visible to this caller has it
+    /// and the server does not describe it.
     #[cfg(feature = "http")]
     pub(crate) fn check_tags(
         &self,

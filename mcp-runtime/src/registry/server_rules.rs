@@ -12,13 +12,13 @@ pub(crate) struct ServerRules {
     pub(crate) meta_keys: Vec<String>,
     /// The scopes that a tag requires, which apply to all definitions with that tag.
     pub(crate) tag_scopes: Vec<(String, Vec<String>)>,
-    /// `true` if the server adds the tools for searching tools.
+    /// `true` if the server adds the tools for searching and calling other tools.
     pub(crate) searches_tools: bool,
     /// `true` if the server adds the tools for tasks of clients that do not know tasks.
     pub(crate) has_job_tools: bool,
-    /// The selection of the definitions that are served; `None` for all.
+    /// The selection of definitions to serve, or `None` to serve all of them.
     pub(crate) selection: Option<TagSelection>,
-    /// The limits of messages, which also apply to JSON inside of strings.
+    /// The limits on messages, which also apply to JSON inside strings.
     pub(crate) message_limits: MessageLimits,
     /// Tags with their descriptions for models.
     pub(crate) tag_descriptions: Vec<(String, String)>,

@@ -66,7 +66,7 @@ pub(crate) struct CallableTable {
     /// The pages, rendered for each protocol version and page number. Only pages that start at a multiple of the page
     /// size are kept.
     pages: [OnceLock<Pages>; ProtocolVersion::ALL.len()],
-    /// The tools that are served, for searches.
+    /// The search index of the tools that are served.
     index: OnceLock<ToolIndex>,
 }
 
@@ -149,7 +149,7 @@ impl CallableTable {
             .filter_map(|index| self.slots.get(*index))
     }
 
-    /// Returns the index of the callables that are served, which must be tools. It is made for the first search.
+    /// Returns the index of the callables that are served, which must be tools. It is created by the first search.
     pub(crate) fn tool_index(&self) -> &ToolIndex {
         self.index.get_or_init(|| {
             let tools = self.visible().filter_map(|slot| slot.callable.as_tool());
@@ -338,7 +338,8 @@ pub(crate) struct SelectedCallables {
     positions: Vec<usize>,
     /// `true` if more callables follow.
     pub(crate) more: bool,
-    /// `true` if other requests get another part of the list. The items are then rendered once for all of them.
+    /// `true` if other requests may receive a different part of the list. Each item is then rendered once and shared by
+    /// all requests.
     is_filtered: bool,
 }
 

@@ -1,7 +1,7 @@
 //! A search index of tools: BM25 over their names, titles, descriptions and arguments.
 //!
-//! Everything that depends on the other tools, such as how rare a word is, is computed among the tools that the request
-//! may use. A tool that is hidden from a caller thus has no influence on what the caller finds.
+//! Everything that depends on the other tools, such as how rare a word is, is computed over only the tools that the
+//! request may use. A tool that is hidden from a caller therefore has no effect on the caller's search results.
 //!
 //! Source: S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with weights
 //! for fields as in section 3.6.
@@ -14,25 +14,25 @@ use serde_json::Value;
 use crate::registry::words::words;
 use crate::types::Tool;
 
-/// The influence of another occurrence of a word.
+/// Controls how much further occurrences of a word add to the score (`k1`).
 const K1: f64 = 1.2;
-/// The influence of a tool's length.
+/// Controls how much a tool's length affects the score (`b`).
 const B: f64 = 0.75;
-/// The weight of a word that only begins with a word of the query.
+/// The weight of a word that begins with a query word but is longer.
 const PREFIX: f64 = 0.4;
-/// The length in characters from which a word of the query finds longer words.
+/// Minimum length, in characters, of a query word that also matches longer words.
 const SHORTEST_PREFIX: usize = 3;
-/// Maximum number of different words of a query.
+/// Maximum number of distinct words in a query.
 const MAX_WORDS: usize = 32;
-/// Maximum depth of schemas whose arguments are found.
+/// Maximum schema depth at which arguments are indexed.
 const MAX_DEPTH: usize = 4;
 
 /// An index of tools, which are numbered in the order in which they were added.
 #[derive(Debug, Default)]
 pub(crate) struct ToolIndex {
-    /// For each word, the tools that contain it, with its weight there.
+    /// For each word, the tools that contain it and its weight in each of them.
     words: BTreeMap<Box<str>, Vec<(usize, f64)>>,
-    /// The weight of all words of each tool.
+    /// The total weight of each tool's words.
     lengths: Vec<f64>,
 }
 
@@ -57,8 +57,8 @@ impl ToolIndex {
         index
     }
 
-    /// Returns the tools that a query finds, the best first; equally good ones in their order. `permitted` has `true` for
-    /// each tool that the request may use.
+    /// Returns the tools that match a query, best match first. Equally good tools keep their order. `permitted` is
+    /// `true` for each tool that the request may use.
     pub(crate) fn search(&self, query: &str, permitted: &[bool]) -> Vec<usize> {
         let is_permitted = |tool: usize| permitted.get(tool).copied().unwrap_or_default();
         let lengths = self.lengths.iter().enumerate();
@@ -108,7 +108,7 @@ impl ToolIndex {
     }
 }
 
-/// Returns the first different words of a query. No more of it is read, however long it is.
+/// Returns the first distinct words in a query. The rest of the query is not read, however long it is.
 fn first_words(query: &str) -> BTreeSet<String> {
     let mut first = BTreeSet::new();
     for word in words(query) {
@@ -120,7 +120,7 @@ fn first_words(query: &str) -> BTreeSet<String> {
     first
 }
 
-/// Returns the texts by which a tool is found, with their weights.
+/// Returns the texts to index for a tool, with their weights.
 fn fields(tool: &Tool) -> Vec<(f64, String)> {
     let mut fields = vec![(3.0, tool.name.clone())];
     fields.extend(tool.title.iter().map(|title| (2.0, title.clone())));

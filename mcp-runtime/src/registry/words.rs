@@ -17,13 +17,13 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
     }
 }
 
-/// Reads the words of a text one by one.
+/// Reads the words in a text one by one.
 struct Words<'t> {
     chars: Peekable<Chars<'t>>,
     previous: Option<char>,
     /// The beginning of a word that may continue.
     word: String,
-    /// A character that is a word and has been read, but not returned.
+    /// A character that is a word by itself and has been read but not returned yet.
     unspaced: Option<char>,
 }
 

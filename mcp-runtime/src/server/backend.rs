@@ -1,4 +1,4 @@
-//! All stores of a server in one value.
+//! A single value that holds all of a server's stores.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use crate::http::{EventStore, SessionStore};
 use crate::stores::{NotificationRelay, TaskStore};
 
 /// Stores for data that outlives a request, for [`Server::backend`](crate::Server::backend): tasks, the results of
-/// [`once`](crate::Context::once), legacy sessions, and the events of their streams. Data without a store here stays in the memory of
-/// the process. A backend can also carry change notifications to the server's other instances.
+/// [`once`](crate::Context::once), legacy sessions, and the events of their streams. Data for which no store is set
+/// stays in the process's memory. A backend can also carry change notifications to the server's other instances.
 ///
-/// A crate for a database has a type that converts into it, such as `Sqlite` of `mcp-runtime-sqlite`. Each store can be replaced:
+/// A database crate provides a type that converts into a backend, such as `Sqlite` in `mcp-runtime-sqlite`. Each store
+/// can be replaced:
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -26,8 +27,8 @@ use crate::stores::{NotificationRelay, TaskStore};
 /// let server = new_server!().backend(backend);
 /// ```
 ///
-/// To write your own, implement these traits. With the feature `testing`, `Backend::check` tests whether your stores keep the
-/// rules.
+/// To write your own, implement these traits. With the feature `testing`, `Backend::check` tests whether your stores
+/// follow the rules.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct Backend {
@@ -41,7 +42,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// Creates a backend that keeps everything in the memory of the process.
+    /// Creates a backend that keeps everything in the process's memory.
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,15 +73,15 @@ impl Backend {
         self
     }
 
-    /// Sets the store for the events of sessions' streams. It needs a store for [`sessions`](Self::sessions).
+    /// Sets the store for the events of sessions' streams. It requires a store for [`sessions`](Self::sessions).
     #[cfg(feature = "http")]
     pub fn events(mut self, store: Arc<dyn EventStore>) -> Self {
         self.events = Some(store);
         self
     }
 
-    /// Checks that each store which the backend has keeps the rules of its trait. The stores must be empty. Takes a few seconds,
-    /// or none if tokio's time is paused and the stores use it.
+    /// Checks that each of the backend's stores follows the rules of its trait. The stores must be empty. Takes a few
+    /// seconds, or no time if tokio's clock is paused and the stores use it.
     ///
     /// ```
     /// # use std::sync::Arc;

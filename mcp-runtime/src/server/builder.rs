@@ -249,7 +249,7 @@ impl Server {
         self.limits.calls.max_progress_per_second = u32::MAX;
     }
 
-    /// Returns the time that calls have to end after the server is asked to stop.
+    /// Returns how long calls may take to finish after the server is asked to stop.
     #[cfg(all(feature = "http", feature = "ship"))]
     pub(super) fn drain_timeout(&self) -> Duration {
         self.limits.calls.drain_timeout
@@ -280,8 +280,8 @@ impl Server {
         self
     }
 
-    /// Sets whether models may read the messages of all errors that handlers return, with their causes. Defaults to
-    /// `false`: models read only messages that are [exposed](crate::HandlerError).
+    /// Sets whether models may read the messages of all errors that handlers return, including their causes. Defaults
+    /// to `false`, so that models read only messages that are [exposed](crate::HandlerError).
     ///
     /// Use it for servers that run for one user on the user's machine, where nothing in an error is a secret. Errors are
     /// logged in either case. Messages of panics are never sent.
@@ -333,14 +333,14 @@ impl Server {
         self
     }
 
-    /// Sets where everything is kept that outlives a request. Replaces any backend set before.
+    /// Sets the stores for all data that outlives a request. Replaces any backend set before.
     ///
     /// ```ignore
     /// new_server!().backend(Sqlite::open("state.db")?)
     /// ```
     ///
-    /// Its tasks are served if a tool has the option `task`. A store that is set by itself takes precedence:
-    /// [`task_store`](Self::task_store), [`once_store`](Self::once_store), `HttpOptions::sessions` and
+    /// The backend's task store is used if a tool has the option `task`. Stores that are set individually take
+    /// precedence: [`task_store`](Self::task_store), [`once_store`](Self::once_store), `HttpOptions::sessions` and
     /// `HttpOptions::event_store`.
     pub fn backend(mut self, backend: impl Into<Backend>) -> Self {
         self.backend = backend.into();

@@ -11,13 +11,14 @@ use crate::error::{Error, ErrorKind};
 use crate::server::Server;
 
 impl Server {
-    /// Declares environment variables, one for each field of `T`, and reads them. Functions get the struct as
+    /// Declares environment variables, one for each field of `T`, and reads them. Handlers receive the struct as
     /// [`State<T>`](crate::State).
     ///
-    /// A variable has the name of its field in capitals, after `prefix`. The type, the bounds, the default and the
-    /// description are those of the field, as for arguments; `Option` and fields with a default may be absent. An empty
-    /// variable counts as absent, and so does the placeholder of a setting of an MCP bundle that the user left open. Lists
-    /// are separated by commas; `true`, `yes`, `on`, `1` and their opposites are booleans; other types are JSON.
+    /// A variable's name is `prefix` followed by the field's name in capitals. As with arguments, the field determines
+    /// the type, the bounds, the default and the description. Variables for `Option` fields and fields with a default
+    /// may be absent. An empty variable counts as absent, and so does the placeholder for an MCP bundle setting that
+    /// the user left empty. Lists are separated by commas; `true`, `yes`, `on`, `1` and their opposites are booleans;
+    /// other types are JSON.
     ///
     /// `--help` lists the variables. The log shows their values, except for fields of type [`Secret`](crate::env::Secret).
     /// Can be called more than once, with different types.
@@ -65,7 +66,7 @@ impl Server {
         match value {
             Ok(value) => self.states.insert(Arc::new(value)),
             Err(faults) => {
-                // Commands that only describe the server leave the faults aside, but functions still need a value.
+                // Commands that only describe the server ignore the mistakes, but functions still need a value.
                 #[cfg(feature = "cli")]
                 {
                     let faults = faults.join("\n");
@@ -78,7 +79,8 @@ impl Server {
         self
     }
 
-    /// Returns the struct that [`env`](Self::env) has read, for state that is made from it before the server starts:
+    /// Returns the struct that [`env`](Self::env) has read, so that state can be created from it before the server
+    /// starts:
     ///
     /// ```no_run
     /// # use mcp_runtime::prelude::*;

@@ -1,4 +1,4 @@
-//! Adds extensions of the protocol to a server.
+//! Adds protocol extensions to a server.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::extension::skills::Skills;
 use crate::extension::{self, Extension, Extensions, ServerChanges};
 use crate::server::Server;
 
-/// The extensions of a server that has not been started yet.
+/// The extensions added to a server that has not been started yet.
 #[derive(Debug, Default)]
 pub(super) struct ExtensionSettings(Vec<Extension>);
 
 impl Server {
-    /// Adds an extension of the protocol. Can be called more than once.
+    /// Adds a protocol extension. Can be called more than once.
     ///
     /// Start-up fails if two extensions use the same name, or one uses a name of the core protocol.
     ///
@@ -50,7 +50,7 @@ impl ExtensionSettings {
     ///
     /// # Errors
     ///
-    /// Fails if an extension is invalid, with all problems, or if such a function fails.
+    /// Fails if an extension is invalid (all problems are reported) or if one of these functions fails.
     pub(super) fn start(
         mut self,
         handle: &ServerHandle,

@@ -25,13 +25,14 @@ impl Server {
         self
     }
 
-    /// Adds a check of something that this server depends on, such as its database. While the check fails, `/readyz`
-    /// ([`HttpOptions::health`]) is 503, and requests are served as before. Can be called more than once; all checks have
-    /// to pass.
+    /// Adds a check for a service that this server depends on, such as its database. While the check fails, `/readyz`
+    /// ([`HttpOptions::health`]) returns 503, but all other requests are still served. Can be called more than once;
+    /// all checks have to pass.
     ///
-    /// A check runs when readiness is asked for, at most once a second, and at most one at a time. An error, a panic, or
-    /// taking longer than [`limits.http.ready_check_timeout`](crate::Limits) is a failure. The log tells the name and the
-    /// error, once until the check passes again; the client is not told.
+    /// A check runs when readiness is queried, at most once a second and never concurrently with itself. The check
+    /// fails if it returns an error, panics, or takes longer than [`limits.http.ready_check_timeout`](crate::Limits).
+    /// The first failure is logged with the check's name and the error; further failures are not logged until the check
+    /// has passed again. The client does not see the reason.
     ///
     /// ```
     /// # struct Pool;
@@ -240,7 +241,7 @@ impl Server {
     }
 }
 
-/// Listens on an address. If none of the socket addresses that it stands for can be used, the error names them.
+/// Listens on an address. If none of the socket addresses that it resolves to can be used, the error names them.
 async fn listen(address: impl ToSocketAddrs) -> Result<TcpListener, Error> {
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
     TcpListener::bind(&*addresses).await.map_err(|error| {

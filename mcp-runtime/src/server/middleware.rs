@@ -21,7 +21,7 @@ pub(super) struct WrappingSettings {
     pub(super) rate: Option<Rate>,
     /// Middleware, outermost first.
     pub(super) around: Vec<UnlinkedMiddleware>,
-    /// Middleware outside of the others, only for calls that can be tasks.
+    /// Middleware that wraps all other middleware, used only for calls that can be tasks.
     pub(super) around_tasks: Vec<UnlinkedMiddleware>,
     /// The names of tools that have their own layers.
     pub(super) layered: Vec<String>,

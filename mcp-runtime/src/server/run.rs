@@ -50,9 +50,9 @@ impl Server {
     /// [`serve_http`](Self::serve_http), instead. To keep the commands, it can call
     /// [`command_line`](Self::command_line) first.
     ///
-    /// Exits with 0 after serving, and after a command that did what it was told; with 1 if the server cannot start or a
-    /// command fails or finds a problem; with 2 if the arguments are not understood; with 130 if Ctrl-C cancelled a call.
-    /// At a terminal, a server says on standard error what it has and what to type next.
+    /// The exit status is 0 after serving or after a successful command, 1 if the server cannot start or a command
+    /// fails or finds a problem, 2 if the arguments are invalid, and 130 if Ctrl-C cancelled a call. If run at a
+    /// terminal, a server prints to standard error what it offers and what to type next.
     ///
     /// Standard output is reserved for the protocol, so output that handlers print goes to standard error instead. If
     /// the program has not set a `tracing` subscriber, warnings and errors go to standard error too. Because the client

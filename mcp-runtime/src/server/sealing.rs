@@ -1,4 +1,4 @@
-//! The keys that seal the state of calls of several rounds.
+//! The keys that seal the state of calls that take several rounds.
 
 use crate::dispatch::seal::SealingKey;
 use crate::server::Server;

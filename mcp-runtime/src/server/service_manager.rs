@@ -1,7 +1,7 @@
-//! Notifies systemd of start and stop, for units with `Type=notify`.
+//! Notifies systemd when the server starts and stops, for units with `Type=notify`.
 //!
-//! The protocol is a datagram to the socket that `NOTIFY_SOCKET` names. Without the variable, and on other systems,
-//! nothing is sent. Source: `sd_notify(3)`.
+//! A notification is a datagram sent to the socket named by `NOTIFY_SOCKET`. If the variable is not set, or on other
+//! systems, nothing is sent. Source: `sd_notify(3)`.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,7 +15,7 @@ pub(super) enum ProcessState {
     Stopping,
 }
 
-/// Tells the service manager about the state of this process, if there is a service manager. A failure is logged.
+/// Notifies the service manager, if there is one, of this process's state. A failure is logged.
 pub(super) fn notify(state: ProcessState) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) else {
         return;
@@ -40,7 +40,7 @@ fn send(socket: &OsString, state: ProcessState) -> io::Result<()> {
         ProcessState::Stopping => "STOPPING=1",
     };
     let datagram = UnixDatagram::unbound()?;
-    // A service manager that does not read must not hold up the server.
+    // A service manager that does not read its socket must not block the server.
     datagram.set_nonblocking(true)?;
     datagram
         .send_to_addr(message.as_bytes(), &address)

@@ -1,4 +1,4 @@
-//! Values that handlers share: states, and the receivers of `#[server]` blocks.
+//! Values that handlers share: state, and receivers for the methods in `#[server]` blocks.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ impl Server {
         self
     }
 
-    /// Shares a value that `make` makes when it is first needed, such as a pool of database connections, with every
-    /// handler that takes [`State<T>`](crate::State).
+    /// Shares a value, such as a pool of database connections, with every handler that takes
+    /// [`State<T>`](crate::State). The value is created by `make` when it is first needed.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -33,10 +33,10 @@ impl Server {
     /// # drop(server);
     /// ```
     ///
-    /// A server that runs makes the value before it accepts requests, after definitions and settings have been checked;
-    /// if that fails, it does not start. Commands such as `check`, `tools` and `install`, and clients in the same
-    /// process, make it with the first call whose handler takes it; so does a
-    /// [mounted service](Self::into_http_service). If that fails, the call fails, and the next call tries again.
+    /// A running server makes the value before it accepts requests, after definitions and settings have been checked;
+    /// if that fails, the server does not start. Commands such as `check`, `tools` and `install`, clients in the same
+    /// process, and a [mounted service](Self::into_http_service) make the value on the first call to a handler that
+    /// takes it. If that fails, the call fails, and the next call tries again.
     ///
     /// Otherwise works like [`state`](Self::state).
     pub fn state_with<T, E, F>(mut self, make: impl Fn() -> F + Send + Sync + 'static) -> Self

@@ -1,8 +1,8 @@
-//! Settings about tags, as a server keeps them until it starts. `tags` has the methods that set them.
+//! The tag settings that a server keeps until it starts. The methods that set them are in `tags`.
 
 use crate::handler::tags::TagSelection;
 
-/// The settings of a server that has not been started yet about tags.
+/// The tag settings of a server that has not been started yet.
 #[derive(Debug, Default)]
 pub(super) struct TagSettings {
     pub(super) selection: Option<TagSelection>,

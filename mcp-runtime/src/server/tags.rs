@@ -1,24 +1,25 @@
-//! Settings about tags: their descriptions, and the definitions that are selected by them.
+//! Tag settings: descriptions of tags, and the selection of definitions by tag.
 
 use crate::handler::tags::{self, TagSelection};
 use crate::server::Server;
 
 impl Server {
-    /// Serves only the definitions that these tags select, as the option `--tags` does. Tags are separated by commas:
-    /// `issues,pulls` selects the definitions with one of these tags, `-admin` those without a tag. Can be called more
-    /// than once; definitions must then be in each selection.
+    /// Serves only the definitions that these tags select, like the option `--tags`. Tags are separated by commas:
+    /// `issues,pulls` selects the definitions that have either tag, and `-admin` selects the definitions that do not
+    /// have the tag `admin`. Can be called more than once; definitions must then match every selection.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
     /// let server = new_server!().select_tags("issues,-admin");
     /// ```
     ///
-    /// In contrast to [`tags`](Self::tags), which decides what the program needs to provide, a selection also applies to
-    /// definitions that are made at run time, and it can exclude tags. HTTP clients can narrow it further for each request;
-    /// see [Many tools](crate::guide::many_tools). Definitions that are not selected are answered like ones that do not exist.
+    /// In contrast to [`tags`](Self::tags), which decides what the program needs to provide, a selection also applies
+    /// to definitions that are created at run time, and it can exclude tags. HTTP clients can narrow it further for
+    /// each request; see [Many tools](crate::guide::many_tools). To clients, definitions that are not selected appear
+    /// not to exist.
     ///
-    /// Start-up fails if a tag is unknown: no definition has it, and [`describe_tag`](Self::describe_tag) does not name
-    /// it.
+    /// Start-up fails if a tag is unknown, that is, if no definition has it and it is not described with
+    /// [`describe_tag`](Self::describe_tag).
     pub fn select_tags(mut self, tags: impl AsRef<str>) -> Self {
         let tags = tags.as_ref();
         match TagSelection::parse(tags) {
@@ -36,10 +37,11 @@ impl Server {
     }
 
     /// Describes a tag to models, in a few words, for [`tags_in_instructions`](Self::tags_in_instructions). A described
-    /// tag can be selected even while no definition has it, because definitions with it may be inserted later. This makes
-    /// the tag public: anyone can learn that it exists, even if definitions with it are hidden from them.
+    /// tag can be selected even while no definition has it, because definitions with it may be inserted later. A
+    /// description makes the tag public: anyone can learn that it exists, even callers from whom all definitions with
+    /// the tag are hidden.
     ///
-    /// Start-up fails if a tag is described twice, or if it cannot be a tag.
+    /// Start-up fails if a tag is described twice or is invalid.
     pub fn describe_tag(mut self, tag: impl Into<String>, description: impl Into<String>) -> Self {
         let tag = tag.into();
         let descriptions = &mut self.tag_settings.descriptions;
@@ -52,8 +54,9 @@ impl Server {
         self
     }
 
-    /// Sets whether the [`instructions`](Self::instructions) end with a line for each tag, which has the tag's description
-    /// and the names of its tools. Each client reads only about tools that it may use. Defaults to `false`.
+    /// Sets whether the [`instructions`](Self::instructions) end with a line for each tag that contains the tag's
+    /// description and the names of its tools. Each client is shown only the tools that it may use. Defaults to
+    /// `false`.
     pub fn tags_in_instructions(mut self, show: bool) -> Self {
         self.tag_settings.in_instructions = show;
         self

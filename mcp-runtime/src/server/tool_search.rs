@@ -6,12 +6,13 @@ use crate::server::Server;
 impl Server {
     /// Lets models search for tools instead of reading the definitions of all of them. By default, all tools are listed.
     ///
-    /// If a client could use more tools than [`ToolSearch::above`] says, its list has the tool `search_tools`, which returns
-    /// the tools that fit a query with the schemas of their arguments, the tool `call_tool`, which calls them, and the
-    /// tools that are pinned. A call through `call_tool` is a call of the tool that it names, with its access rules,
-    /// limits, middleware, questions and results. Tools can also be called by their own names, listed or not.
+    /// If a client may use more tools than the number passed to [`ToolSearch::above`], its list contains only the
+    /// pinned tools and two others: `search_tools`, which returns the tools that match a query along with their input
+    /// schemas, and `call_tool`, which calls them. A call through `call_tool` is treated as a call to the named tool,
+    /// with the same access rules, limits, middleware, questions and results. Tools can also be called by their own
+    /// names, listed or not.
     ///
-    /// Start-up fails if a tool is already named like one of the two.
+    /// Start-up fails if another tool has one of these two names.
     pub fn tool_search(mut self, search: ToolSearch) -> Self {
         self.tool_search = Some(search);
         self

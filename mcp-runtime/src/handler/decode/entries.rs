@@ -40,8 +40,8 @@ pub(crate) fn entries(arguments: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Vec<
     }
 }
 
-/// Explains why the arguments could not be read. Those of a message are valid JSON, so this concerns only arguments that
-/// have been made from strings, and callers in the same program.
+/// Explains why the arguments could not be read. The arguments in a message are always valid JSON, so this is needed
+/// only for arguments that were created from strings and for callers in the same program.
 fn not_json(arguments: &str, failure: ScanFailure) -> Fault {
     let reason = match (failure, serde_json::from_str::<IgnoredAny>(arguments)) {
         (ScanFailure::Syntax(_), Err(error)) => serde_message(&error),

@@ -1,8 +1,8 @@
 //! Corrections for values that models frequently get wrong.
 //!
 //! Models often put JSON into strings and write integers with a zero fraction, such as `1.0`. Both are accepted unless
-//! a tool is strict. Corrections work on the text of a value, so numbers of any size stay exact. JSON inside a string, which
-//! the message counts as one value, has to keep the limits of a message itself; otherwise, it remains a string.
+//! a tool is strict. Corrections work on the text of a value, so numbers of any size stay exact. A string counts as one
+//! value of the message, so any JSON inside it must be within the limits for a message; otherwise, it remains a string.
 
 use std::fmt::Write as _;
 
@@ -43,17 +43,17 @@ pub(super) fn unquoted_as(json: &str, schema: &Value, limits: &ParseLimits) -> O
     (is_meant && serde_json::from_str::<&RawValue>(inner).is_ok()).then(|| inner.to_owned())
 }
 
-/// Returns `true` if a value keeps the limits of a message.
+/// Returns `true` if a value is within the limits for a message.
 fn is_within(json: &str, limits: &ParseLimits) -> bool {
     Scan::within(json, limits).next_value().is_some()
 }
 
 /// Unquotes JSON inside the value's strings wherever the schema does not allow strings. Returns `None` if the value
-/// contains no such strings, or too much in them.
+/// contains no such strings or if the result would exceed the limits.
 pub(super) fn unquoted_inside(json: &str, schema: &Value, limits: &ParseLimits) -> Option<String> {
     let mut meant = String::with_capacity(json.len());
     let changed = unquote(json, (schema, limits), DEPTH, &mut meant);
-    // Each string keeps the limits, but all of them together may not.
+    // Each string is within the limits, but all of them together may not be.
     (changed && is_within(&meant, limits)).then(|| without_fractions(&meant).unwrap_or(meant))
 }
 

@@ -88,7 +88,7 @@ pub(crate) struct Decoder {
     style: ArgumentStyle,
     /// Enforces the schema.
     validator: Validator,
-    /// The schema as clients get it, if it differs from the enforced one.
+    /// The schema sent to clients, if it differs from the enforced one.
     published: Option<Box<Value>>,
     arguments: Vec<ArgumentInfo>,
     headers: Vec<HeaderArgument>,
@@ -164,7 +164,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// The fast path, which decodes the arguments of nearly all calls. Returns `false` if the arguments are invalid, without saying why.
+    /// The fast path, which decodes the arguments of nearly all calls. Returns `false`, without a reason, if the
+    /// arguments are invalid.
     fn decode_fast(&self, arguments: &str, slots: &mut [&mut dyn Any]) -> bool {
         let mut given = 0_u64;
         let mut expected = 0_usize;
@@ -269,7 +270,7 @@ impl Decoder {
         self.flattened_types.as_ref().is_none_or(holds)
     }
 
-    /// Returns `true` if what models often get wrong is accepted.
+    /// Returns `true` if mistakes that models frequently make are corrected.
     pub(crate) fn is_lenient(&self) -> bool {
         self.style != ArgumentStyle::Tool { strict: true }
     }

@@ -275,8 +275,8 @@ impl Decoder {
     }
 }
 
-/// Explains a value that matches its schema, but that its type refuses, such as a date that does not exist. The position
-/// at which decoding stopped identifies the invalid value.
+/// Explains why a value that matches its schema was rejected by its type, for example because it is a date that does
+/// not exist. The position at which decoding stopped identifies the invalid value.
 fn refused_by_type(
     mut pointer: String,
     raw: &str,
@@ -299,7 +299,7 @@ fn refused_by_type(
     Fault::new(pointer, message)
 }
 
-/// Returns the schema of the value at a pointer, unless there is a choice on the way.
+/// Returns the schema of the value at a pointer, or `None` if the path to it leads through a choice.
 fn schema_at<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
     pointer
         .split('/')

@@ -142,7 +142,7 @@ fn check_count(arguments: usize, problems: &mut Vec<String>) {
     }
 }
 
-/// Returns the schema that the author wrote, which has to be that of an object.
+/// Returns the schema that the author wrote, which must be an object schema.
 fn checked_root(schema: Schema, problems: &mut Vec<String>) -> Value {
     let schema = schema.to_value();
     if schema.get("type").is_none_or(|kind| kind != "object") {
@@ -250,8 +250,8 @@ fn check_default(parameter: &ParameterMeta, problems: &mut Vec<String>) {
     }
 }
 
-/// Reports defaults that the schema does not allow although the type accepts them: a client that sends such a default would
-/// be refused.
+/// Reports defaults that the type accepts but the schema does not allow, because a client that sent such a default
+/// would be refused.
 fn check_published_defaults(
     validator: &Validator,
     arguments: &[ArgumentInfo],

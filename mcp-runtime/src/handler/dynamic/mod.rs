@@ -115,7 +115,7 @@ macro_rules! guarded {
             }
 
             /// Sets the maximum rate of calls: `10/min`, `5/s burst 20`, `100/h per caller`. By default, only the
-            /// server's limits apply. It is an error at insertion or start-up if the rate is invalid.
+            /// server's limits apply. Insertion or start-up fails if the rate is invalid.
             #[must_use]
             pub fn rate(mut self, rate: impl Into<String>) -> Self {
                 self.$handler.guards.rate = Some(rate.into());
@@ -139,8 +139,7 @@ macro_rules! guarded {
             }
 
             /// Requires callers to have all of these scopes, in addition to any scopes already required. By default, no
-            /// scopes are required. It is an error at insertion or start-up if credentials can
-            /// never contain one of the scopes.
+            /// scopes are required. Insertion or start-up fails if credentials can never contain one of the scopes.
             ///
             /// Callers without these scopes do not see the definition in lists. If they try to use it, the error names
             /// the required scopes. Scopes do not apply to trusted [`Caller`](crate::Caller)s, such as callers connected through
@@ -204,9 +203,9 @@ macro_rules! builder {
                 self
             }
 
-            /// Adds tags, by which hosts select definitions ([`Server::select_tags`](crate::Server::select_tags)) and
-            /// which can require scopes ([`Server::require_scopes`](crate::Server::require_scopes)). Inserting the item
-            /// fails if a tag is empty, begins with `-`, or contains a comma or white space.
+            /// Adds tags. Hosts can select definitions by tag ([`Server::select_tags`](crate::Server::select_tags)),
+            /// and a tag can require scopes ([`Server::require_scopes`](crate::Server::require_scopes)). Inserting the
+            /// item fails if a tag is empty, begins with `-`, or contains a comma or white space.
             #[must_use]
             pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
                 let tags = tags.into_iter().map(|tag| tag.into().into_boxed_str());

@@ -1,5 +1,5 @@
-//! Rules that compare the parts of a function's definition with each other and with its types, as `const fn`s that
-//! expansions evaluate.
+//! Rules that compare the parts of a function's definition with each other and with its types, written as constant
+//! functions that macro expansions evaluate.
 //!
 //! The rules for single strings are in `mcp_schema::rules`: the macros apply them to attributes, and the registry to
 //! dynamic definitions.

@@ -1,4 +1,4 @@
-//! Bytes as text.
+//! Bytes encoded as text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,11 +18,11 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::output::IntoToolResult;
 use crate::types::CallToolResult;
 
-/// Bytes, which JSON carries as a string in Base64.
+/// Bytes, represented in JSON as a Base64 string.
 ///
-/// As an argument or a field of one, at most `MAX` bytes; longer values are refused before they are decoded. The default
-/// is 1 MiB. As a result, any number of bytes. Both alphabets of RFC 4648 are accepted, with padding or without; results
-/// use the standard alphabet with padding. On the command line, `name=@file` sends the contents of a file.
+/// An argument, or a field of one, can be at most `MAX` bytes long (1 MiB by default); longer values are refused before
+/// they are decoded. A result can have any length. Both alphabets of RFC 4648 are accepted, with or without padding;
+/// results use the standard alphabet with padding. On the command line, `name=@file` sends the contents of a file.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;

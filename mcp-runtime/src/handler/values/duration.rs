@@ -1,4 +1,4 @@
-//! Lengths of time as people write them.
+//! Durations in human-readable form.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,10 +15,10 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::output::IntoToolResult;
 use crate::types::CallToolResult;
 
-/// A length of time, which JSON carries as a string such as `90s`, `1h 30m` or `2 days`.
+/// A duration, represented in JSON as a string such as `90s`, `1h 30m` or `2 days`.
 ///
-/// Units are those of the `humantime` crate: from `ns` to `years`. A value has at least one number with a unit, is not
-/// negative, and fits into a [`Duration`], to which this dereferences.
+/// The units are the ones that the `humantime` crate supports, from `ns` to `years`. A value consists of one or more
+/// numbers with units, is not negative, and fits into a [`Duration`], to which this type dereferences.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;

@@ -1,4 +1,4 @@
-//! Types of other crates as results: their text is the string that serde writes.
+//! Results of types from other crates. The text is the string that serde produces.
 
 use serde::Serialize;
 use serde_json::Value;

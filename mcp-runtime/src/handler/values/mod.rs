@@ -1,7 +1,7 @@
-//! Types for values that JSON has no type for, and results of other crates' types.
+//! Types for values that JSON has no type for, and support for other crates' types as results.
 //!
-//! schemars describes the types of other crates; features of this crate enable that. [`mcp_schema::generate`] makes their
-//! schemas plain, and `handler::decode` enforces the schemas.
+//! The schemas for other crates' types are derived by schemars and enabled by features of this crate.
+//! [`mcp_schema::generate`] simplifies these schemas, and `handler::decode` enforces them.
 
 mod base64;
 #[cfg(feature = "duration")]

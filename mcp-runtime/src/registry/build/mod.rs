@@ -332,8 +332,8 @@ impl Build {
             .map(Arc::clone)
     }
 
-    /// Reports injected values that would be missing when the definition is called. Returns the states that have to be
-    /// made first.
+    /// Reports injected values that would be missing when the definition is called. Returns the states that must be
+    /// created first.
     fn check_states(&mut self, definition: &Definition) -> Vec<Arc<LazyState>> {
         self.states.begin_check();
         for parameter in definition.parameters {
@@ -349,7 +349,7 @@ impl Build {
         self.states.end_check()
     }
 
-    /// Does the same for the function that lists the resources of a template.
+    /// Like [`check_states`](Self::check_states), but for the function that lists a template's resources.
     fn check_lister(&mut self, definition: &Definition) -> Vec<Arc<LazyState>> {
         self.states.begin_check();
         if let Some(list) = definition.options.list

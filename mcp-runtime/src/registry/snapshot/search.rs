@@ -28,7 +28,7 @@ impl<'a> CallerView<'a> {
     }
 
     /// Returns the members of a page that contains the rendered tools in `first`, followed by the tools that the
-    /// request may use and for which `shows` returns `true`.
+    /// request may use and `shows` accepts.
     pub(crate) fn short_tool_page(
         self,
         first: &str,
@@ -39,8 +39,8 @@ impl<'a> CallerView<'a> {
         format!("\"{}\":[{items}]", Capability::Tools.member()).into()
     }
 
-    /// Returns `first`, and those tools that the request may use and for which `shows` returns `true`, as comma-separated
-    /// JSON objects in the form that `version` defines.
+    /// Returns `first` followed by the tools that the request may use and `shows` accepts, as comma-separated JSON
+    /// objects in the form for `version`.
     pub(crate) fn tool_items(
         self,
         first: &str,

@@ -1,6 +1,6 @@
-//! The definitions that tags select, and the tags that can be selected.
+//! Selects definitions by tag, and checks that selected tags exist.
 //!
-//! The server's own selection is applied to a snapshot when it is made. A request's selection narrows its view.
+//! The server's own selection is applied when a snapshot is created. A request's selection narrows its view.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::registry::callable::{Callable, ItemDetails};
 use crate::registry::table::{CallableTable, TableSlot};
 
 impl Snapshot {
-    /// Returns an error if a tag of the server's own selection is unknown: no definition has it, and it is not
-    /// `described`.
+    /// Returns an error if a tag in the server's own selection is unknown, that is, if no definition has it and it is
+    /// not `described`.
     pub(in crate::registry) fn check_tags<'t>(
         &'t self,
         selection: &TagSelection,
@@ -51,8 +51,8 @@ impl Snapshot {
         }
     }
 
-    /// Returns `true` if the selection contains the definition or, whatever the definition's tags, a tool whose page it
-    /// is.
+    /// Returns `true` if the selection contains the definition or a tool whose page the definition is, regardless of
+    /// the definition's own tags.
     pub(in crate::registry) fn selects(
         &self,
         selection: &TagSelection,
@@ -63,7 +63,7 @@ impl Snapshot {
             || tools.any(|tool| selection.selects(&tool.callable.tags))
     }
 
-    /// Returns the tools whose page a definition is, served or not.
+    /// Returns the tools that name the definition as their page, served or not.
     fn tools_of_page(&self, callable: &Callable) -> impl Iterator<Item = &TableSlot> {
         let uri = match &callable.details {
             ItemDetails::Resource(resource) => Some(&*resource.uri),
@@ -75,8 +75,8 @@ impl Snapshot {
 }
 
 impl CallerView<'_> {
-    /// Returns an error if a tag of a request's selection is unknown: no definition that this caller sees has it, and
-    /// it is not `described`. Tags of definitions that the caller cannot see are treated as unknown.
+    /// Returns an error if a tag in a request's selection is unknown, that is, if no definition visible to this caller
+    /// has it and it is not `described`. Tags of definitions that the caller cannot see are treated as unknown.
     #[cfg(feature = "http")]
     pub(crate) fn check_tags<'t>(
         &'t self,
@@ -110,15 +110,15 @@ impl CallerView<'_> {
         selection.check(known, shown)
     }
 
-    /// Returns `true` if the request's selection contains the definition or a tool that the caller sees and whose page it
-    /// is.
+    /// Returns `true` if the request's selection contains the definition or a tool that is visible to the caller and
+    /// names the definition as its page.
     #[inline]
     pub(super) fn is_selected(&self, callable: &Callable) -> bool {
         self.selection
             .is_none_or(|selection| self.is_in(selection, callable))
     }
 
-    /// Most requests select nothing, so this stays out of their way.
+    /// Not inlined because most requests have no selection.
     #[inline(never)]
     fn is_in(&self, selection: &TagSelection, callable: &Callable) -> bool {
         let mut tools = self.snapshot.tools_of_page(callable);

@@ -25,7 +25,7 @@ use crate::types::CompletionReference;
 pub(crate) struct CallerView<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) caller: &'a Caller,
-    /// The definitions that the request selects; `None` for all.
+    /// The definitions that the request selects, or `None` if it selects all of them.
     pub(super) selection: Option<&'a TagSelection>,
 }
 
