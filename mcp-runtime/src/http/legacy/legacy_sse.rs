@@ -52,7 +52,7 @@ pub(in crate::http) fn open_sse_connection(
     session.reader_connected();
     let mut endpoint = format!("{path}?{CONNECTION}{}", session.id);
     if let Ok(Some(tags)) = tags::raw_query_tags(head.uri) {
-        // Messages are sent to this URL only.
+        // The client sends messages only to this URL, so the URL must include the tags.
         endpoint.push_str("&tags=");
         endpoint.push_str(tags);
     }

@@ -19,7 +19,7 @@ use crate::telemetry::{RefusalKind, record_refusal};
 impl HttpSession {
     /// Polls a call once. If it does not finish, continues it in a task that the session owns.
     ///
-    /// Returns the answer if the call has finished; otherwise, the answer, if there is one, is sent on the stream.
+    /// Returns the answer if the call has finished; otherwise, the stream carries the answer later, if there is one.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The bounded log of a stream: events that were sent, events still to be sent, and the position of the reader.
+//! A stream's bounded log: events that have been sent, events still to be sent, and the reader's position.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) struct EventLog {
     pub(super) close_at: Option<u64>,
     /// Time of the last answer.
     pub(super) finished: Option<Instant>,
-    /// Number of the current reader.
+    /// Serial number of the current reader.
     pub(super) reader: u64,
     pub(super) waker: Option<Waker>,
     /// Set once a task is storing the events.
