@@ -190,16 +190,16 @@ impl HttpOptions {
         self
     }
 
-    /// Sets how legacy sessions are stored. Defaults to the [backend](crate::Server::backend)'s store if there is a
-    /// backend, and to [`HttpSessions::Memory`] otherwise.
+    /// Sets how legacy sessions are stored. Defaults to the [backend](crate::Server::backend)'s session store if it has
+    /// one, and to [`HttpSessions::Memory`] otherwise.
     pub fn sessions(mut self, sessions: HttpSessions) -> Self {
         self.sessions = Some(sessions);
         self
     }
 
     /// Sets the store for stream events, so that clients can resume a stream at any instance. Defaults to the
-    /// [backend](crate::Server::backend)'s store; without a backend, each instance keeps the events of its own streams
-    /// in memory.
+    /// [backend](crate::Server::backend)'s event store; without an event store, each instance keeps the events of its
+    /// own streams in memory.
     ///
     /// This is useful only with [`HttpSessions::Store`].
     pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {

@@ -127,7 +127,7 @@ impl TrustedProxies {
 }
 
 /// Returns the addresses in an `X-Forwarded-For` header in reverse order, with `None` for an unreadable element. The
-/// header has no quoted strings, so a quotation mark sent by a client cannot affect what proxies append.
+/// header has no quoted strings, so a quotation mark sent by a client cannot affect the elements that proxies append.
 fn addresses_in_x_forwarded_for(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
     let elements = list.as_bytes().rsplit(|byte| *byte == b',');
     elements.map(|element| node_address(std::str::from_utf8(element).ok()?.trim_ascii()))

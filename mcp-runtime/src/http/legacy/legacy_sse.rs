@@ -1,8 +1,8 @@
 //! The transport of 2024-11-05: a single event stream for all messages from the server, and a POST request for each
 //! message from the client.
 //!
-//! The session lasts as long as the stream, which cannot be resumed. Both end when the client's credentials expire,
-//! unless a message has carried credentials that expire later.
+//! The stream cannot be resumed, and the session lasts only as long as the stream. Both end when the client's
+//! credentials expire, unless a message has carried credentials that expire later.
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 

@@ -109,7 +109,7 @@ impl HttpSession {
         state.calls.finish(id, serial).is_some()
     }
 
-    /// Cancels a request: the future of its handler is dropped, and no answer is sent.
+    /// Cancels a request: its handler's future is dropped, and no answer is sent.
     pub(in crate::http) fn cancel(&self, id: &RequestId) {
         let cancelled = self.state().calls.cancel(id);
         let Some(call) = cancelled else { return };

@@ -48,7 +48,7 @@ pub(super) enum SessionKind {
         /// `true` if the events of the session's streams are stored for other instances.
         stores_events: bool,
     },
-    /// The state is kept by the client, or not at all.
+    /// The client keeps the state, or no state is kept.
     Alone,
     /// The state is kept for the lifetime of a connection that sends all messages over a single stream, as in
     /// 2024-11-05.

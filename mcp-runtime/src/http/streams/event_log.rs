@@ -23,8 +23,8 @@ pub(super) struct EventLog {
     /// Positions of the first event still kept and of the next event. The priming event has position 0.
     pub(super) first: u64,
     pub(super) next: u64,
-    /// Position up to which events may be read because they have been stored, or the maximum if events are not stored
-    /// at all.
+    /// Position up to which events may be read because they have been stored, or the maximum if the stream's events are
+    /// not stored.
     pub(super) stored: u64,
     /// Position up to which events have been read.
     pub(super) read: u64,
