@@ -10,7 +10,7 @@ use super::key_set;
 use crate::context::Principal;
 
 /// Returns the principal of a token that is signed with a key from this set and was issued by
-/// `https://login.example.com` for `https://mcp.example.com/mcp`. Clocks may differ by a minute.
+/// `https://login.example.com` for `https://mcp.example.com/mcp`. Clocks may differ by up to a minute.
 #[must_use]
 pub fn let_in(set: &Value, token: &str, now: f64) -> Option<Principal> {
     let keys = key_set::parse_key_set(set).ok()?;

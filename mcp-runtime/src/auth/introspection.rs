@@ -37,8 +37,8 @@ const AT_ONCE: usize = 64;
 /// a revoked token may still be accepted. The response must arrive within 5 s and be no larger than 1 MiB. If it does
 /// not, or if 64 other queries are pending, the client's request is answered with 503.
 ///
-/// Notification streams end at `exp`, or after an hour if the response has no `exp`. When a client reconnects with its
-/// token, the token is validated again.
+/// Notification streams end at `exp`, or after an hour if the response has no `exp`. If a client then reconnects with
+/// its token, the token is validated again.
 pub struct Introspection {
     issuer: String,
     endpoint: String,
@@ -93,14 +93,14 @@ impl Introspection {
         self
     }
 
-    /// Sets the timeout for the authorization server's response. Default 5 s.
+    /// Sets the timeout for the authorization server's response. Defaults to 5 s.
     #[must_use]
     pub fn fetch_time(mut self, time: Duration) -> Self {
         self.fetcher.time = time;
         self
     }
 
-    /// Sets how long positive results are cached. Default 30 s; zero disables caching.
+    /// Sets how long positive results are cached. Defaults to 30 s; zero disables caching.
     #[must_use]
     pub fn keep(mut self, time: Duration) -> Self {
         self.keep = time;

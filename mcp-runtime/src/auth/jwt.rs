@@ -85,14 +85,14 @@ impl Jwt {
         self
     }
 
-    /// Sets the maximum difference between the clocks of the issuer and the server. Default one minute.
+    /// Sets the maximum difference between the clocks of the issuer and the server. Defaults to one minute.
     #[must_use]
     pub fn skew(mut self, skew: Duration) -> Self {
         self.skew = skew;
         self
     }
 
-    /// Sets the timeout for the issuer's response. Default 5 s.
+    /// Sets the timeout for the issuer's response. Defaults to 5 s.
     #[must_use]
     pub fn fetch_time(mut self, time: Duration) -> Self {
         self.fetcher.time = time;
@@ -108,7 +108,7 @@ impl Jwt {
         self
     }
 
-    /// Sets the minimum time between two fetches of the keys. Default 30 s.
+    /// Sets the minimum time between two fetches of the keys. Defaults to 30 s.
     #[must_use]
     pub fn refetch_after(mut self, pause: Duration) -> Self {
         self.times.pause = pause;

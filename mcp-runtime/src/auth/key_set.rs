@@ -39,7 +39,7 @@ pub(super) enum KeySource {
 pub(super) struct KeyCacheTimes {
     /// Age at which keys are refetched.
     pub(super) fresh: Duration,
-    /// Age at which keys are no longer accepted.
+    /// Age from which keys are no longer accepted.
     pub(super) good: Duration,
     /// Minimum time between two fetches.
     pub(super) pause: Duration,

@@ -51,7 +51,8 @@ impl ProtectedResource {
         self
     }
 
-    /// Sets the scopes that every request needs. Clients are advised to request these first. Default: none.
+    /// Sets the scopes that every request needs. Clients are advised to request these first. By default, no scopes are
+    /// required.
     pub fn require_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.required = scopes.into_iter().map(Into::into).collect();
         self
@@ -66,7 +67,7 @@ impl ProtectedResource {
 
     /// Sets the URL to which clients of protocol version 2025-03-26 are redirected, such as
     /// `https://login.example.com/.well-known/oauth-authorization-server`. These clients look for the authorization
-    /// server's metadata at this server's origin. Default: no redirect.
+    /// server's metadata at this server's origin. By default, there is no redirect.
     pub fn origin_metadata(mut self, url: impl Into<String>) -> Self {
         self.origin_metadata = Some(url.into());
         self

@@ -17,8 +17,8 @@ const LEAST: usize = 32;
 /// least 32 characters long; generate it at random and read it from a file or the environment. No authorization server
 /// is announced to clients, so users must enter their tokens into their clients.
 ///
-/// Only digests of the tokens are kept. Every lookup compares the token with all digests, in time that does not depend
-/// on the tokens.
+/// Only digests of the tokens are kept. Every lookup compares the given token's digest with all of them, in time that
+/// does not depend on the tokens.
 #[derive(Default)]
 pub struct StaticTokens {
     tokens: Vec<([u8; 32], Principal)>,

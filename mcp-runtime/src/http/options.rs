@@ -83,21 +83,21 @@ impl HttpOptions {
         faults.collect()
     }
 
-    /// Returns the paths of the probes for liveness and readiness, if a listener of this crate answers them.
+    /// Returns the paths of the liveness and readiness probes, if a listener of this crate answers them.
     #[cfg(feature = "ship")]
     pub(crate) fn probe_paths(&self) -> Option<(&str, &str)> {
         let is_served = self.health.served != Some(false);
         is_served.then_some((&*self.health.live, &*self.health.ready))
     }
 
-    /// Returns the first host that is allowed by its name.
+    /// Returns the first allowed host that is not `*`.
     #[cfg(feature = "ship")]
     pub(crate) fn named_host(&self) -> Option<&str> {
         let mut hosts = self.hosts.iter().map(String::as_str);
         hosts.find(|host| *host != "*")
     }
 
-    /// Returns the time for which the server goes on after the first signal to stop.
+    /// Returns how long the server continues to serve requests after the first stop signal.
     #[cfg(feature = "ship")]
     pub(crate) fn delay_before_stop(&self) -> Duration {
         self.shutdown_delay
@@ -128,8 +128,8 @@ impl HttpOptions {
     /// | `/livez` ([`live_path`](Self::live_path)) | while the process answers | |
     /// | `/readyz` ([`ready_path`](Self::ready_path)) | while requests should be sent here | after a signal to stop ([`shutdown_delay`](Self::shutdown_delay)), and while a [check](crate::Server::ready_check) fails |
     ///
-    /// `GET` and `HEAD` are answered, without a body. The host check, the origin check and authentication do not apply,
-    /// because orchestrators address a machine and have no token.
+    /// `GET` and `HEAD` requests are answered without a body. The host check, the origin check and authentication do
+    /// not apply, because orchestrators use a machine's address and have no token.
     pub fn health(mut self, served: bool) -> Self {
         self.health.served = Some(served);
         self
@@ -148,14 +148,14 @@ impl HttpOptions {
         self.health(true)
     }
 
-    /// Sets the time for which `--http` serves as before after the first signal to stop, while `/readyz` is 503
-    /// already. Defaults to zero, so that the server stops accepting connections immediately.
+    /// Sets how long `--http` continues to serve requests after the first stop signal, while `/readyz` already responds
+    /// with 503. Defaults to zero, so that the server stops accepting connections immediately.
     ///
     /// A load balancer sends requests until it learns that the server is about to stop. If the delay is longer than
     /// the interval between its probes, no request is refused. A second signal still ends the process immediately.
     ///
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) does not wait. A program that calls it can fail a
-    /// [check](crate::Server::ready_check) some time before.
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) does not observe this delay. A program that calls it
+    /// can make a [check](crate::Server::ready_check) fail some time before the call.
     pub fn shutdown_delay(mut self, delay: Duration) -> Self {
         self.shutdown_delay = delay;
         self
@@ -190,15 +190,16 @@ impl HttpOptions {
         self
     }
 
-    /// Sets how legacy sessions are stored. Defaults to the store of the [backend](crate::Server::backend) if there is one,
-    /// and to [`HttpSessions::Memory`] otherwise.
+    /// Sets how legacy sessions are stored. Defaults to the [backend](crate::Server::backend)'s session store if it has
+    /// one, and to [`HttpSessions::Memory`] otherwise.
     pub fn sessions(mut self, sessions: HttpSessions) -> Self {
         self.sessions = Some(sessions);
         self
     }
 
-    /// Sets the store for stream events, so that clients can resume a stream at any instance. Defaults to that of the
-    /// [backend](crate::Server::backend); without one, each instance keeps the events of its own streams in memory.
+    /// Sets the store for stream events, so that clients can resume a stream at any instance. Defaults to the
+    /// [backend](crate::Server::backend)'s event store; without an event store, each instance keeps the events of its
+    /// own streams in memory.
     ///
     /// This is useful only with [`HttpSessions::Store`].
     pub fn event_store(mut self, store: Arc<dyn EventStore>) -> Self {
@@ -206,8 +207,8 @@ impl HttpOptions {
         self
     }
 
-    /// Uses these stores where the program has not chosen others. If the program keeps sessions elsewhere, there is nothing
-    /// to resume from the events.
+    /// Uses these stores unless the program has chosen others. If the program has chosen where to keep sessions,
+    /// `events` is not used either, because it is useful only together with `sessions`.
     pub(crate) fn or_stores(
         mut self,
         sessions: Option<Arc<dyn SessionStore>>,

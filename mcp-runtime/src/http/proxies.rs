@@ -1,8 +1,8 @@
 //! Trusted proxies, and the client's address as they report it.
 //!
 //! A header that describes the client is only as trustworthy as its sender. Only the part of the list that trusted
-//! proxies have written is used: the list is read from its end, and the first address that is not a trusted proxy's is
-//! the client's.
+//! proxies have written is used: the list is read from its end, and the first address that does not belong to a trusted
+//! proxy is taken as the client's.
 //!
 //! Specification: RFC 7239; `X-Forwarded-For` has none.
 
@@ -98,8 +98,8 @@ impl TrustedProxies {
         networks.any(|network| network.contains(address))
     }
 
-    /// Returns the address of the client of a trusted proxy, or `None` if the proxy does not report it. If trusted
-    /// proxies report only each other, the client is the first of them.
+    /// Returns the client's address as reported by a trusted proxy, or `None` if the proxy does not report it. If
+    /// trusted proxies report only each other, the first of them is taken as the client.
     pub(super) fn reported_client(&self, headers: &HeaderMap) -> Option<IpAddr> {
         if self.forwarded {
             let lists = headers.get_all(FORWARDED).iter().rev();
@@ -110,8 +110,8 @@ impl TrustedProxies {
         }
     }
 
-    /// Returns the first address that is not a trusted proxy's, or the last address if all belong to trusted proxies.
-    /// If an unreadable element is reached first, the client is unknown, because the client itself may have written all
+    /// Returns the first address that does not belong to a trusted proxy, or the last address if all of them do. If an
+    /// unreadable element is reached first, the client is unknown, because the client itself may have written all
     /// elements before it.
     fn first_untrusted(&self, addresses: impl Iterator<Item = Option<IpAddr>>) -> Option<IpAddr> {
         let mut last = None;
@@ -127,7 +127,7 @@ impl TrustedProxies {
 }
 
 /// Returns the addresses in an `X-Forwarded-For` header in reverse order, with `None` for an unreadable element. The
-/// header has no quoted strings, so a quotation mark sent by a client cannot affect what proxies append.
+/// header has no quoted strings, so a quotation mark sent by a client cannot affect the elements that proxies append.
 fn addresses_in_x_forwarded_for(list: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
     let elements = list.as_bytes().rsplit(|byte| *byte == b',');
     elements.map(|element| node_address(std::str::from_utf8(element).ok()?.trim_ascii()))
@@ -191,7 +191,7 @@ fn split_unquoted(text: &str, separator: char) -> Option<Vec<&str>> {
     (!is_quoted).then_some(parts)
 }
 
-/// Returns the address in the parameter `for` of an element of `Forwarded`, which must occur once.
+/// Returns the address in the `for` parameter of a `Forwarded` element. The parameter must occur exactly once.
 fn forwarded_for(element: &str) -> Option<IpAddr> {
     let mut found = None;
     for pair in split_unquoted(element, ';')? {
@@ -209,8 +209,8 @@ fn forwarded_for(element: &str) -> Option<IpAddr> {
     node_address(found?)
 }
 
-/// Returns the address of a node: an address, optionally with a port; IPv6 addresses with a port have brackets. Returns
-/// `None` for any other text, such as `unknown`.
+/// Returns a node's address. A node is an address, optionally with a port; an IPv6 address with a port is in brackets.
+/// Returns `None` for any other text, such as `unknown`.
 fn node_address(node: &str) -> Option<IpAddr> {
     let bracketed = || {
         let (address, rest) = node.strip_prefix('[')?.split_once(']')?;

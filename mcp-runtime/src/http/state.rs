@@ -23,11 +23,11 @@ pub(super) struct ServiceState {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) options: HttpOptions,
     pub(super) authentication: Authentication,
-    /// Challenges for callers whose handlers failed in event streams.
+    /// Challenges that callers receive on their next request because a handler failed on an event stream.
     pub(super) pending_challenges: Arc<PendingChallenges>,
     pub(super) sessions: Arc<SessionRegistry>,
     pub(super) shutdown: CancellationToken,
-    /// Cancelled when the process is asked to stop, which may happen some time before `shutdown`.
+    /// Cancelled at the first stop signal, which may arrive some time before `shutdown` is cancelled.
     pub(super) stop_announced: CancellationToken,
     readiness: ReadinessProbe,
     pub(super) heartbeat: Arc<Heartbeat>,
@@ -35,7 +35,7 @@ pub(super) struct ServiceState {
     pub(super) stream_permits: Arc<StreamPermits>,
 }
 
-/// A service that is embedded in another program ends when it is dropped.
+/// Ends the server's background work when a service that is embedded in another program is dropped.
 impl Drop for ServiceState {
     fn drop(&mut self) {
         self.dispatcher.abandon_work();
@@ -68,7 +68,7 @@ impl ServiceState {
         self.dispatcher.limits()
     }
 
-    /// Answers a question about the health of this process.
+    /// Answers a probe about this process's health.
     pub(super) async fn answer_probe(&self, probe: Probe, method: &Method) -> Response<HttpBody> {
         let is_good = async {
             match probe {
@@ -88,7 +88,7 @@ impl ServiceState {
         answer::event_stream_response(HttpBody::from_events(events, self.limits(), &self.shutdown))
     }
 
-    /// Completes when the server has been told to stop and the time allowed for finishing requests has run out.
+    /// Completes when shutdown has begun and the time allowed for finishing requests has run out.
     pub(super) async fn drain_timed_out(&self) {
         self.shutdown.cancelled().await;
         tokio::time::sleep(self.limits().calls.drain_timeout).await;

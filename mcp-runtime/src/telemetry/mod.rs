@@ -1,9 +1,9 @@
 //! Telemetry for operators: a span for each request, metrics, and a log of refusals.
 //!
-//! With the `telemetry` feature, a [`RequestRecording`] accompanies each request. Without it, [`RequestRecording`] keeps only the span in
-//! which the request arrived, and there are no metrics; refusals are still logged. Payloads are never recorded. The
-//! only recorded parts of a request are its method, its id, the registered name that it calls, the URI that it reads,
-//! and its parent span.
+//! With the `telemetry` feature, a [`RequestRecording`] accompanies each request. Without the feature, it keeps only
+//! the span in which the request arrived, and there are no metrics; refusals are still logged. Payloads are never
+//! recorded. The only recorded parts of a request are its method, its id, the registered name that it calls, the URI
+//! that it reads, and its parent span.
 //!
 //! Names follow OpenTelemetry: semantic-conventions-genai, docs/gen-ai/mcp.md, "Server" and "Metric:
 //! `mcp.server.operation.duration`" (status: development).

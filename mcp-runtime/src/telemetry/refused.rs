@@ -1,4 +1,4 @@
-//! Counts refusals and logs at most ten per second of each kind, with the peer's address but never the payload.
+//! Counts refusals and logs at most ten of each kind per second, with the peer's address but never the payload.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::jsonrpc::{each_member, unquote};
 
-/// Maximum length of a `tracestate`, in bytes, and maximum number of its members.
+/// Maximum length of a `tracestate`, in bytes, and its maximum number of members.
 const STATE: usize = 512;
 const STATE_MEMBERS: usize = 32;
 

@@ -20,7 +20,8 @@ impl Transport for TcpListener {
     async fn accept(&mut self) -> Option<io::Result<Connection>> {
         let accepted = TcpListener::accept(self).await;
         Some(accepted.map(|(stream, peer)| {
-            // Messages are written whole, so waiting for more bytes would only delay them. Failure is harmless.
+            // Messages are written in one piece, so waiting for more bytes would only delay them. A failure is
+            // harmless.
             let _ = stream.set_nodelay(true);
             let (reader, writer) = stream.into_split();
             Connection::new(reader, writer).with_origin(Origin::tcp(Some(peer)))

@@ -44,8 +44,8 @@ use crate::telemetry::Origin;
 /// **Open**: implement it for any medium that carries bytes in both directions, reliably and in order. Messages are
 /// lines, each consisting of one JSON-RPC message (or, in protocol version 2025-03-26, one array of messages) followed
 /// by a line feed. Each connection serves one client, with its own handshake, request ids and subscriptions. A client
-/// cancels a call with `notifications/cancelled`. When a connection ends, running calls may finish within
-/// [`limits.calls.drain_timeout`](crate::Limits) and are dropped after that.
+/// cancels a call with `notifications/cancelled`. After a connection ends, running calls may finish within
+/// [`limits.calls.drain_timeout`](crate::Limits) and are then dropped.
 ///
 /// ```
 /// use std::io;
@@ -72,8 +72,8 @@ pub trait Transport: Send + 'static {
     /// descriptors or memory. In these cases, the server tries again.
     fn accept(&mut self) -> impl Future<Output = Option<io::Result<Connection>>> + Send;
 
-    /// Returns the maximum number of concurrent clients. Default 1,024. While this many clients are connected, no more
-    /// are accepted.
+    /// Returns the maximum number of concurrent clients. Defaults to 1,024. While this many clients are connected, no
+    /// more are accepted.
     fn max_connections(&self) -> usize {
         1_024
     }

@@ -89,7 +89,7 @@ async fn serve_watched<T: Transport>(
     }
 }
 
-/// Drops the server's work in the background when dropped.
+/// Abandons the server's background work when dropped.
 struct WorkGuard(Arc<Dispatcher>);
 
 impl Drop for WorkGuard {
@@ -102,7 +102,8 @@ impl Drop for WorkGuard {
 /// ends the process immediately. A drain that takes too long because handlers block all of the runtime's workers also
 /// ends the process.
 ///
-/// The second result is `true` if handlers are still blocking threads. Dropping the runtime would wait for them.
+/// The second returned value is `true` if handlers are still blocking threads. Dropping the runtime would wait for
+/// them.
 pub(crate) async fn serve_process<T: Transport>(
     transport: T,
     dispatcher: Arc<Dispatcher>,

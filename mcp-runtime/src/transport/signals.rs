@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 use crate::cancellation::{CancellationToken, DropGuard};
 use crate::transport::watchdog::WatchdogWaker;
 
-/// Completes when the process is asked to stop: on Unix by SIGTERM or SIGINT (Ctrl-C), on Windows by Ctrl-C.
+/// Completes when the process receives a stop signal: SIGTERM or SIGINT (Ctrl-C) on Unix, or Ctrl-C on Windows.
 ///
 /// Use this if your program runs its own HTTP server, for example by mounting this one in axum. It is not needed
 /// with `--http`.
@@ -60,8 +60,8 @@ impl StopSequence {
 
 /// Starts the stop sequence on the first stop signal and ends the process on the second.
 ///
-/// On Unix: SIGTERM and SIGINT. On Windows: Ctrl-C. A thread with a separate runtime listens for signals, because
-/// handlers may block all workers of the main runtime. The thread ends when this is dropped.
+/// The stop signals are SIGTERM and SIGINT on Unix and Ctrl-C on Windows. A thread with a separate runtime listens for
+/// signals, because handlers may block all workers of the main runtime. The thread ends when this value is dropped.
 #[derive(Debug)]
 pub(super) struct SignalListener(#[allow(dead_code, reason = "held for its `Drop`")] DropGuard);
 
@@ -148,8 +148,8 @@ impl Signals {
         ))
     }
 
-    /// Waits for the next signal and returns its number. If both have arrived, SIGTERM is the earlier one: an orchestrator
-    /// sends it first, so the other one counts as the second signal.
+    /// Waits for the next signal and returns its number. If both signals have arrived, returns SIGTERM first because an
+    /// orchestrator sends it first. SIGINT then counts as the second signal.
     async fn next(&mut self) -> io::Result<i32> {
         use tokio::signal::unix::SignalKind;
 

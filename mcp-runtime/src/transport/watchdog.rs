@@ -39,8 +39,9 @@ pub(crate) struct HandlerBeat {
 }
 
 impl HandlerBeat {
-    /// Records that the leader is entering user code. Afterwards it must call [`leader_leaves_user_code`](Self::leader_leaves_user_code) or, if it was
-    /// replaced, [`old_leader_leaves_user_code`](Self::old_leader_leaves_user_code).
+    /// Records that the leader is entering user code. Afterwards, the leader must call
+    /// [`leader_leaves_user_code`](Self::leader_leaves_user_code) or, if it was replaced,
+    /// [`old_leader_leaves_user_code`](Self::old_leader_leaves_user_code).
     pub(super) fn leader_enters_user_code(&self, watchdog: &WatchdogWaker) {
         self.leader.fetch_add(1, SeqCst);
         watchdog.wake();
@@ -122,7 +123,7 @@ pub(crate) struct WatchdogWaker {
     thread: Mutex<Option<Thread>>,
     channels: Mutex<Vec<WatchedChannel>>,
     last: Option<ForcedExit>,
-    /// Time at which the process was asked to end.
+    /// Time from which the process should end.
     ending: Mutex<Option<Instant>>,
 }
 
@@ -195,7 +196,7 @@ impl WatchdogWaker {
         channels.push(WatchedChannel { watched, last: 0 });
     }
 
-    /// Records that the process should end, which starts the time limit.
+    /// Records that the process should end and starts the time limit for ending it.
     pub(super) fn stop_watching(&self) {
         if self.last.is_some() {
             lock(&self.ending).get_or_insert_with(Instant::now);
@@ -207,7 +208,8 @@ impl WatchdogWaker {
         lock(&self.ending).is_some()
     }
 
-    /// Returns `true` if the process should already have ended. The runtime has not run any task since `ran`.
+    /// Returns `true` if the process should already have ended. `ran` is the last time at which the runtime was known
+    /// to run tasks.
     fn is_process_overdue(&self, ran: Instant) -> bool {
         let Some(last) = &self.last else { return false };
         let Some(within) = last.within else {

@@ -56,7 +56,7 @@ impl Authentication {
         false
     }
 
-    /// Returns the caller of a request, if known.
+    /// Returns a request's caller, if known.
     #[cfg_attr(
         not(feature = "auth"),
         expect(
@@ -109,8 +109,8 @@ impl Authentication {
         HttpRefusal::new(status, error).with_challenge(challenge)
     }
 
-    /// If the call of a request demanded that its caller authorize again, turns the response with its error into a
-    /// challenge. An event stream cannot become a challenge, so the caller's next request is challenged instead.
+    /// If a request's call demanded that its caller authorize again, turns the error response into a challenge. An
+    /// event stream cannot become a challenge, so the caller's next request is challenged instead.
     pub(in crate::http) fn challenge_if_reauthorization_needed(
         &self,
         request: &HttpParts,
@@ -129,7 +129,7 @@ impl Authentication {
         }
     }
 
-    /// Returns the challenge for the error of a handler whose caller has to authorize again.
+    /// Returns the challenge for a handler's error that requires the caller to authorize again.
     fn new_challenge(&self, error: &ErrorObject) -> (StatusCode, HeaderValue) {
         let scopes = errors::scopes_needed(error);
         let (status, reason) = match scopes {
@@ -160,7 +160,7 @@ impl Authentication {
 
 #[cfg(feature = "auth")]
 impl Authentication {
-    /// Returns `true` if a document that is available without a token is published at `path`. `endpoint` is the
+    /// Returns `true` if `path` leads to a published document that is available without a token. `endpoint` is the
     /// server's path.
     pub(in crate::http) fn publishes_metadata_at(&self, path: &str, endpoint: &str) -> bool {
         let protection = self.protection.as_ref();

@@ -34,7 +34,7 @@ impl Protection {
         paths
     }
 
-    /// Returns `true` if a document that is available without a token is published at `path`. `endpoint` is the
+    /// Returns `true` if `path` leads to a published document that is available without a token. `endpoint` is the
     /// server's path.
     pub(super) fn publishes_metadata_at(&self, path: &str, endpoint: &str) -> bool {
         let about = path

@@ -1,7 +1,7 @@
 //! Liveness and readiness endpoints for orchestrators and load balancers.
 //!
-//! Probes are answered before the host check and authentication, because orchestrators address a machine and have no
-//! token. The response is therefore only a status, without a body; the reason is logged.
+//! Probes are answered before the host check and authentication, because orchestrators use a machine's address and have
+//! no token. The response therefore consists of a status without a body, and the reason for a failure is logged.
 
 pub(in crate::http) mod paths;
 mod readiness;
@@ -17,16 +17,16 @@ pub(in crate::http) use paths::HealthPaths;
 pub(in crate::http) use readiness::ReadinessProbe;
 pub(crate) use readiness::ReadyCheck;
 
-/// A question that an orchestrator asks about this process.
+/// A probe that an orchestrator sends to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Probe {
-    /// The process responds. If it does not, it should be restarted.
+    /// Checks that the process responds. If it does not, the orchestrator should restart it.
     Live,
-    /// Requests may be sent here.
+    /// Checks that requests may be sent to this process.
     Ready,
 }
 
-/// Answers a probe. `is_good` is evaluated only for methods that are served.
+/// Answers a probe. `is_good` decides between 200 and 503 and is evaluated only for GET and HEAD.
 pub(in crate::http) async fn answer_probe(
     method: &Method,
     is_good: impl Future<Output = bool>,

@@ -43,7 +43,8 @@ impl HealthPaths {
         }
     }
 
-    /// Returns the problem with these paths, given the paths at which the protocol is served.
+    /// Returns an error message if both probes have the same path or if one of their paths is among `endpoints`, at
+    /// which the protocol is served.
     pub(in crate::http) fn fault(&self, endpoints: &[&str]) -> Option<String> {
         if self.served == Some(false) {
             return None;
@@ -62,7 +63,7 @@ impl HealthPaths {
     }
 }
 
-/// Returns the path with a leading slash.
+/// Returns the path, adding a leading slash if it has none.
 pub(in crate::http) fn absolute_path(path: impl Into<String>) -> String {
     let mut path = path.into();
     if !path.starts_with('/') {

@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout};
 use crate::error::Causes;
 use crate::lock::lock;
 
-/// Time for which the outcome of a round is reused.
+/// Time for which a round's outcome is reused.
 const FRESH: Duration = Duration::from_secs(1);
 
 type CheckError = Box<dyn std::error::Error + Send + Sync>;
@@ -30,7 +30,7 @@ type CheckFuture = Pin<Box<dyn Future<Output = Result<(), CheckError>> + Send>>;
 pub(crate) struct ReadyCheck {
     name: Arc<str>,
     check: Arc<dyn Fn() -> CheckFuture + Send + Sync>,
-    /// `true` if the check failed the last time, so that only changes are logged.
+    /// `true` if the latest run failed. Used to log only changes.
     is_failing: Arc<AtomicBool>,
 }
 
@@ -74,7 +74,7 @@ impl ReadyCheck {
     }
 }
 
-/// All checks of a server.
+/// All of a server's readiness checks.
 pub(in crate::http) struct ReadinessProbe {
     checks: Vec<ReadyCheck>,
     /// Time limit for each check.
@@ -97,7 +97,7 @@ impl ReadinessProbe {
         }
     }
 
-    /// Returns `true` if all checks pass, now or within the last second.
+    /// Returns `true` if all checks pass. Reuses a round that is still running or that began less than a second ago.
     pub(in crate::http) async fn is_ready(&self) -> bool {
         if self.checks.is_empty() {
             return true;
@@ -130,7 +130,7 @@ impl ReadinessProbe {
     }
 }
 
-/// A running round. It ends with the server.
+/// The task that runs a round. It is aborted when this value is dropped.
 struct ReadinessRoundTask(JoinHandle<bool>);
 
 impl Drop for ReadinessRoundTask {

@@ -1,4 +1,4 @@
-//! Probes, and the checks behind them.
+//! Tests for probes and the checks behind them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -13,7 +13,7 @@ use super::*;
 
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// A check that counts its runs and fails at those that `is_bad` names.
+/// Returns a check that counts its runs and fails in each run for which `is_bad` returns `true`.
 fn counted(
     is_bad: impl Fn(usize) -> bool + Send + Sync + 'static,
 ) -> (ReadyCheck, Arc<AtomicUsize>) {

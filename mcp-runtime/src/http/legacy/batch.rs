@@ -1,7 +1,7 @@
 //! Batches: arrays of messages, which are supported only in 2025-03-26 sessions.
 //!
-//! All elements run concurrently. Their answers form a single array, or an event stream if another message is sent
-//! before the last answer. Specification: 2025-03-26, basic, "Batching".
+//! All elements run concurrently. Their answers are sent as a single array, or as an event stream if another message is
+//! sent before the last answer. Specification: 2025-03-26, basic, "Batching".
 
 use std::sync::Arc;
 

@@ -55,8 +55,8 @@ async fn open_or_resume_stream(
     Ok(events_response(state, session, reader.ok_or_else(gone)?))
 }
 
-/// Returns a reader for the events that follow this event on its stream. They are either kept here or stored by the
-/// instance where they occurred.
+/// Returns a reader for the events that follow this event on its stream. The events are either kept at this instance or
+/// were stored by the instance where they occurred.
 async fn resume_stream(
     state: &ServiceState,
     session: &HttpSession,

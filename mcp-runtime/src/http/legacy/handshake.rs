@@ -59,7 +59,8 @@ pub(super) fn handle_initialize(
 enum NewSession {
     /// A session that must be stored.
     Stored(SessionRecord),
-    /// A session that the client keeps in the form of the session id, or no session at all.
+    /// A session that is not stored. The value is the session id that contains the sealed session, or `None` if the
+    /// server has no sessions.
     Unstored(Option<HeaderValue>),
 }
 
@@ -75,7 +76,7 @@ fn shake_hands(
     }
     let storage = &state.sessions.storage;
     let is_lasting = storage.is_lasting();
-    // Without a lasting session, there is no stream for change notifications.
+    // A session that is not stored has no stream for change notifications.
     let seen = if is_lasting {
         state.dispatcher.list_version()
     } else {
@@ -120,7 +121,8 @@ fn shake_hands(
     Ok((params.version, session))
 }
 
-/// Returns an error that names the member that makes a client's description of itself too large.
+/// Returns an error for a client whose description of itself is too large. The error names the larger of its two
+/// members.
 fn handshake_too_large_error(params: &InitializeParams, limit: &str) -> ErrorObject {
     let size = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |json| json.len());
     let info = size(serde_json::to_vec(&params.client_info));

@@ -1,8 +1,8 @@
 //! The transport of 2024-11-05: a single event stream for all messages from the server, and a POST request for each
 //! message from the client.
 //!
-//! The session lasts as long as the stream, which cannot be resumed. Both end when the client's credentials expire,
-//! unless a message has carried credentials that expire later.
+//! The stream cannot be resumed, and the session lasts only as long as the stream. Both end when the client's
+//! credentials expire, unless a message has carried credentials that expire later.
 //!
 //! Specification: 2024-11-05, basic/transports, "HTTP with SSE".
 
@@ -52,7 +52,7 @@ pub(in crate::http) fn open_sse_connection(
     session.reader_connected();
     let mut endpoint = format!("{path}?{CONNECTION}{}", session.id);
     if let Ok(Some(tags)) = tags::raw_query_tags(head.uri) {
-        // Messages are sent to this URL only.
+        // The client sends messages only to this URL, so the URL must include the tags.
         endpoint.push_str("&tags=");
         endpoint.push_str(tags);
     }

@@ -64,7 +64,7 @@ pub(in crate::http) fn serve_message(
     };
     match found {
         None if is_handshake => handle_initialize(state, head, id, message),
-        // In a session or on a server without sessions, this is a legacy request for an unknown method.
+        // With a session, or on a server without sessions, this would be a legacy request for an unknown method.
         None if is_only_modern && has_sessions(state) => with_id(missing_claim()),
         Some(_) if is_handshake => {
             let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, errors::already_initialized());

@@ -90,7 +90,7 @@ impl PostOutcome {
 }
 
 impl AwaitedAnswers {
-    /// Waits until it is decided whether the response is JSON or an event stream.
+    /// Returns the response once it is clear whether it is JSON or an event stream.
     async fn wait_for_answers(self, state: &ServiceState) -> Response<HttpBody> {
         let Self {
             session,

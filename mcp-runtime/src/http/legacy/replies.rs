@@ -1,4 +1,5 @@
-//! Creates responses from answers that are all available, as JSON or as events, depending on what the client accepts.
+//! Creates responses from answers that are all available, as JSON or as events, depending on which of them the client
+//! accepts.
 
 use std::sync::Arc;
 

@@ -112,7 +112,7 @@ pub(super) fn error_message(id: Option<&RequestId>, error: &ErrorObject) -> Vec<
 }
 
 /// Serves a request whose answer does not determine an HTTP status. Returns the answer if it is already available;
-/// otherwise, the answer, if there is one, is sent on the stream.
+/// otherwise, the stream carries the answer later, if there is one.
 pub(super) fn serve_on_stream(
     state: &ServiceState,
     session: &Arc<HttpSession>,

@@ -32,7 +32,7 @@ pub(super) async fn serve_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 
     let limits = service.0.limits().clone();
     let shutdown = service.0.shutdown.clone();
     let stream = tokio::select! {
-        // Polled first, because a connection that is already open may carry a request.
+        // The handshake is polled first, because a connection that is already open may carry a request.
         biased;
         opened = timeout(limits.http.handshake_timeout, opening) => match opened {
             Ok(Ok(stream)) => stream,

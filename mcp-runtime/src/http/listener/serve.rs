@@ -82,7 +82,8 @@ where
     let finishing = async { while tasks.join_next().await.is_some() {} };
     // Requests that have not finished within this time are dropped along with their tasks.
     let finishing = timeout(limits.calls.drain_timeout, finishing);
-    // Until they have finished, they can start work in the background. Work that is running already has been told to end.
+    // Requests can start background work until they have finished. Work that was already running has been notified of
+    // the shutdown.
     let _ = finishing.await;
     service.0.dispatcher.drain_work().await;
     drop(sessions);
@@ -93,7 +94,7 @@ where
 /// ends the process immediately. The process also ends if draining takes too long because handlers are blocking all of
 /// the runtime's worker threads.
 ///
-/// The second returned value is `true` if handlers are still blocking threads; dropping the runtime would wait for
+/// The second returned value is `true` if handlers are still blocking threads. Dropping the runtime would wait for
 /// them.
 #[cfg(feature = "cli")]
 pub(crate) async fn serve_process(

@@ -86,7 +86,8 @@ impl OwnedCall {
     }
 }
 
-/// Runs a call until the form of its response is known. `silence` is `None` if the client does not accept events.
+/// Runs a call until its response can start, and returns the response. `silence` is `None` if the client does not
+/// accept events.
 async fn run_until_response(
     state: &ServiceState,
     mut call: OwnedCall,

@@ -6,9 +6,8 @@ use crate::jsonrpc::{ErrorObject, MetaMember, Params};
 use crate::protocol::errors;
 use crate::protocol::negotiation::{Claim, ModernMeta, claim};
 
-/// Reads the protocol version and capabilities that the body claims and compares the version with the header. In order
-/// of precedence, the reasons for an error are a malformed claim, a header that does not match, and an unsupported
-/// version.
+/// Reads the protocol version and capabilities that the body claims and compares the version with the header. A
+/// malformed claim is reported first, then a header that does not match, and finally an unsupported version.
 pub(super) fn read_claim<'m>(
     headers: &RequestHeaders<'_>,
     params: &Params<'m>,

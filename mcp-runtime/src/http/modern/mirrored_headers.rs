@@ -61,8 +61,8 @@ pub(in crate::http) fn check_argument_headers(
     }
     for HeaderArgument { path, header } in mirrored {
         let name = format!("Mcp-Param-{header}");
-        // The path to a mirrored argument is decoded strictly, so the value found here is also the value that is
-        // decoded.
+        // Decoding is strict along the path to a mirrored argument, so the handler receives the value that is found
+        // here.
         let value = path
             .iter()
             .try_fold(arguments, |value, step| member(value, step))

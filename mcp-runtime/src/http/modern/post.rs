@@ -1,4 +1,4 @@
-//! POST requests whose message, a request or a notification, specifies its own protocol version.
+//! POST requests with a message (a request or a notification) that specifies its own protocol version.
 
 use std::cell::OnceCell;
 use std::sync::Arc;

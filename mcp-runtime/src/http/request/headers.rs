@@ -47,7 +47,8 @@ pub(in crate::http) fn check_repeated(headers: &HeaderMap) -> Result<(), HttpRef
     }
 }
 
-/// Among the headers for which `of` returns `true`, finds one that is repeated although it may occur only once.
+/// Finds a header that is repeated although it may occur only once. Considers only headers for which `of` returns
+/// `true`.
 fn find_repeated(headers: &HeaderMap, of: impl Fn(&HeaderName) -> bool) -> Option<&HeaderName> {
     if headers.len() == headers.keys_len() {
         return None;

@@ -1,7 +1,8 @@
 //! The tags by which a request selects definitions: the query parameter `tags` and the header `X-MCP-Tags`.
 //!
-//! Both narrow what the server and the caller's rights allow. The header's name resembles the headers with which
-//! clients of hosted servers select groups of tools; the prefix `Mcp-` is reserved for the protocol.
+//! Both narrow the set of definitions that the server and the caller's permissions allow. The header's name resembles
+//! the headers that clients of hosted servers use to select groups of tools. It does not start with `Mcp-`, because the
+//! protocol reserves that prefix.
 
 use std::borrow::Cow;
 
@@ -17,7 +18,7 @@ use crate::http::response::refusal::HttpRefusal;
 /// Query parameter that contains tags.
 const PARAMETER: &str = "tags";
 
-/// Reads the selection of a request from its URL and headers. Most requests have none.
+/// Reads a request's selection from its URL and headers. Most requests have none.
 pub(in crate::http) fn read_selection(
     dispatcher: &Dispatcher,
     uri: &Uri,
@@ -56,7 +57,7 @@ pub(in crate::http) fn raw_query_tags(uri: &Uri) -> Result<Option<&str>, &'stati
     });
     let first = values.next();
     match values.next() {
-        // One reader could interpret them as alternatives and another as two conditions.
+        // It would be unclear whether the two lists are alternatives or must both match.
         Some(_) => Err("the parameter occurs more than once; write one list, such as `tags=a,b`"),
         None => Ok(first),
     }

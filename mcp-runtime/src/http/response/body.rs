@@ -43,7 +43,7 @@ struct EventBody {
     /// Time at which the current silence started.
     since: Instant,
     stopping: ShutdownPoll,
-    /// Maximum time for which the stream continues after the server is told to stop, even if more events could follow.
+    /// Maximum time for which the stream continues after shutdown begins, even if more events could follow.
     drain: Duration,
     /// Fires when the `drain` time has elapsed.
     end: Option<(Instant, Alarm)>,

@@ -8,7 +8,7 @@ pub(in crate::http) const MAX_POLLED_BYTES: usize = 64 << 10;
 /// The source of a response's events. It is dropped when the client disconnects.
 pub(in crate::http) trait EventSource: Send {
     /// Appends the available events. If there are none and the stream continues, the task is woken when events become
-    /// available. Also called when `is_stopping` becomes `true` because the server has been told to stop.
+    /// available. Also called when `is_stopping` becomes `true` because shutdown has begun.
     fn poll_events(
         &mut self,
         cx: &mut Context<'_>,

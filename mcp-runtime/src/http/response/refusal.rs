@@ -82,7 +82,6 @@ impl HttpRefusal {
         Self::new(StatusCode::NOT_ACCEPTABLE, error)
     }
 
-    /// 400: batches are supported only in sessions that use protocol version 2025-03-26.
     /// 503: a later request may succeed.
     pub(in crate::http) fn unavailable(message: &str) -> Self {
         Self::new(

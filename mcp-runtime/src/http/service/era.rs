@@ -1,4 +1,4 @@
-//! Determines the era of a POST request from its body, and never from its headers alone.
+//! Determines a POST request's era from its body, never from its headers alone.
 //!
 //! Specification: 2026-07-28, basic/transports; `docs/requirements.md`, section 3.3.
 

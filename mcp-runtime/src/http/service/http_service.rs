@@ -48,7 +48,7 @@ impl HttpService {
         Self(Arc::new(state))
     }
 
-    /// Completes when a signal has asked the process to stop.
+    /// Completes when the process receives a stop signal.
     #[cfg(feature = "cli")]
     pub(crate) async fn wait_for_stop_signal(&self) {
         self.0.stop_announced.cancelled().await;
@@ -59,8 +59,7 @@ impl HttpService {
         self.0.dispatcher.make_states().await
     }
 
-    /// Returns the name of a definition that no caller could use because HTTP requests are not authenticated, if there
-    /// is one.
+    /// Returns the name of a definition, if any, that no caller could use because HTTP requests are not authenticated.
     pub(crate) fn unusable_definition(&self) -> Option<String> {
         if self.0.authentication.is_required() {
             return None;
@@ -162,8 +161,8 @@ impl HttpService {
     }
 }
 
-/// Waits for a response until the server has been told to stop and the time allowed for finishing requests has run out.
-/// Most responses are available immediately and need no timer.
+/// Waits for a response until shutdown has begun and the time allowed for finishing requests has run out. Most
+/// responses are available immediately and need no timer.
 async fn with_timeout(
     state: &ServiceState,
     mut served: Pin<&mut impl Future<Output = Response<HttpBody>>>,

@@ -19,7 +19,7 @@ pub(super) const fn peer_address(_: &Extensions) -> Option<SocketAddr> {
     None
 }
 
-/// Returns the path of a request as its client sees it, even in nested routers.
+/// Returns a request's path as the client sees it, even in nested routers.
 #[cfg(feature = "axum")]
 pub(super) fn original_path(parts: &Parts) -> Option<&str> {
     use axum::extract::OriginalUri;
@@ -27,7 +27,7 @@ pub(super) fn original_path(parts: &Parts) -> Option<&str> {
     original.map(|OriginalUri(uri)| uri.path())
 }
 
-/// Returns the full path of a request, even in nested routers.
+/// Returns a request's full path, even in nested routers.
 #[cfg(feature = "auth")]
 pub(super) fn full_path(parts: &Parts) -> &str {
     #[cfg(feature = "axum")]

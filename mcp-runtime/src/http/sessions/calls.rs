@@ -19,7 +19,7 @@ use crate::telemetry::{RefusalKind, record_refusal};
 impl HttpSession {
     /// Polls a call once. If it does not finish, continues it in a task that the session owns.
     ///
-    /// Returns the answer if the call has finished; otherwise, the answer, if there is one, is sent on the stream.
+    /// Returns the answer if the call has finished; otherwise, the stream carries the answer later, if there is one.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl HttpSession {
         state.calls.finish(id, serial).is_some()
     }
 
-    /// Cancels a request: the future of its handler is dropped, and no answer is sent.
+    /// Cancels a request: its handler's future is dropped, and no answer is sent.
     pub(in crate::http) fn cancel(&self, id: &RequestId) {
         let cancelled = self.state().calls.cancel(id);
         let Some(call) = cancelled else { return };

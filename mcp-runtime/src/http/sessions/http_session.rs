@@ -48,7 +48,7 @@ pub(super) enum SessionKind {
         /// `true` if the events of the session's streams are stored for other instances.
         stores_events: bool,
     },
-    /// The state is kept by the client, or not at all.
+    /// The client keeps the state, or no state is kept.
     Alone,
     /// The state is kept for the lifetime of a connection that sends all messages over a single stream, as in
     /// 2024-11-05.
@@ -58,17 +58,17 @@ pub(super) enum SessionKind {
 /// A live part's mutable state.
 pub(super) struct LiveState {
     pub(super) channel: ChannelMemory,
-    /// The calls that run, with the stream on which each will be answered.
+    /// The running calls, each with the stream on which it will be answered.
     pub(super) calls: CallTable<Arc<SessionStream>>,
     pub(super) streams: LiveStreams,
     /// Number of connections that are reading the session's streams.
     pub(super) readers: usize,
     pub(super) used: Instant,
-    /// The latest expiry of all credentials that the client has sent.
+    /// The latest expiry among all credentials that the client has sent.
     until: ValidUntil,
     /// Time at which the session's record was last read.
     pub(super) renewed: Instant,
-    /// Number of changes to the record that this instance knows of.
+    /// Number of changes to the record known to this instance.
     known: u32,
 }
 
@@ -111,8 +111,7 @@ impl HttpSession {
         connection
     }
 
-    /// Makes the session one that the client does not know and that shares its limits with all other callers that have
-    /// no session.
+    /// Hides the session from the client and makes it share its limits with all other callers that have no session.
     pub(super) fn for_single_request(mut self) -> Self {
         self.is_known = false;
         self.state()
@@ -168,7 +167,7 @@ impl HttpSession {
         self.kind == SessionKind::Connection
     }
 
-    /// Decides how to handle a message from this caller, with the definitions that its request selects.
+    /// Decides how to handle a message from this caller, given the definitions that its request selects.
     pub(in crate::http) fn decide_message<'m>(
         &self,
         dispatcher: &Arc<Dispatcher>,

@@ -16,7 +16,7 @@ use crate::http::stores::session_storage::SessionStorage;
 const TEND: Duration = Duration::from_secs(5);
 /// Interval between checks of records while work is in progress at this instance.
 const RENEW: Duration = Duration::from_secs(15);
-/// Time for which an unused live part is kept. It is longer than a session's token buckets take to refill.
+/// Time for which an unused live part is kept. This is longer than a session's token buckets need to refill.
 const LINGER: Duration = Duration::from_secs(5);
 /// Maximum number of records that are checked concurrently.
 const TOGETHER: usize = 16;

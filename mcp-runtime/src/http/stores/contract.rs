@@ -1,4 +1,4 @@
-//! The rules of [`SessionStore`] and [`EventStore`] as tests that can be run against any implementation.
+//! Tests that check any implementation against the rules of [`SessionStore`] and [`EventStore`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::http::stores::record::{SessionRecord, SessionUpdate};
 use crate::http::stores::session_store::SessionStore;
 use crate::protocol::ProtocolVersion;
 
-/// A time that does not pass during the check.
+/// A duration that is longer than the whole check.
 const LONG: Duration = Duration::from_mins(5);
-/// A time that passes during the check, and is long enough for the operations before.
+/// A duration that elapses during the check but is long enough for the operations before that.
 const SHORT: Duration = Duration::from_secs(2);
-/// A time after which a short one has passed.
+/// A duration slightly longer than `SHORT`.
 const LATER: Duration = Duration::from_millis(2_200);
 
-/// Waits for the result of a store that works.
+/// Waits for a store's result, which must not be an error.
 async fn done<T>(reply: MaybeReady<'_, T>) -> T {
     let result = match reply {
         MaybeReady::Ready(result) => result,
@@ -27,17 +27,17 @@ async fn done<T>(reply: MaybeReady<'_, T>) -> T {
     result.expect("the store works")
 }
 
-/// Returns an id as long as those of sessions.
+/// Returns an id with the length of a session id.
 fn id(letter: char) -> String {
     letter.to_string().repeat(43)
 }
 
-/// Checks that a store of sessions keeps the rules of [`SessionStore`]. The store must be empty. Takes some seconds, or no time if
-/// tokio's time is paused and the store uses it.
+/// Checks that a store follows the rules of [`SessionStore`]. The store must be empty. The check takes a few seconds,
+/// or no time if tokio's clock is paused and the store uses that clock.
 ///
 /// # Panics
 ///
-/// Panics with the rule that the store breaks.
+/// Panics if the store breaks a rule. The panic message states the rule.
 pub async fn check_session_store(store: &dyn SessionStore) {
     versions(store).await;
     race(store).await;
@@ -149,12 +149,12 @@ async fn expiry(store: &dyn SessionStore) {
     );
 }
 
-/// Checks that a store of stream events keeps the rules of [`EventStore`]. The store must be empty. Takes some seconds, or no
-/// time if tokio's time is paused and the store uses it.
+/// Checks that a store follows the rules of [`EventStore`]. The store must be empty. The check takes a few seconds, or
+/// no time if tokio's clock is paused and the store uses that clock.
 ///
 /// # Panics
 ///
-/// Panics with the rule that the store breaks.
+/// Panics if the store breaks a rule. The panic message states the rule.
 pub async fn check_event_store(store: &dyn EventStore) {
     let message = |text: &str| StreamEntry::Message(text.as_bytes().into());
     let append = async |session: &str, stream, position, entry, keep| {

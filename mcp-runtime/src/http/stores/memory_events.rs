@@ -239,7 +239,7 @@ mod tests {
         append(1, 6, StreamEntry::Ended);
         append(2, 0, StreamEntry::Opened);
         append(2, 1, message("abcdefg"));
-        // There is no longer room for both streams, so the one that has ended is dropped.
+        // There is no longer room for both streams, so the stream that has ended is dropped.
         assert_eq!(known(store.read("a", 1, 5)), None);
         assert_eq!(known(store.read("a", 2, 0)).map(|all| all.len()), Some(1));
     }

@@ -22,8 +22,8 @@ const SHARE: usize = 16;
 /// Keeps sessions in the memory of this process. This is the default store; servers in the same process can share one.
 ///
 /// Holds at most `limits.sessions.max_sessions` sessions in total and `limits.sessions.max_per_principal` for each
-/// principal. When a limit is exceeded, the store makes room by ending the session that has been idle longest,
-/// considering only the principal's own sessions for the second limit. Sessions with running calls are never ended this
+/// principal. If a limit would be exceeded, the store makes room by ending the session that has been idle longest. For
+/// the second limit, it considers only the principal's own sessions. Sessions with running calls are never ended this
 /// way.
 pub struct MemorySessions {
     table: Mutex<SessionTable>,

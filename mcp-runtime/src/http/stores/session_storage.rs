@@ -1,4 +1,4 @@
-//! Session storage: in a store, at the client (sealed), or nowhere.
+//! Session storage: in a store, with the client (sealed), or nowhere.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The bounded log of a stream: events that were sent, events still to be sent, and the position of the reader.
+//! A stream's bounded log: events that have been sent, events still to be sent, and the reader's position.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ pub(super) struct EventLog {
     /// Positions of the first event still kept and of the next event. The priming event has position 0.
     pub(super) first: u64,
     pub(super) next: u64,
-    /// Position up to which events may be read because they have been stored, or the maximum if events are not stored
-    /// at all.
+    /// Position up to which events may be read because they have been stored, or the maximum if the stream's events are
+    /// not stored.
     pub(super) stored: u64,
     /// Position up to which events have been read.
     pub(super) read: u64,
@@ -38,7 +38,7 @@ pub(super) struct EventLog {
     pub(super) close_at: Option<u64>,
     /// Time of the last answer.
     pub(super) finished: Option<Instant>,
-    /// Number of the current reader.
+    /// Serial number of the current reader.
     pub(super) reader: u64,
     pub(super) waker: Option<Waker>,
     /// Set once a task is storing the events.

@@ -1,8 +1,8 @@
 //! A stream that belongs to a session and carries answers and other messages from the server.
 //!
 //! A stream outlives the connection that carries it. Unread events are kept until they are read. Events that have been
-//! read are kept for a while, in case the client loses its connection and reconnects. The size of both is limited. When
-//! a new reader starts, the previous one ends. If events are stored for other instances, they can be read only after
+//! read are kept for a while, in case the client loses its connection and reconnects. The size of both is limited.
+//! Starting a new reader ends the previous one. If events are stored for other instances, they can be read only after
 //! they have been stored.
 //!
 //! Specification: 2025-11-25, basic/transports, "Resumability and Redelivery".

@@ -1,14 +1,14 @@
-//! The request to stop the server, in a form that can be polled repeatedly.
+//! Lets tasks poll repeatedly for the beginning of the server's shutdown.
 
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
 use crate::cancellation::CancellationToken;
 
-/// Polls for the request to stop the server.
+/// Polls for the beginning of the server's shutdown.
 pub(in crate::http) struct ShutdownPoll {
     shutdown: CancellationToken,
-    /// Completes when the server is told to stop.
+    /// Completes when shutdown begins.
     cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// The most recently registered waker.
     waker: Option<Waker>,
@@ -25,8 +25,8 @@ impl ShutdownPoll {
         }
     }
 
-    /// Returns `true` once the server has been told to stop; until then, registers the task to be woken. Polling again
-    /// from the same task is cheap.
+    /// Returns `true` once shutdown has begun; until then, registers the task to be woken. Polling again from the same
+    /// task is cheap.
     pub(in crate::http) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         if self.shutdown.is_cancelled() {
             return true;

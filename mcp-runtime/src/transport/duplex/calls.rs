@@ -200,7 +200,7 @@ impl Channel {
         state.queue_answer_bytes(batch, &message);
     }
 
-    /// Returns `true` if an answer of so many bytes can be queued.
+    /// Returns `true` if an answer of this size can be queued.
     fn has_room(&self, state: &ChannelState, bytes: usize) -> bool {
         let limits = self.limits();
         let results = limits.calls.max_result_bytes.saturating_mul(UNREAD_RESULTS);

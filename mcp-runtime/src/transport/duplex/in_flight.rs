@@ -1,4 +1,4 @@
-//! A channel's work: its calls, the calls that wait for others to end, and the answers of unfinished batches.
+//! A channel's work: its running and queued calls, and the answers in unfinished batches.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,7 +17,7 @@ pub(super) struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BatchId(u64);
 
-/// The answers in a batch.
+/// The answers collected for a batch.
 #[derive(Debug)]
 struct OpenBatch {
     /// Number of requests without an answer, plus one while requests are still being added.
@@ -28,7 +28,7 @@ struct OpenBatch {
 /// A channel's work.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    /// The calls that run or are queued, with the batch that each belongs to.
+    /// The running and queued calls, each with the batch that it belongs to, if any.
     pub(super) calls: CallTable<Option<BatchId>>,
     queue: VecDeque<Job>,
     queued_bytes: usize,

@@ -159,8 +159,8 @@ impl Channel {
             && state.out.len() < limits.streams.max_outgoing_bytes / 2
     }
 
-    /// Returns `true` if another line may be handled. Reading is never paused because calls are slow, only because the
-    /// client is not reading its output.
+    /// Returns `true` if another line may be handled. Slow calls never pause reading; only a client that is not reading
+    /// its output does.
     fn may_read(&self, state: &ChannelState) -> bool {
         let limits = self.limits();
         let (waiting, max) = (state.out.len(), limits.streams.max_outgoing_bytes);

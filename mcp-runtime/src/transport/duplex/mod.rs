@@ -57,7 +57,7 @@ type ByteWriter = Box<dyn AsyncWrite + Send + Unpin>;
 /// A channel.
 struct Channel {
     dispatcher: Arc<Dispatcher>,
-    /// `true` if lines that are not JSON do not end the channel.
+    /// `true` if the channel continues after lines that are not JSON.
     forgiving: bool,
     origin: Origin,
     /// The span in which the channel is served.
@@ -234,7 +234,8 @@ impl Channel {
 
     fn spawn_leader(self: &Arc<Self>, leader: u64) {
         let channel = Arc::clone(self);
-        // Held until the task is recorded, so that code that ends the channel either finds the task or has already run.
+        // The lock is held until the task is recorded, so that code that ends the channel either finds the task or has
+        // already run.
         let mut state = self.lock();
         if state.phase == ClosingPhase::Closed {
             return;
@@ -349,7 +350,7 @@ impl ChannelState {
         self.lines.abandon_line();
     }
 
-    /// Ends the channel. A client disconnecting does not count as a failure.
+    /// Ends the channel. A disconnect by the client does not count as a failure.
     fn fail(&mut self, error: io::Error) {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero};
         let gone = [BrokenPipe, ConnectionAborted, ConnectionReset, WriteZero];

@@ -15,13 +15,14 @@ use crate::protocol::encode::TextGap;
 const LARGE: usize = 64 << 10;
 /// Minimum number of bytes that are shared with other messages rather than copied.
 const SHARED: usize = 8 << 10;
-/// Maximum number of pieces that are written at once.
+/// Maximum number of pieces in a single write.
 const PIECES: usize = 8;
 
 /// Bytes waiting to be sent.
 #[derive(Debug, Default)]
 pub(super) struct OutgoingBytes {
-    /// The bytes that are sent before `bytes`: shared ones, and those that were in the queue before them. No piece is empty.
+    /// The pieces that are sent before `bytes`: shared text and the bytes that were queued before it. No piece is
+    /// empty.
     pieces: VecDeque<Bytes>,
     /// Number of bytes in `pieces`.
     piece_bytes: usize,
@@ -98,8 +99,8 @@ impl OutgoingBytes {
         &mut self.bytes
     }
 
-    /// Like [`buffer`](Self::buffer), but the returned queue holds only waiting bytes. Also returns the number of bytes
-    /// that wait before those in the queue.
+    /// Like [`buffer`](Self::buffer), but the returned queue holds only waiting bytes. Also returns the number of
+    /// waiting bytes that precede them.
     pub(super) fn unwritten(&mut self) -> (&mut Vec<u8>, usize) {
         self.remove_written();
         (&mut self.bytes, self.piece_bytes)
@@ -180,7 +181,7 @@ impl OutgoingBytes {
         Poll::Ready(Ok(()))
     }
 
-    /// Writes the pieces, and perhaps bytes after them.
+    /// Writes all pieces, possibly along with some of `bytes`.
     #[cold]
     fn poll_pieces<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
@@ -205,7 +206,8 @@ impl OutgoingBytes {
         Poll::Ready(Ok(()))
     }
 
-    /// Removes bytes that have been written from the pieces. Returns the number of further bytes that have been written.
+    /// Removes `count` written bytes from the front of the pieces. Returns how many of these bytes came after the last
+    /// piece.
     fn advance_pieces(&mut self, mut count: usize) -> usize {
         while let Some(piece) = self.pieces.front_mut() {
             let part = count.min(piece.len());

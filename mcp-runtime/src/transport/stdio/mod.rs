@@ -1,7 +1,7 @@
 //! Standard input and output, which connect the server to a single client: the program that started the process.
 //!
 //! Both streams become unavailable to the rest of the process: a stray `println!` goes to standard error, and child
-//! processes see neither stream. How bytes are transferred depends on the kind of stream (`unix`, `threads`).
+//! processes see neither stream. The kind of stream determines how bytes are transferred (`unix`, `threads`).
 //! Specification: basic/transports, "stdio".
 
 mod parent;

@@ -24,8 +24,8 @@ impl ParentProcess {
         }
     }
 
-    /// Returns `true` if the process has ended. Its children then have another parent. Always `false` on Windows, where
-    /// they keep the id.
+    /// Returns `true` if the process has ended, in which case its children have another parent. Always returns `false`
+    /// on Windows, where they keep the old parent's id.
     #[cfg_attr(
         not(unix),
         expect(clippy::unused_self, reason = "only Unix gives orphans another parent")

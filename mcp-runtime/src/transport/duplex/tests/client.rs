@@ -23,7 +23,7 @@ use crate::transport::{Connection, duplex};
 /// A protocol version with batches.
 const VERSION: &str = "2025-03-26";
 
-/// A call of a tool. `id` is JSON.
+/// A call to a tool. `id` is JSON.
 pub(super) fn call(id: impl Display, tool: &str) -> String {
     request(
         id,
@@ -88,7 +88,7 @@ pub(super) struct Client {
 
 pub(super) struct Reader {
     lines: BufReader<ReadHalf<DuplexStream>>,
-    /// The server, kept alive as long as the halves of a split client.
+    /// The server, which is kept alive while the halves of a split client exist.
     server_of_halves: Option<(TestServer, JoinHandle<io::Result<()>>)>,
 }
 
@@ -308,7 +308,7 @@ impl Client {
     }
 }
 
-/// The messages of a client that begins a session.
+/// The messages with which a client begins a session.
 pub(super) fn handshake(version: &str) -> [String; 2] {
     let params = format!(
         "{{\"protocolVersion\":\"{version}\",\"capabilities\":{{}},\"clientInfo\":{{\"name\":\"c\",\"version\":\"1\"}}}}"

@@ -42,7 +42,7 @@ pub(in crate::transport) fn is_echo(line: &str) -> bool {
     line.starts_with("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{") && line.contains("\"echo\"")
 }
 
-/// A server, and what its tools share with the test.
+/// A server and the state that its tools share with the test.
 pub(in crate::transport) struct TestServer {
     pub(in crate::transport) dispatcher: Arc<Dispatcher>,
     pub(super) handle: ServerHandle,
