@@ -26,10 +26,10 @@ use crate::protocol::{ProtocolVersion, errors};
 use crate::telemetry::CalledItem;
 
 impl Dispatcher {
-    /// Answers a request for a method that is not one of the core protocol in this version.
+    /// Answers a request for a method that is not part of the core protocol in this version.
     ///
-    /// A method that the caller cannot see is answered like one that does not exist. Of the request, nothing but its
-    /// method has been read when a client that does not declare the extension is refused.
+    /// A method that the caller cannot see is answered like one that does not exist. A client that does not declare the
+    /// extension is refused before anything but the request's method has been read.
     pub(super) fn answer_extension<'m>(
         self: &Arc<Self>,
         name: &str,
@@ -79,7 +79,7 @@ impl Dispatcher {
         })
     }
 
-    /// Reads the members of a listen filter that extensions define. User code has not yet decided about the keys.
+    /// Reads the members that extensions define in a listen filter. User code has not yet checked the keys.
     pub(super) fn extension_filter(
         &self,
         wanted: &str,

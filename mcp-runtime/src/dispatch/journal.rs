@@ -146,7 +146,7 @@ impl Journal {
         self.done.keys().cloned().collect()
     }
 
-    /// Forgets the results of all other `once` calls than these, because a store keeps them.
+    /// Drops the results of all `once` calls except these, because a store keeps the others.
     pub(super) fn keep_once_results(&mut self, names: &BTreeSet<String>) {
         self.done.retain(|name, _| names.contains(name));
     }

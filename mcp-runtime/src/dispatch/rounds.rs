@@ -24,7 +24,7 @@ pub(super) struct Round {
     state: Mutex<RoundState>,
     /// The arguments as received. The sealed state is bound to them.
     arguments: Box<str>,
-    /// Store for `once` results, if the call has one of its own.
+    /// The call's own store for `once` results, if it has one.
     steps: Option<Arc<dyn OnceStore>>,
 }
 
@@ -34,7 +34,7 @@ struct RoundState {
     open: Vec<OpenQuestion>,
     once_under_way: usize,
     over: bool,
-    /// The end of a run apart from the request, with which this round ends.
+    /// The end of a run that was separate from the request. This round ends with it.
     adopted: Option<(Journal, Vec<SentQuestion>)>,
 }
 
@@ -110,7 +110,7 @@ impl Round {
         self.steps.as_ref()
     }
 
-    /// Returns what the call remembers so far, for the case that it goes on elsewhere.
+    /// Returns the call's journal so far, in case the call continues elsewhere.
     pub(super) fn journal(&self, call: CallId) -> Journal {
         let state = self.state();
         let memory = state.memory.as_ref();
@@ -217,8 +217,8 @@ impl Round {
         self.state().once_under_way > 0
     }
 
-    /// Lets the round end with the questions of a run that was apart from the request, and with the journal of that run.
-    /// Returns `false` if the journal cannot be read.
+    /// Makes the round end with the questions and the journal of a run that was separate from the request. Returns
+    /// `false` if the journal cannot be read.
     pub(super) fn adopt(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
         let Some(journal) = Journal::from_json(journal.as_bytes()) else {
             return false;
