@@ -19,8 +19,8 @@ use crate::protocol::encode::ListKind;
 use crate::random::random_id;
 use crate::stores::NotificationRelay;
 
-/// Maximum number of different changes that can wait. When exceeded, the other instances are notified that everything
-/// changed.
+/// Maximum number of different changes that can wait. If there are more, the other instances are notified that
+/// everything changed.
 const MAX_WAITING: usize = 1_024;
 /// Time before the first retry when a relay fails. It doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);

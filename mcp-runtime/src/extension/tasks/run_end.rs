@@ -1,4 +1,4 @@
-//! The change with which a run of a task ends.
+//! The change with which a task's run ends.
 
 use std::sync::Arc;
 
