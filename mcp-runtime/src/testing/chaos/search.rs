@@ -1,4 +1,4 @@
-//! Chooses the histories to try: every single accident, then pairs, then more of them at random.
+//! Chooses the histories to try: every single accident, then pairs, then larger combinations at random.
 
 use super::fault::ChaosFault;
 use super::following::CallEnd;
@@ -10,7 +10,7 @@ use super::report::ChaosCounts;
 /// Runs the history of a plan, with the tool served in one way.
 pub(super) type HistoryRunner<'r> = dyn Fn(ServedAs, &[(usize, Accident)]) -> EndedHistory + 'r;
 
-/// The search through the histories of one call.
+/// The search through one call's histories.
 pub(super) struct HistorySearch<'r> {
     /// Runs the history of a plan.
     pub(super) run: &'r HistoryRunner<'r>,
@@ -110,7 +110,7 @@ fn extensions(ended: &EndedHistory) -> Vec<AccidentPlan> {
     plans.collect()
 }
 
-/// A sequence of numbers that a seed decides (`SplitMix64`).
+/// A sequence of numbers determined by a seed (`SplitMix64`).
 pub(super) struct SeededRandom(pub(super) u64);
 
 impl SeededRandom {
