@@ -56,8 +56,8 @@ impl Notifier {
         }
     }
 
-    /// Returns a notifier for the callers for whom `includes` returns `true`, for example those of one tenant. Replaces
-    /// the callers chosen before.
+    /// Returns a notifier for the callers for whom `includes` returns `true`, for example all callers from one tenant.
+    /// Replaces the callers chosen before.
     ///
     /// ```
     /// # use mcp_runtime::{Notifier, serde_json::json};

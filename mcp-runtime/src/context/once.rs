@@ -36,7 +36,7 @@ impl Context {
     /// its effect. With a store, and in a task, it does not run again: the step fails with an error that names it. For
     /// work that may safely be done twice, use [`retry`](OnceStep::retry).
     ///
-    /// With feature `testing`, `testing::chaos::Chaos` tests that nothing outside of such work happens twice.
+    /// With feature `testing`, `testing::chaos::Chaos` tests that nothing outside such work happens twice.
     ///
     /// # Errors
     ///

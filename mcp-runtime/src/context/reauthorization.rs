@@ -1,6 +1,6 @@
 //! A handler's demand that its caller authorize again, until it can be sent as a challenge.
 //!
-//! A challenge is part of the head of a response. If the head has already been sent when a handler fails, the challenge is
+//! A challenge is part of a response head. If the head has already been sent when a handler fails, the challenge is
 //! kept for the caller's next request with the same credentials. `http` writes it.
 
 use std::collections::HashMap;
@@ -29,10 +29,11 @@ pub(super) struct ChallengedCaller<'a> {
     pub(super) authorization: Option<&'a [u8]>,
 }
 
-/// A demand for a new authorization, and the digest of the caller it is for. Anonymous callers cannot be recognized.
+/// A demand for a new authorization, and the digest of the caller that must authorize. Anonymous callers cannot be
+/// recognized.
 struct Demand(ErrorObject, Option<u64>);
 
-/// The head of a response, as far as a challenge is concerned.
+/// The state of a response head, as far as a challenge is concerned.
 enum ResponseHead {
     /// Not sent yet. The demand is boxed because few requests have one, and it would make all of them larger.
     Unsent(Option<Box<Demand>>),

@@ -291,7 +291,7 @@ impl Context {
         self.0.request().caller.principal()
     }
 
-    /// Returns the caller as seen by access rules. It also indicates whether scopes apply at all.
+    /// Returns the caller as seen by access rules. It also indicates whether scopes apply to the caller.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.0.request().caller

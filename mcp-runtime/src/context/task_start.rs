@@ -8,8 +8,8 @@ use crate::context::once::is_inside_once;
 use crate::context::{CallHandle, Context, NotificationSender, QuestionTransport, RequestContext};
 
 impl Context {
-    /// Lets the rest of the call run as a task, if the tool has the option `task(manual)` and the client knows tasks. In
-    /// every other call, it does nothing, so the same handler serves all clients.
+    /// Lets the rest of the call run as a task, if the tool has the option `task(manual)` and the client supports
+    /// tasks. In every other call, it does nothing, so the same handler serves all clients.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;

@@ -108,7 +108,7 @@ struct EndedRun {
 }
 
 impl DetachedCall {
-    /// Runs the call. The error is the reason why it cannot run at all.
+    /// Runs the call. The error is the reason why it cannot run.
     async fn run_once(
         &self,
         next: &Next,
@@ -204,7 +204,7 @@ impl DetachedCall {
         }
     }
 
-    /// Returns the outcome of a run.
+    /// Returns a run's outcome.
     fn outcome(&self, ended: EndedRun) -> BackgroundOutcome {
         let EndedRun {
             outcome,

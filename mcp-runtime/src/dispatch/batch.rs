@@ -12,7 +12,7 @@ pub(crate) struct BatchElement<'m> {
     pub(crate) message: Result<Message<'m>, (Option<RequestId>, ErrorObject)>,
 }
 
-/// Reads the elements of a batch. `version` is the protocol version that was agreed on, if any.
+/// Reads a batch's elements. `version` is the negotiated protocol version, if any.
 ///
 /// # Errors
 ///

@@ -88,7 +88,7 @@ pub(crate) struct Settings {
     pub(crate) tags_in_instructions: bool,
     /// The tools that search for tools, if the server has them.
     pub(crate) search: Option<SearchTools>,
-    /// The tools with which clients that do not support tasks handle them, if any tool can run as a task.
+    /// The tools that let clients without support for tasks use them, if any tool can run as a task.
     pub(crate) job_tools: Option<JobTools>,
 }
 

@@ -62,13 +62,13 @@ impl Dispatcher {
         }))
     }
 
-    /// Returns the extensions in this protocol version by identifier, each with its settings and the names of its methods.
+    /// Returns the extensions in this protocol version by identifier, each with its settings and its methods' names.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn described_extensions(&self, version: ProtocolVersion) -> crate::types::Meta {
         self.settings.extensions.described(version)
     }
 
-    /// Returns the method of an extension with this name, for telemetry.
+    /// Returns the extension method with this name, for telemetry.
     pub(super) fn called_method(&self, name: &str) -> CalledItem<'_> {
         let method = self
             .settings

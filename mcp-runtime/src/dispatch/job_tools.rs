@@ -1,4 +1,4 @@
-//! The tools with which clients that do not support tasks handle them.
+//! The tools that let clients without support for tasks use them.
 //!
 //! They exist for a request if it may use a tool with the option `task` and its client has not declared the extension
 //! for tasks.

@@ -118,7 +118,7 @@ impl Round {
         journal.unwrap_or_default().with_call(call)
     }
 
-    /// Returns the id of the call, or `None` in its first round.
+    /// Returns the call's id, or `None` in its first round.
     pub(super) fn call_id(&self) -> Option<CallId> {
         self.state().memory.as_ref()?.journal.call_id()
     }
@@ -180,8 +180,8 @@ impl Round {
         Poll::Pending
     }
 
-    /// Rejects an invalid answer. Returns `true` if the question is asked again, which is the case until `max` answers
-    /// have been rejected.
+    /// Rejects an invalid answer. Returns `true`, and the question is asked again, until `max` answers have been
+    /// rejected.
     pub(super) fn reject_answer(&self, key: &str, max: u32) -> bool {
         self.state().memory().journal.reject_answer(key, max)
     }

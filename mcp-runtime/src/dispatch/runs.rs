@@ -114,7 +114,8 @@ impl HandlerRuns {
         self.keep(|journal| journal.set_once_result(name, result));
     }
 
-    /// Keeps data for further runs. Does nothing if the handler is not wrapped, because there are no further runs then.
+    /// Keeps data for further runs. Does nothing if the handler is not wrapped, because only a wrapped handler runs
+    /// again.
     fn keep<T>(&self, change: impl FnOnce(&mut Journal) -> T) -> Option<T> {
         let state = &mut *self.state();
         state

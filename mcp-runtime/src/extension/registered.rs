@@ -1,4 +1,4 @@
-//! The extensions of a running server, which never change.
+//! A running server's extensions, which never change.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -102,7 +102,8 @@ impl RegisteredExtension {
             || self.settings_of(client).is_some()
     }
 
-    /// Returns the settings with which a client declares the extension. Settings that are not an object declare nothing.
+    /// Returns the settings with which a client declares the extension. Settings that are not an object do not declare
+    /// the extension.
     fn settings_of<'c>(&self, client: &'c ClientCapabilities) -> Option<&'c Map<String, Value>> {
         client.extensions.get(&*self.id)?.as_object()
     }
@@ -120,7 +121,7 @@ impl Extensions {
             .collect()
     }
 
-    /// Returns the extensions in this protocol version by identifier, each with its settings and the names of its methods.
+    /// Returns the extensions in this protocol version by identifier, each with its settings and its methods' names.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn described(&self, version: ProtocolVersion) -> Meta {
         let mut all = self.declared(version);

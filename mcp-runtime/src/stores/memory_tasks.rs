@@ -212,7 +212,7 @@ impl MemoryTaskStore {
         true
     }
 
-    /// Calls `work` with the entry of a task if this attempt may still write.
+    /// Calls `work` with a task's entry if this attempt may still write.
     fn as_attempt<T>(
         &self,
         id: &TaskId,
@@ -370,7 +370,7 @@ impl TaskStore for MemoryTaskStore {
         attempt: u64,
         name: &'a str,
     ) -> StoreFuture<'a, ()> {
-        // An older attempt has nothing to abandon.
+        // An older attempt has no step to abandon.
         let _ = self.with_steps((id, attempt, 0), |entry| {
             if let Some(None) = entry.steps.get(name) {
                 entry.steps.remove(name);

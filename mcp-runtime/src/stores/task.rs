@@ -211,7 +211,7 @@ impl StoredTask {
             self.call_bytes = 0;
             self.call = "".into();
         }
-        // A clock that is set back must not move the time of the last change back.
+        // If the clock is set back, the time of the last change must stay the same.
         self.updated_at = now.max(self.updated_at);
         self.version = self.version.saturating_add(1);
     }

@@ -112,7 +112,7 @@ pub trait TaskStore: Send + Sync + 'static {
     /// [`tries`](StoredTask::tries). Does nothing for an older attempt.
     fn release<'a>(&'a self, id: &'a TaskId, attempt: u64, after: Duration) -> StoreFuture<'a, ()>;
 
-    /// Waits until the version of a task is no longer `version`, or the task no longer exists. It may return early.
+    /// Waits until a task's version is no longer `version`, or the task no longer exists. It may return early.
     fn changed<'a>(&'a self, id: &'a TaskId, version: u64) -> StoreFuture<'a, ()>;
 
     /// Claims a step in a task. The step is done at most once, however many attempts there are. Fails for an older
@@ -141,6 +141,6 @@ pub trait TaskStore: Send + Sync + 'static {
         name: &'a str,
     ) -> StoreFuture<'a, ()>;
 
-    /// Deletes all tasks of a caller, whatever their status. Returns their number.
+    /// Deletes all of a caller's tasks, whatever their status. Returns the number of deleted tasks.
     fn delete_all<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, usize>;
 }

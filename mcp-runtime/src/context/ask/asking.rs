@@ -78,7 +78,7 @@ pub(crate) struct QuestionKey {
     pub(crate) named: bool,
 }
 
-/// The state of a question.
+/// A question's state.
 pub(crate) enum QuestionProgress {
     Not,
     /// Waiting for the response to the request with this id, until the timer fires.

@@ -203,8 +203,7 @@ impl Context {
         self.asking().can_ask(ClientFeature::Roots)
     }
 
-    /// Returns the id of the call. The id is unique to the call and stays the same when the handler runs again with
-    /// answers.
+    /// Returns the call's id. The id is unique to the call and stays the same when the handler runs again with answers.
     ///
     /// Use it for records and counters kept per call.
     #[must_use]

@@ -18,7 +18,7 @@ use crate::types::ResourceContents;
 /// Maximum length of a cursor or URI in a request, in bytes.
 const MAX_TEXT: usize = 8 << 10;
 
-/// The skills of a running server.
+/// A running server's skills.
 pub(super) struct LiveSkills {
     /// The skills that are the same for all requests, until a directory changes.
     catalog: RwLock<Arc<Catalog>>,

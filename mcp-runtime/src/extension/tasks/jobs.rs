@@ -36,7 +36,7 @@ pub(super) fn handle(task: &StoredTask, is_error: bool) -> CallToolResult {
     with_state(CallToolResult::text(text), task)
 }
 
-/// Adds the state of a job as structured content.
+/// Adds a job's state as structured content.
 fn with_state(mut result: CallToolResult, task: &StoredTask) -> CallToolResult {
     let mut state = json!({"job_id": task.id.as_str(), "status": task.status.as_str()});
     if let Some(message) = &task.message {

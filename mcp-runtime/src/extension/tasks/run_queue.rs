@@ -43,7 +43,7 @@ impl RunQueue {
         })))
     }
 
-    /// Waits for the turn of a task of this caller. Dropping the future cancels the wait.
+    /// Waits for the turn of one of this caller's tasks. Dropping the future cancels the wait.
     pub(super) async fn turn(&self, caller: &Arc<str>) -> Turn {
         let receiver = {
             let mut state = lock(&self.0);

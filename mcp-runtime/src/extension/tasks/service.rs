@@ -32,11 +32,11 @@ pub(super) struct TaskService {
     pub(super) local: LocalTasks,
     /// Notified when a task may have become due in a store that outlives the process.
     pub(super) due: Notify,
-    /// `true` if the tasks of this process are forgotten when the server ends.
+    /// `true` if this process's tasks are forgotten when the server ends.
     ends_with_server: AtomicBool,
 }
 
-/// Forgets the tasks of this process when dropped. Otherwise, tasks and server would keep each other alive.
+/// Forgets this process's tasks when dropped. Otherwise, tasks and server would keep each other alive.
 struct ForgetTasks(Arc<TaskService>);
 
 impl Drop for ForgetTasks {

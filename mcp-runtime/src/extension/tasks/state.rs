@@ -13,7 +13,7 @@ use crate::extension::{BackgroundQuestion, QuestionAnswer};
 /// A task's state between two runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct TaskState {
-    /// The journal of the call.
+    /// The call's journal.
     pub(super) journal: String,
     /// The questions without an answer, by their keys on the wire.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -35,7 +35,7 @@ pub(super) struct TaskQuestion {
     pub(super) params: Value,
 }
 
-/// The method of a question.
+/// A question's method.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum AskedMethod {
     #[serde(rename = "elicitation/create")]
@@ -73,7 +73,7 @@ enum StoredAnswer {
 }
 
 impl TaskState {
-    /// Creates the state of a new task.
+    /// Creates the state for a new task.
     pub(super) fn new(journal: &str) -> Self {
         Self {
             journal: journal.to_owned(),

@@ -110,7 +110,7 @@ pub(super) async fn follow_legacy_task(client: &mut UnreliableClient<'_>, id: &V
     }
 }
 
-/// Answers the questions of a round. Returns the answers, and how often to send them.
+/// Answers a round's questions. Returns the answers, and how often to send them.
 pub(super) async fn answer_all(
     client: &UnreliableClient<'_>,
     asked: &Value,

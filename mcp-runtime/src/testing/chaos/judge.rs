@@ -28,7 +28,7 @@ impl EndedHistory {
         }
     }
 
-    /// Returns the faults of this history, compared with the one without accidents.
+    /// Returns the faults in this history, compared with the history without accidents.
     pub(super) fn faults(&self, undisturbed: Option<&Self>) -> Vec<ChaosFault> {
         let mut faults = self.history.with_runs(|runs| {
             let mut faults = changed_names(runs);

@@ -62,7 +62,7 @@ pub(super) struct CallUnderTest<'a> {
     pub(super) repeats: bool,
 }
 
-/// The part of a call that its client remembers while processes die.
+/// The state of a call that its client remembers while processes die.
 struct CallProgress {
     /// The parameters for the next request in a plain call.
     next: Value,

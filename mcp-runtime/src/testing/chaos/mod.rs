@@ -78,8 +78,8 @@ type Answerer = Box<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 /// Each history makes one call in its own world: the fakes that replace the outside world and survive all deaths. A
 /// death drops the runtime with all its tasks, whatever they are doing, and starts the server again. Only the world and
 /// the stores for tasks and steps are kept, in memory, whatever stores the server has. Time is tokio's paused time,
-/// which advances when all tasks are waiting, and in the same way in each run. The handler must not wait for anything
-/// outside this thread, such as the network.
+/// which advances automatically when all tasks are waiting, and in the same way in each run. The handler must not wait
+/// for anything outside this thread, such as the network.
 ///
 /// The tool is served in all ways in which clients can call it: as a plain call and, with the option `task`, as a task,
 /// in both eras. A process can die before and after each step, in each step before and after its work, before and after
@@ -119,8 +119,8 @@ impl<W> Chaos<W> {
         }
     }
 
-    /// Sets the seed of the order in which histories with several accidents are tried. The default is 0. The same seed gives the same
-    /// histories and the same report.
+    /// Sets the seed for the order in which histories with several accidents are tried. The default is 0. The same seed
+    /// gives the same histories and the same report.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -165,7 +165,7 @@ impl<W> Chaos<W> {
         self
     }
 
-    /// Tries the histories of a call of this tool. `arguments` is an object.
+    /// Tries the histories of a call to this tool. `arguments` is an object.
     ///
     /// It runs on a separate thread and blocks the current one, so it can be used in an asynchronous test.
     ///

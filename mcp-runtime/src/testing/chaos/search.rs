@@ -81,7 +81,7 @@ impl HistorySearch<'_> {
         self.search_at_random(&longest);
     }
 
-    /// Tries histories with three accidents, chosen at random among those that extend one with two.
+    /// Tries histories with three accidents, chosen at random among the histories that extend one with two.
     fn search_at_random(&mut self, starts: &[(ServedAs, Vec<AccidentPlan>)]) {
         while !self.is_over() && self.faults.is_empty() {
             let Some((way, plans)) = self.random.one_of(starts) else {
@@ -95,7 +95,7 @@ impl HistorySearch<'_> {
     }
 }
 
-/// Returns the plans with one more accident after all those of a history.
+/// Returns the plans that add one more accident after all accidents in a history.
 fn extensions(ended: &EndedHistory) -> Vec<AccidentPlan> {
     let first = ended.plan.last().map_or(0, |(last, _)| last + 1);
     let points = ended.history.points();
