@@ -1,8 +1,8 @@
 //! The extension `io.modelcontextprotocol/ui`, MCP Apps: pages that hosts show next to the results of tools.
 //!
-//! A page is an ordinary resource, and a tool names it in `_meta`, so an author could write everything here with `meta
-//! = …` and [`Extension`]; the attribute `app` and the tool option `app` only check it. `page` contains the parts of a
-//! page on the wire, and `bridge.js` is the script through which a page talks to its host. The messages between the two
+//! A page is an ordinary resource, and a tool names it in `_meta`, so an author could write all of this with `meta = …`
+//! and [`Extension`]; the attribute `app` and the tool option `app` only check it. `page` contains the parts of a page
+//! on the wire, and `bridge.js` is the script through which a page talks to its host. The messages between the two
 //! never reach the server.
 //!
 //! Specification: the repository `modelcontextprotocol/ext-apps`, version 2026-01-26.
