@@ -32,7 +32,7 @@ enum Standing {
     #[default]
     Anonymous,
     Known(Principal),
-    /// `is_shared` if all anonymous callers have this standing.
+    /// `is_shared` is `true` if all anonymous callers have this standing.
     Trusted {
         is_shared: bool,
     },
@@ -51,13 +51,13 @@ impl Caller {
         Self(Standing::Trusted { is_shared: false })
     }
 
-    /// Returns the caller that all anonymous callers of a server are if it trusts them.
+    /// Returns the caller that represents all anonymous callers of a server that trusts them.
     pub(crate) const fn trusted_anonymous() -> Self {
         Self(Standing::Trusted { is_shared: true })
     }
 
-    /// Returns `true` if the caller can be told apart from others: one with credentials, or the user who started the
-    /// process.
+    /// Returns `true` if the caller can be distinguished from others, because it has credentials or is the user who
+    /// started the process.
     pub(crate) const fn is_identified(&self) -> bool {
         matches!(
             self.0,

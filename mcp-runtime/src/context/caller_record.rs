@@ -1,4 +1,4 @@
-//! Callers in their stored form, for calls that another process goes on with.
+//! Callers in their stored form, for calls that another process continues.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 
 use crate::context::{Caller, Principal};
 
-/// A caller in its stored form. Credentials are not part of it.
+/// A caller in its stored form, which does not include credentials.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CallerRecord {
     Anonymous,
     /// The user who started the process.
     Trusted,
-    /// Anyone, at a server that trusts anonymous callers.
+    /// Any anonymous caller of a server that trusts them.
     TrustedAnonymous,
     Principal(PrincipalRecord),
 }
@@ -46,7 +46,7 @@ impl CallerRecord {
     pub(crate) fn into_caller(self) -> Caller {
         match self {
             Self::Trusted => Caller::trusted(),
-            // Whether the server still trusts anonymous callers is decided when the caller is admitted again.
+            // The server decides whether it still trusts anonymous callers when it admits the caller again.
             Self::Anonymous | Self::TrustedAnonymous => Caller::anonymous(),
             Self::Principal(principal) => principal.into_principal().into(),
         }

@@ -173,7 +173,7 @@ pub(crate) struct Edit {
 }
 
 impl Edit {
-    /// Returns the tags of the definitions that the edit inserts.
+    /// Returns the tags on the definitions that the edit inserts.
     pub(crate) fn tags(&self) -> impl Iterator<Item = &str> {
         let items = self.steps.iter().filter_map(|step| match step {
             EditStep::Insert(item) | EditStep::Replace(item) => Some(item),

@@ -23,7 +23,7 @@ pub(super) fn notification_params(
     None
 }
 
-/// A notification of an extension, for the clients that ask for it.
+/// An extension's notification, for the clients that request it.
 #[derive(Clone, Debug)]
 pub(crate) struct ExtensionNotification {
     /// The name of the notification.
@@ -36,7 +36,7 @@ pub(crate) struct ExtensionNotification {
 }
 
 impl ExtensionNotification {
-    /// Returns `true` if a client to which both may be sent needs only the later one.
+    /// Returns `true` if a client that may receive both notifications needs only the later one.
     pub(crate) fn is_replaced_by(&self, later: &Self) -> bool {
         self.method == later.method && self.key == later.key
     }

@@ -72,7 +72,7 @@ pub trait FromContext: Sized {
 /// }
 /// ```
 ///
-/// The future is dropped when the call is cancelled. The values of all such parameters are awaited, one after the other,
+/// The future is dropped when the call is cancelled. The values of all such parameters are awaited one after the other
 /// before the arguments are decoded. Functions that [list resources](crate::listing) cannot take them.
 pub trait AsyncFromContext: Sized + Send + 'static {
     /// Extracts the value for one call.
@@ -100,7 +100,7 @@ impl<T: AsyncFromContext> AsyncFromContext for Option<T> {
     }
 
     fn check(states: &States) -> Result<(), String> {
-        // A value that is missing is not a mistake here, but one that can be made has to be.
+        // A missing value is not an error here, but the check also records the values that must be made first.
         let _ = T::check(states);
         Ok(())
     }
@@ -139,7 +139,7 @@ impl<T: FromContext> FromContext for Option<T> {
     }
 
     fn check(states: &States) -> Result<(), String> {
-        // A value that is missing is not a mistake here, but one that can be made has to be.
+        // A missing value is not an error here, but the check also records the values that must be made first.
         let _ = T::check(states);
         Ok(())
     }

@@ -53,26 +53,27 @@ impl ServerHandle {
         Notifier::new(Arc::clone(&self.0))
     }
 
-    /// Runs a future in the background until it ends. It belongs to the server: it is run once the server serves, and when
-    /// the server stops, it may end within [`limits.calls.drain_timeout`](crate::Limits) and is dropped after that. Nothing
-    /// is run once the server has stopped serving.
+    /// Runs a future in the background until it ends. It belongs to the server: it starts once the server accepts
+    /// requests. When the server stops, the future has up to [`limits.calls.drain_timeout`](crate::Limits) to finish
+    /// and is then dropped. Nothing starts after the server has stopped.
     ///
-    /// A server that is [embedded](crate::Server::into_http_service) in another program serves from its first request.
+    /// A server that is [embedded](crate::Server::into_http_service) in another program starts these futures with its
+    /// first request.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(Box::pin(work));
     }
 
-    /// Creates a call again from its [text](BackgroundCall::to_text), for as many runs as it takes. Its tool must still exist,
-    /// and the caller must be allowed to use it.
+    /// Recreates a call from its [text](BackgroundCall::to_text), for as many runs as it needs. Its tool must still
+    /// exist, and the caller must be allowed to use it.
     ///
     /// # Errors
     ///
-    /// Returns the reason why the call cannot be run, as a sentence for its client.
+    /// Returns a sentence for the client that explains why the call cannot run.
     pub fn restore_call(&self, text: &str) -> Result<BackgroundCall, String> {
         self.0.restore_call(text)
     }
 
-    /// Waits until the server has been told to stop, or has no clients left to serve.
+    /// Waits until the server begins to stop or has no clients left to serve.
     pub fn stopping(&self) -> impl Future<Output = ()> + Send + use<> {
         let tokens = self.0.stopping();
         async move {
@@ -103,9 +104,9 @@ impl fmt::Debug for ServerHandle {
 pub(crate) trait Control: Send + Sync {
     /// Notifies these callers of a change.
     fn notify(&self, change: ChangeNotification, audience: &NotifiedCallers);
-    /// Sends a notification of an extension to those of these callers who ask for it.
+    /// Sends an extension's notification to the callers in its audience who request it.
     fn notify_extension(&self, _notification: ExtensionNotification) {}
-    /// Returns `true` if a client listens to a notification of an extension.
+    /// Returns `true` if a client is listening for an extension's notification.
     fn has_listeners(&self, _notification: &str, _key: Option<&str>) -> bool {
         false
     }
@@ -117,7 +118,7 @@ pub(crate) trait Control: Send + Sync {
     fn has_extension(&self, _id: &str, _version: ProtocolVersion) -> bool {
         false
     }
-    /// Returns `true` if a call of this client may send a notification of an extension.
+    /// Returns `true` if a call from this client may send an extension's notification.
     fn may_notify(
         &self,
         _notification: &str,
@@ -127,7 +128,7 @@ pub(crate) trait Control: Send + Sync {
         false
     }
     fn shut_down(&self);
-    /// Creates a call again from its text.
+    /// Recreates a call from its text.
     fn restore_call(&self, _text: &str) -> Result<BackgroundCall, String> {
         Err("the server has not been started".into())
     }
@@ -135,7 +136,7 @@ pub(crate) trait Control: Send + Sync {
     fn keep_until_end(&self, _value: Box<dyn Any + Send>) {}
     /// Runs work in the background.
     fn spawn(&self, _work: Pin<Box<dyn Future<Output = ()> + Send>>) {}
-    /// Returns the tokens of which one is cancelled when the server stops.
+    /// Returns tokens, one of which is cancelled when the server stops.
     fn stopping(&self) -> Vec<CancellationToken> {
         Vec::new()
     }

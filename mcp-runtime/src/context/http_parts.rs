@@ -58,13 +58,13 @@ impl HttpParts {
         self.reauthorization.demand(error, self.challenged(caller));
     }
 
-    /// Notes that the head of the response is sent now. Returns the demand for a new authorization that it has to
+    /// Records that the response head is now being sent. Returns the demand for a new authorization that the head must
     /// carry, if there is one and `can_challenge` returns `true`.
     pub(crate) fn send_head(&self, can_challenge: impl FnOnce() -> bool) -> Option<ErrorObject> {
         self.reauthorization.send_head(can_challenge)
     }
 
-    /// Takes the demand that an earlier request of the same caller with the same credentials left.
+    /// Takes the demand left by an earlier request from the same caller with the same credentials.
     pub(crate) fn take_earlier_demand(&self, caller: Option<&Principal>) -> Option<ErrorObject> {
         let challenged = || self.challenged(caller);
         self.reauthorization.take_earlier(challenged)

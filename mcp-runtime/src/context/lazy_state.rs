@@ -1,4 +1,4 @@
-//! A value that a task makes when the value is first needed.
+//! A value that is made in a separate task when it is first needed.
 
 use std::any::Any;
 use std::fmt;
@@ -25,23 +25,23 @@ pub(crate) struct LazyState {
     type_name: String,
     make: Arc<dyn Fn() -> Making + Send + Sync>,
     value: Arc<OnceLock<SharedValue>>,
-    /// The attempt that is under way, or the last one.
+    /// The attempt in progress, or the most recent one.
     attempt: Mutex<Option<Attempt>>,
 }
 
-/// An attempt to make the value, for which any number of calls wait. It is a task of its own, because the call that began it
-/// may be cancelled, and because what it logs is not for that call's client.
+/// An attempt to make the value, for which any number of calls can wait. It runs in a separate task, because the call
+/// that started it may be cancelled and because its log messages are not meant for that call's client.
 struct Attempt {
     /// `None` until the attempt has ended. The sender is dropped with the task.
     outcome: watch::Receiver<Option<Result<(), AttemptError>>>,
     task: AbortHandle,
 }
 
-/// The error of an attempt, for each of the calls that wait for it.
+/// An attempt's error, for each of the calls that are waiting for it.
 #[derive(Clone, Debug)]
 enum AttemptError {
     Failed(Arc<dyn std::error::Error + Send + Sync>),
-    /// The task ended without a result: it panicked.
+    /// The task ended without a result because it panicked.
     Unfinished,
 }
 
@@ -66,8 +66,9 @@ impl LazyState {
         self.value.get().is_some()
     }
 
-    /// Makes the value unless it has been made. Calls that wait at the same time share one attempt and its error; after that,
-    /// the next call tries again. Cancelling a call leaves the attempt to the others, and to the next call.
+    /// Makes the value unless it has been made. Calls that wait at the same time share one attempt and its error; after
+    /// that, the next call tries again. If a call is cancelled, the attempt continues for the others and for the next
+    /// call.
     pub(crate) async fn make(&self) -> Result<(), Error> {
         if self.is_made() {
             return Ok(());
@@ -80,7 +81,7 @@ impl LazyState {
             .map_err(|error| self.error(error))
     }
 
-    /// Joins the attempt that is under way, or begins one.
+    /// Joins the attempt in progress, or starts one.
     fn attempt(&self) -> watch::Receiver<Option<Result<(), AttemptError>>> {
         let mut attempt = lock(&self.attempt);
         if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.can_be_joined()) {
@@ -129,7 +130,7 @@ impl Attempt {
     }
 }
 
-/// Ends with the server that it is for.
+/// Aborts the task when the server that it belongs to is dropped.
 impl Drop for Attempt {
     fn drop(&mut self) {
         self.task.abort();

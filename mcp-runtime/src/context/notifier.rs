@@ -28,7 +28,7 @@ impl Notifier {
         }
     }
 
-    /// Returns a notifier for the clients of one principal: the same issuer, subject and client.
+    /// Returns a notifier for the clients of one principal, identified by its issuer, subject and client.
     ///
     /// ```
     /// # use mcp_runtime::Context;
@@ -46,8 +46,8 @@ impl Notifier {
         }
     }
 
-    /// Returns a notifier for the callers with this [key](Caller::key). Use it for what belongs to a caller who may be
-    /// anonymous, such as a task.
+    /// Returns a notifier for the callers with this [key](Caller::key). Use it for data that belongs to a caller who
+    /// may be anonymous, such as a task.
     #[must_use]
     pub fn for_key(&self, key: impl Into<Arc<str>>) -> Self {
         Self {
@@ -56,8 +56,8 @@ impl Notifier {
         }
     }
 
-    /// Returns a notifier for the callers for whom `includes` returns `true`, for example those of one tenant. Replaces
-    /// the callers chosen before.
+    /// Returns a notifier for the callers for whom `includes` returns `true`, for example all callers from one tenant.
+    /// Replaces the callers chosen before.
     ///
     /// ```
     /// # use mcp_runtime::{Notifier, serde_json::json};
@@ -70,9 +70,9 @@ impl Notifier {
     /// ```
     ///
     /// The function may be called several times, on any thread, and must not block; if it panics, the caller is not
-    /// included. Changes of one list through one notifier, or its clones, are merged, so keep it. If changes of a list for
-    /// more than 16 different groups wait for one client, the client is notified even if it is in none of them; the
-    /// notification says only that the list changed.
+    /// included. Changes to one list that are announced through the same notifier or its clones are merged, so keep the
+    /// notifier. If changes to a list for more than 16 different groups are waiting for one client, the client is
+    /// notified even if it is in none of them; the notification says only that the list changed.
     #[must_use]
     pub fn for_callers(&self, includes: impl Fn(&Caller) -> bool + Send + Sync + 'static) -> Self {
         Self {
@@ -112,21 +112,21 @@ impl Notifier {
         }
     }
 
-    /// Sends a notification of an extension to the clients that ask for it with a flag. `params` must be an object in
+    /// Sends an extension's notification to the clients that request it with a flag. `params` must be an object in
     /// JSON.
     ///
     /// Only the latest notification is kept for a client that reads slowly, so `params` should describe the current
-    /// state rather than one change. If no extension of this server has the notification with a flag, or `params` is not
-    /// an object, no client is notified and an error is logged.
+    /// state rather than one change. If no extension of this server defines the notification with a flag, or `params`
+    /// is not an object, no client is notified and an error is logged.
     ///
     /// See [`Extension::notification`](crate::extension::Extension::notification).
     pub fn extension(&self, notification: impl Into<String>, params: impl Serialize) {
         self.send_extension(notification.into(), None, params);
     }
 
-    /// Sends a notification of an extension to the clients that ask for it with this key, such as the id of a task. The
-    /// member of the filter must have keys. Otherwise works like [`extension`](Self::extension); the latest notification
-    /// is kept for each key.
+    /// Sends an extension's notification to the clients that request it with this key, such as a task's id. The filter
+    /// member must have keys. Otherwise, this works like [`extension`](Self::extension), except that the latest
+    /// notification is kept for each key.
     pub fn extension_key(
         &self,
         notification: impl Into<String>,
@@ -136,8 +136,9 @@ impl Notifier {
         self.send_extension(notification.into(), Some(key.into()), params);
     }
 
-    /// Returns `true` if a client listens to a notification of an extension, with this key if its filter member has keys.
-    /// Then parameters that take work need to be made. The clients may belong to other callers than this notifier's.
+    /// Returns `true` if a client is listening for an extension's notification, with this key if its filter member has
+    /// keys. Use this to create expensive parameters only when they are needed. The clients may belong to callers other
+    /// than this notifier's.
     #[must_use]
     pub fn has_listeners(&self, notification: &str, key: Option<&str>) -> bool {
         self.control.has_listeners(notification, key)

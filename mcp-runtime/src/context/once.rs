@@ -32,11 +32,11 @@ impl Context {
     /// If a client resends an earlier round, the work runs again, unless the server has a
     /// [`once_store`](crate::Server::once_store).
     ///
-    /// Work that was cut off in the middle, by the death of its process or by a client that cancels, may or may not have
-    /// had its effect. With a store, and in a task, it is not run again: the step fails, and the error names it. Work that may
-    /// safely be done twice says so with [`retry`](OnceStep::retry).
+    /// Work that was interrupted, because its process died or its client cancelled the call, may or may not have had
+    /// its effect. With a store, and in a task, it does not run again: the step fails with an error that names it. For
+    /// work that may safely be done twice, use [`retry`](OnceStep::retry).
     ///
-    /// With feature `testing`, `testing::chaos::Chaos` tests that nothing outside of such work happens twice.
+    /// With feature `testing`, `testing::chaos::Chaos` tests that nothing outside such work happens twice.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl Context {
 #[must_use = "a step does not run unless it is awaited"]
 pub struct OnceStep<'a, T>(StepState<'a, T>);
 
-/// The work of a step, or the step that is under way.
+/// A step's work, or the step in progress.
 type StepFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 enum StepState<'a, T> {
@@ -79,11 +79,12 @@ enum StepState<'a, T> {
 }
 
 impl<T> OnceStep<'_, T> {
-    /// Lets the work run again if it was cut off in the middle, so that it is done at least once instead of at most once. Its
-    /// result is still stored, and returned when the handler runs again.
+    /// Lets the work run again if it was interrupted, so that it is done at least once rather than at most once. Its
+    /// result is still stored and is returned when the handler runs again.
     ///
-    /// It is for work that may be done twice: a download, or a request that the other side recognizes. [`Context::call_id`],
-    /// together with the name of the step, is the same each time, and so can be the request's idempotency key:
+    /// Use it for work that may be done twice, such as a download or a request that the other side recognizes. The
+    /// [`Context::call_id`] and the step's name are the same each time, so together they can be the request's
+    /// idempotency key:
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -94,7 +95,7 @@ impl<T> OnceStep<'_, T> {
     /// # Ok(()) }
     /// ```
     ///
-    /// In a plain call, a round that the client sends twice can run the work twice at the same time.
+    /// In a plain call, the work can run twice at the same time if the client sends a round twice.
     pub fn retry(mut self) -> Self {
         if let StepState::New { may_repeat, .. } = &mut self.0 {
             *may_repeat = true;
@@ -196,7 +197,7 @@ fn parse_result<T: DeserializeOwned>(result: Option<&str>) -> Result<T> {
     Ok(serde_json::from_str(result.unwrap_or("null"))?)
 }
 
-/// What the error says of a step that was cut off.
+/// The part of the error message that describes an interrupted step.
 pub(crate) const UNKNOWN_OUTCOME: &str = "was started before and its outcome is unknown";
 
 /// Work in progress; reports its result when dropped.

@@ -3,7 +3,7 @@
 use crate::context::{CallId, OnceClaim, OnceStore};
 use crate::random;
 
-/// Checks that a store of completed work keeps the rules of [`OnceStore`].
+/// Checks that a store of completed work follows the rules of [`OnceStore`].
 ///
 /// ```
 /// # use mcp_runtime::once::{MemoryOnceStore, check_once_store};

@@ -18,7 +18,7 @@ use crate::lock::lock;
 /// A value for a parameter.
 type PreparedValue = Box<dyn Any + Send>;
 
-/// The future of a value for a parameter.
+/// The future that makes a value for a parameter.
 pub(crate) type Preparation =
     Pin<Box<dyn Future<Output = Result<PreparedValue, HandlerError>> + Send>>;
 
@@ -35,14 +35,14 @@ pub(crate) struct AwaitedValues {
 /// The state that has to be made before a handler runs.
 #[derive(Debug)]
 enum AwaitedStates {
-    /// The state that its parameters take.
+    /// The state that the handler's parameters take.
     Declared(Box<[Arc<LazyState>]>),
-    /// All state of the server, because a closure does not declare what it takes from its context.
+    /// All of the server's state, because a closure does not declare which values it takes from its context.
     All,
 }
 
 impl AwaitedValues {
-    /// The values for a closure.
+    /// Returns the values that a closure waits for.
     pub(crate) fn all_states() -> Self {
         Self {
             states: AwaitedStates::All,
@@ -60,7 +60,7 @@ impl AwaitedValues {
         }
     }
 
-    /// Returns `true` if a call has to wait. `all` is the state of the server.
+    /// Returns `true` if a call has to wait. `all` is the server's state.
     pub(crate) fn are_missing(&self, all: &States) -> bool {
         let are_made = match &self.states {
             AwaitedStates::Declared(states) => states.iter().all(|state| state.is_made()),
@@ -69,7 +69,7 @@ impl AwaitedValues {
         !self.parameters.is_empty() || !are_made
     }
 
-    /// Makes the values. The returned context gives those for parameters to [`Context::take_prepared`].
+    /// Makes the values. Parameters take theirs from the returned context with [`Context::take_prepared`].
     pub(crate) async fn prepare(&self, context: Context) -> Result<Context, HandlerError> {
         self.states
             .make(context.states())
@@ -132,7 +132,7 @@ impl CallHandle for PreparedHandle {
 }
 
 impl Context {
-    /// Returns the next awaited value of type `T`. Each of them is returned once.
+    /// Returns the next awaited value of type `T`. Each value is returned only once.
     pub(crate) fn take_prepared<T: 'static>(&self) -> Option<T> {
         let mut values = lock(self.call().prepared()?);
         let position = values.iter().position(|value| value.is::<T>())?;

@@ -1,6 +1,6 @@
 //! A handler's demand that its caller authorize again, until it can be sent as a challenge.
 //!
-//! A challenge is part of the head of a response. If the head has already been sent when a handler fails, the challenge is
+//! A challenge is part of a response head. If the head has already been sent when a handler fails, the challenge is
 //! kept for the caller's next request with the same credentials. `http` writes it.
 
 use std::collections::HashMap;
@@ -29,12 +29,13 @@ pub(super) struct ChallengedCaller<'a> {
     pub(super) authorization: Option<&'a [u8]>,
 }
 
-/// A demand for a new authorization, and the digest of the caller it is for. Anonymous callers cannot be recognized.
+/// A demand for a new authorization, and the digest of the caller that must authorize. Anonymous callers cannot be
+/// recognized.
 struct Demand(ErrorObject, Option<u64>);
 
-/// The head of a response, as far as a challenge is concerned.
+/// The state of a response head, as far as a challenge is concerned.
 enum ResponseHead {
-    /// Not sent. The demand is boxed, because few requests have one and all of them would be larger for it.
+    /// Not sent yet. The demand is boxed because few requests have one, and it would make all of them larger.
     Unsent(Option<Box<Demand>>),
     Sent,
 }
@@ -58,8 +59,8 @@ impl Reauthorization {
         }
     }
 
-    /// Notes that the head of the response is sent now. Returns the demand that it has to carry, if there is one and
-    /// `can_challenge` returns `true`, which few responses have to be asked.
+    /// Records that the response head is now being sent. Returns the demand that the head must carry, if there is one
+    /// and `can_challenge` returns `true`. That function is called only if there is a demand, which is rare.
     pub(super) fn send_head(&self, can_challenge: impl FnOnce() -> bool) -> Option<ErrorObject> {
         let before = std::mem::replace(&mut *lock(&self.state), ResponseHead::Sent);
         let ResponseHead::Unsent(Some(demand)) = before else {
@@ -72,12 +73,12 @@ impl Reauthorization {
         None
     }
 
-    /// Takes the demand that an earlier request of the same caller with the same credentials left.
+    /// Takes the demand left by an earlier request from the same caller with the same credentials.
     pub(super) fn take_earlier<'c>(
         &self,
         caller: impl FnOnce() -> Option<ChallengedCaller<'c>>,
     ) -> Option<ErrorObject> {
-        // Nearly always, and then the caller is not needed.
+        // The map is nearly always empty, in which case the caller is not needed.
         if lock(&self.pending.waiting).is_empty() {
             return None;
         }
@@ -89,14 +90,14 @@ impl Reauthorization {
 #[derive(Default)]
 pub(crate) struct PendingChallenges {
     hasher: RandomState,
-    /// By the digest of the caller.
+    /// The challenges by the caller's digest.
     waiting: Mutex<HashMap<u64, (ErrorObject, Instant)>>,
 }
 
 impl PendingChallenges {
     /// Maximum number of challenges. When exceeded, the oldest is dropped, because the next call fails in the same way.
     const MAX: usize = 1_024;
-    /// Time for which a challenge is kept.
+    /// Maximum time for which a challenge is kept.
     const KEPT: Duration = Duration::from_mins(5);
 
     fn digest(&self, caller: ChallengedCaller<'_>) -> u64 {

@@ -34,7 +34,7 @@ pub(crate) trait CallHandle: Send + Sync {
     fn outbound(&self) -> &dyn NotificationSender;
     /// Returns the interface through which this call can ask questions.
     fn asking(&self) -> &dyn QuestionTransport;
-    /// Returns the token that is cancelled when the handler asks to go on as a task, if it can.
+    /// Returns the token that is cancelled when the handler requests to continue as a task, if the call can become one.
     fn task_start(&self) -> Option<&CancellationToken> {
         None
     }
@@ -51,7 +51,7 @@ pub(crate) struct RequestContext {
     #[cfg(feature = "telemetry")]
     pub(crate) trace: Option<TraceContext>,
     pub(crate) caller: Caller,
-    /// The definitions that the request selects; `None` for all.
+    /// The definitions that the request selects, or `None` for all definitions.
     pub(crate) selection: Option<TagSelection>,
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: Arc<ClientCapabilities>,
@@ -68,7 +68,7 @@ impl RequestContext {
         self.cancelled.get_or_init(CancellationToken::default)
     }
 
-    /// Returns the same data for a run of the call apart from its request.
+    /// Returns the same data for a run of the call that is separate from its request.
     pub(crate) fn detached(&self) -> Self {
         Self {
             client: match &self.client {
@@ -89,7 +89,7 @@ impl RequestContext {
         }
     }
 
-    /// Returns the approximate number of bytes that the data of the request takes.
+    /// Returns the approximate size of the request's data in bytes.
     pub(crate) fn size(&self) -> usize {
         let meta = self.meta.as_ref().map_or(0, |meta| meta.len());
         #[cfg(feature = "http")]
@@ -123,8 +123,8 @@ pub(crate) enum ClientIdentity {
 /// Sends a call's notifications. Implemented by `dispatch`, which encodes them and limits their rate.
 pub(crate) trait NotificationSender: Send + Sync {
     fn progress(&self, progress: &Progress);
-    /// Reports a little more progress than last if nothing has been reported for this long. Returns the time until that can
-    /// be the case.
+    /// Reports slightly more progress than in the last report if nothing has been reported for this long. Returns the
+    /// time until this can next be necessary.
     fn keep_alive(&self, quiet: Duration) -> Duration {
         quiet
     }
@@ -134,7 +134,7 @@ pub(crate) trait NotificationSender: Send + Sync {
     fn close_stream(&self) {}
     /// Sends a log message; `data` is JSON.
     fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &str);
-    /// Sends a notification of an extension.
+    /// Sends an extension's notification.
     fn extension(&self, _method: &str, _params: &Map<String, Value>) {}
 }
 
@@ -151,7 +151,7 @@ impl Context {
         self.0.request()
     }
 
-    /// Returns what decides which definitions the request may use.
+    /// Returns the caller and the selection that determine which definitions the request may use.
     pub(crate) fn viewer(&self) -> (&Caller, Option<&TagSelection>) {
         let request = self.0.request();
         (&request.caller, request.selection.as_ref())
@@ -189,8 +189,8 @@ impl Context {
         self.outbound().progress(&progress.into());
     }
 
-    /// Reports a little more progress, without a message, whenever nothing has been reported for this long. Never returns;
-    /// run it beside the work.
+    /// Reports slightly more progress, without a message, whenever nothing has been reported for this long. Never
+    /// returns, so run it concurrently with the work.
     pub(crate) async fn keep_alive<T>(&self, quiet: Duration) -> T {
         let mut wait = quiet;
         loop {
@@ -241,12 +241,12 @@ impl Context {
         self.log(LoggingLevel::Error, data);
     }
 
-    /// Sends a notification of an extension that belongs to this call, before the response. `params` must be an object
-    /// in JSON.
+    /// Sends an extension's notification that belongs to this call, before the response. `params` must be an object in
+    /// JSON.
     ///
     /// Nothing is sent if the client does not declare the extension, or if the extension does not exist in its protocol
-    /// version. If no extension of this server has the notification, or clients ask for it in `subscriptions/listen`, nothing
-    /// is sent and an error is logged.
+    /// version. If no extension of this server defines the notification, or if clients request it in
+    /// `subscriptions/listen`, nothing is sent and an error is logged.
     ///
     /// See [`Extension::call_notification`](crate::extension::Extension::call_notification).
     pub fn notify(&self, notification: &str, params: impl Serialize) {
@@ -291,7 +291,7 @@ impl Context {
         self.0.request().caller.principal()
     }
 
-    /// Returns the caller as seen by access rules. It also indicates whether scopes apply at all.
+    /// Returns the caller as seen by access rules. It also indicates whether scopes apply to the caller.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.0.request().caller
@@ -338,11 +338,11 @@ impl Context {
         &self.0.request().capabilities
     }
 
-    /// Returns the settings with which the client declares an extension, if the server has that extension too and it
+    /// Returns the settings with which the client declares an extension, if the server also has that extension and it
     /// exists in the protocol version of the request. Otherwise, the two sides have not negotiated the extension, and
     /// the response must be the same as without it.
     ///
-    /// [`client_capabilities`](Self::client_capabilities) has everything that the client declares.
+    /// [`client_capabilities`](Self::client_capabilities) contains everything that the client declares.
     ///
     /// Source: revision 2026-07-28, basic/extensions.
     #[must_use]

@@ -43,7 +43,7 @@ pub struct RequestInfo {
 /// The origin of the data that a message does not contain.
 #[derive(Clone, Default)]
 pub(crate) enum RequestSource {
-    /// The transport knows only messages.
+    /// The transport provides only messages.
     #[default]
     Message,
     /// An HTTP request.
@@ -110,7 +110,7 @@ impl RequestInfo {
 
     /// Returns the value of a header if a trusted proxy sent the request
     /// ([`HttpOptions::trusted_proxies`](crate::http::HttpOptions::trusted_proxies)), and `None` otherwise. The proxy
-    /// must set or remove this header in every request, because it would otherwise pass on what a client sends.
+    /// must set or remove this header in every request, because it would otherwise forward a value that a client sends.
     ///
     /// # Errors
     ///
@@ -148,14 +148,14 @@ impl RequestInfo {
         self.http()?.uri().query()
     }
 
-    /// Returns the extensions over HTTP: values that the layers of the program in which the server is mounted attached
-    /// to the request. See also [`RequestExtension`].
+    /// Returns the extensions over HTTP: values attached to the request by layers of the program in which the server is
+    /// mounted. See also [`RequestExtension`].
     #[must_use]
     pub fn extensions(&self) -> Option<&Extensions> {
         self.http().map(|http| &http.parts.extensions)
     }
 
-    /// Returns the address at the other end of the connection over HTTP, which may be that of a proxy.
+    /// Returns the address at the other end of the connection over HTTP, which may belong to a proxy.
     ///
     /// For a service mounted in an axum program, the address is known if the program serves its router with
     /// `into_make_service_with_connect_info::<SocketAddr>()`.

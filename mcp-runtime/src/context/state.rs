@@ -11,7 +11,7 @@ use crate::handler::handler_error::HandlerError;
 /// [`Server::state_with`](crate::Server::state_with), and shared by all calls. Cheap to clone; dereferences to `T`, so
 /// that a field of a tuple struct is `state.0`.
 pub struct State<T: ?Sized> {
-    // Not a tuple struct, and without methods, because these would hide the fields and methods of `T`.
+    // This is not a tuple struct and has no methods, because they would hide the fields and methods of `T`.
     value: Arc<T>,
 }
 
@@ -23,7 +23,7 @@ impl<T: ?Sized> State<T> {
     }
 }
 
-/// For calling a handler directly, as a unit test does.
+/// Lets a unit test call a handler directly.
 impl<T: ?Sized> From<Arc<T>> for State<T> {
     fn from(value: Arc<T>) -> Self {
         Self { value }

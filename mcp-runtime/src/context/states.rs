@@ -57,8 +57,8 @@ impl States {
         }
     }
 
-    /// Returns the value of type `T`, if there is one. A value that is made when it is first needed is `None` until
-    /// then; [`contains`](Self::contains) counts it.
+    /// Returns the value of type `T`, if there is one. For a value that is made when it is first needed, this is `None`
+    /// until then, although [`contains`](Self::contains) returns `true`.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         let value = match self.values.get(&TypeId::of::<T>())? {
@@ -70,7 +70,7 @@ impl States {
 
     /// Returns `true` if there is a value of type `T`, even if it has not been made yet.
     ///
-    /// In [`FromContext::check`](crate::FromContext::check), this also declares that the value is needed: it is then
+    /// In [`FromContext::check`](crate::FromContext::check), this also declares that the value is needed, so that it is
     /// made before the handler's parameters are.
     #[must_use]
     pub fn contains<T: Send + Sync + 'static>(&self) -> bool {
@@ -96,7 +96,7 @@ impl States {
         std::mem::take(&mut lock(&self.looked_up))
     }
 
-    /// Returns `true` if no value has to be made any more.
+    /// Returns `true` if all values have been made.
     pub(crate) fn are_made(&self) -> bool {
         self.later.iter().all(|later| later.is_made())
     }

@@ -1,4 +1,4 @@
-//! The point at which a call becomes a task, if its handler chooses it.
+//! Lets a handler choose the point at which its call becomes a task.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -8,8 +8,8 @@ use crate::context::once::is_inside_once;
 use crate::context::{CallHandle, Context, NotificationSender, QuestionTransport, RequestContext};
 
 impl Context {
-    /// Lets the rest of the call run as a task, if the tool has the option `task(manual)` and the client knows tasks. In
-    /// every other call, it does nothing, so the same handler serves all clients.
+    /// Lets the rest of the call run as a task, if the tool has the option `task(manual)` and the client supports
+    /// tasks. In every other call, it does nothing, so the same handler serves all clients.
     ///
     /// ```
     /// # use mcp_runtime::prelude::*;
@@ -24,12 +24,12 @@ impl Context {
     /// }
     /// ```
     ///
-    /// The handler is dropped here and runs again from its start in the background. There, questions that have been
-    /// answered return at once, as do results of [`once`](Self::once). Clients of 2025-11-25 choose by themselves, so
-    /// for them the whole call is the task.
+    /// The handler is dropped at this point and runs again from its start in the background. In that run, questions
+    /// that have already been answered return immediately, as do [`once`](Self::once) results. Clients that use
+    /// 2025-11-25 choose for themselves, so for them the whole call is the task.
     ///
-    /// If work inside `once` is in progress elsewhere in the call, the call becomes a task after that work. Inside `once`
-    /// itself, this does nothing but log an error, because the work would be dropped and run again.
+    /// If work inside `once` is in progress elsewhere in the call, the call becomes a task after that work. Inside
+    /// `once` itself, this only logs an error, because the work would be dropped and run again.
     pub async fn start_task(&self) {
         if is_inside_once() {
             tracing::error!(
@@ -43,7 +43,8 @@ impl Context {
         }
     }
 
-    /// Returns a context of the same call with a token that is cancelled when the handler asks to go on as a task.
+    /// Returns a context for the same call with a token that is cancelled when the handler requests to continue as a
+    /// task.
     pub(crate) fn with_task_start(&self, start: CancellationToken) -> Self {
         Self::new(Arc::new(StartHandle {
             call: self.clone(),
@@ -52,7 +53,7 @@ impl Context {
     }
 }
 
-/// A call that can go on as a task.
+/// A call that can continue as a task.
 struct StartHandle {
     call: Context,
     start: CancellationToken,

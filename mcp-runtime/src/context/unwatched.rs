@@ -1,4 +1,4 @@
-//! Stands in for `watching.rs` in builds without the feature `testing`: nothing is watched, and nothing costs anything.
+//! Replaces `watching.rs` in builds without the feature `testing`. Nothing is watched, at no cost.
 
 use std::future::{Ready, ready};
 

@@ -1,6 +1,7 @@
 //! Shows a test the steps and questions of a handler as it runs, and lets the process "die" at one of them.
 //!
-//! Only in builds with the feature `testing`; `unwatched.rs` has the same names and does nothing.
+//! This module is used only in builds with the feature `testing`. In all others, `unwatched.rs` defines the same names
+//! and does nothing.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -19,7 +20,7 @@ pub(crate) struct CallSite {
 }
 
 impl CallSite {
-    /// Returns the line that called the function this is called from, if that function is `#[track_caller]`.
+    /// Returns the line from which the calling function was called, if that function is `#[track_caller]`.
     #[track_caller]
     pub(crate) fn here() -> Self {
         let location = Location::caller();
@@ -34,7 +35,7 @@ impl fmt::Display for CallSite {
     }
 }
 
-/// A step of a handler: one `once`.
+/// A step in a handler: one call to `once`.
 #[derive(Clone, Debug)]
 pub(crate) struct WatchedStep {
     pub(crate) name: Arc<str>,
@@ -45,13 +46,13 @@ pub(crate) struct WatchedStep {
 /// A point in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepPoint {
-    /// The handler has come to the step.
+    /// The handler has reached the step.
     Reached,
-    /// The step is under way, and its work begins next.
+    /// The step has begun, and its work starts next.
     Begun,
-    /// The work is done, and its result is not recorded yet.
+    /// The work is done, but its result has not been recorded yet.
     Worked,
-    /// The result is recorded.
+    /// The result has been recorded.
     Recorded,
 }
 
@@ -62,7 +63,7 @@ pub(crate) enum QuestionPoint {
     Answered,
 }
 
-/// A question of a handler.
+/// A question that a handler asks.
 pub(crate) struct WatchedQuestion<'q> {
     pub(crate) site: CallSite,
     pub(crate) digest: &'q str,
@@ -70,7 +71,8 @@ pub(crate) struct WatchedQuestion<'q> {
     pub(crate) text: &'q str,
 }
 
-/// A test that watches the handlers of this thread. Each `true` means that the process is dead: the handler does not go on.
+/// A test that watches the handlers of this thread. If a method returns `true`, the process is dead and the handler
+/// does not continue.
 pub(crate) trait RunWatcher {
     /// A handler is about to run, perhaps again.
     fn begin_run(&self);
@@ -84,7 +86,7 @@ thread_local! {
     static STEP: RefCell<Option<WatchedStep>> = const { RefCell::new(None) };
 }
 
-/// Sets the watcher of this thread.
+/// Sets this thread's watcher.
 pub(crate) fn watch(watcher: Option<Rc<dyn RunWatcher>>) {
     WATCHER.set(watcher);
 }
@@ -114,7 +116,7 @@ pub(crate) fn dies_at(question: &CallQuestion, site: CallSite, point: QuestionPo
         InputRequest::Form { message, .. } | InputRequest::Url { message, .. } => message,
         InputRequest::Sample(_) => "sampling",
         InputRequest::Roots => "roots",
-        // A forwarded question is that of another call.
+        // A forwarded question belongs to another call.
         _ => return false,
     };
     let digest = &question.identity.digest;
@@ -143,7 +145,7 @@ impl WatchedStep {
     }
 }
 
-/// The step that was polled before.
+/// The step to restore as the polled one when this value is dropped.
 pub(crate) struct EnteredStep(Option<WatchedStep>);
 
 impl Drop for EnteredStep {

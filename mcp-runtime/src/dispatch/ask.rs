@@ -97,7 +97,7 @@ impl ClientQuestions {
         }
     }
 
-    /// Closes the questions of a finished call. Tasks that are still waiting for an answer receive an error.
+    /// Closes a finished call's questions. Tasks that are still waiting for an answer receive an error.
     pub(super) fn close(&self) {
         match &self.way {
             QuestionDelivery::None => {}

@@ -1,7 +1,7 @@
-//! Runs calls that go on apart from their request.
+//! Runs calls that continue separately from their request.
 //!
-//! Such a call is always run in rounds, in both eras: a question ends the run, and the handler is run again from its
-//! start with the answers. Between two runs, nothing of the call exists but its journal.
+//! Such a call always runs in rounds, in both eras: a question ends the run, and the handler runs again from its start
+//! with the answers. Between two runs, only the call's journal exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
@@ -33,7 +33,7 @@ use crate::protocol::Method;
 use crate::registry::CallPermit;
 use crate::telemetry::{RecordedOutcome, RequestAttributes, RequestRecording};
 
-/// Everything that runs of one call have in common.
+/// Everything that all runs of one call share.
 pub(super) struct DetachedCall {
     pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) target: CallTarget,
@@ -103,12 +103,12 @@ impl BackgroundRunner for DetachedCall {
 struct EndedRun {
     outcome: CallOutcome,
     recording: Option<RequestRecording>,
-    /// The names of the results of `once` that the journal keeps, if a store keeps the others.
+    /// The names of the `once` results that the journal keeps if a store keeps the others.
     inherited: Option<BTreeSet<String>>,
 }
 
 impl DetachedCall {
-    /// Runs the call. The error is the reason why it cannot run at all.
+    /// Runs the call. The error is the reason why it cannot run.
     async fn run_once(
         &self,
         next: &Next,
@@ -163,7 +163,7 @@ impl DetachedCall {
             // Like the handler, middleware runs only when it is polled, where a panic is caught.
             future: Some(Box::pin(async move { next.start(call).await })),
             context,
-            // A request that waits has a record of its own.
+            // A waiting request has its own record.
             recording: waiting.is_none().then(|| self.begin_recording()),
             waiting,
             waits,
@@ -185,12 +185,12 @@ impl DetachedCall {
         })
     }
 
-    /// Returns the end of a run whose request waits for it.
+    /// Returns the end of a run for the request that is waiting for it.
     fn attached_end(&self, ended: EndedRun) -> AttachedEnd {
         match ended.outcome {
             CallOutcome::Output(output) => AttachedEnd::Output(output),
             CallOutcome::Panicked(panic) => AttachedEnd::Panicked(panic),
-            // The request has the results of `once` as well, for no store has them yet.
+            // The request also receives the `once` results, because no store has them yet.
             CallOutcome::Input(end) if self.may_ask(&end) => match asked(end, None) {
                 BackgroundOutcome::InputRequired { journal, questions } => {
                     AttachedEnd::InputRequired { journal, questions }
@@ -204,7 +204,7 @@ impl DetachedCall {
         }
     }
 
-    /// Returns the outcome of a run.
+    /// Returns a run's outcome.
     fn outcome(&self, ended: EndedRun) -> BackgroundOutcome {
         let EndedRun {
             outcome,
@@ -226,7 +226,7 @@ impl DetachedCall {
         }
     }
 
-    /// Returns `true` if a run that ends with questions has not had too many rounds.
+    /// Returns `true` if a run that ends with questions has not exceeded the maximum number of rounds.
     fn may_ask(&self, end: &RoundEnd) -> bool {
         end.journal.round <= self.dispatcher.limits().elicitation.max_rounds
     }
@@ -266,7 +266,7 @@ impl DetachedCall {
         }
     }
 
-    /// Returns the outcome in the form in which a request would have been answered.
+    /// Returns the outcome in the form of a response to a request.
     fn rendered(
         &self,
         outcome: CallOutcome,
@@ -305,7 +305,7 @@ fn failed(what: &str) -> BackgroundOutcome {
     BackgroundOutcome::Failed(ErrorObject::internal("internal error"))
 }
 
-/// Adds the answers to the questions that the journal has open.
+/// Adds the answers to the journal's open questions.
 fn answer(journal: &mut Journal, answers: BTreeMap<String, QuestionAnswer>) {
     let mut results = BTreeMap::new();
     for (key, answer) in answers {
@@ -317,8 +317,8 @@ fn answer(journal: &mut Journal, answers: BTreeMap<String, QuestionAnswer>) {
     journal.add_answers(&mut results);
 }
 
-/// Returns the questions of a run that has ended with them. If a store keeps the results of `once`, the journal keeps only
-/// those with the names in `inherited`.
+/// Returns the questions with which a run has ended. If a store keeps the `once` results, the journal keeps only those
+/// whose names are in `inherited`.
 fn asked(end: RoundEnd, inherited: Option<&BTreeSet<String>>) -> BackgroundOutcome {
     let RoundEnd {
         mut journal, open, ..

@@ -1,4 +1,4 @@
-//! The rules of batches, which only protocol version 2025-03-26 has.
+//! The rules for batches, which exist only in protocol version 2025-03-26.
 //!
 //! Specification: 2025-03-26, basic, "Batching".
 
@@ -8,11 +8,11 @@ use crate::protocol::{ProtocolVersion, errors};
 /// An element of a batch.
 pub(crate) struct BatchElement<'m> {
     pub(crate) text: &'m str,
-    /// The message, or the error to send in its place along with the id, if that could be read.
+    /// The message, or the error to send in its place and, if it could be read, the message's id.
     pub(crate) message: Result<Message<'m>, (Option<RequestId>, ErrorObject)>,
 }
 
-/// Reads the elements of a batch. `version` is the protocol version that was agreed on, if any.
+/// Reads a batch's elements. `version` is the negotiated protocol version, if any.
 ///
 /// # Errors
 ///

@@ -1,18 +1,18 @@
-//! Two stores for `once` results: a call's own, which makes it go on where it was, and the server's, which guards against
-//! a second call for the same work.
+//! Two stores for `once` results: the call's own store lets the call continue where it stopped, and the server's store
+//! guards against a second call for the same work.
 
 use std::sync::Arc;
 
 use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
 
-/// Work is granted only if both stores grant it.
+/// Grants work only if both of its stores grant it.
 pub(super) struct BothStores {
     own: Arc<dyn OnceStore>,
     of_server: Arc<dyn OnceStore>,
 }
 
 impl BothStores {
-    /// Returns the call's own store and that of the server as one store, or the only one that there is.
+    /// Returns the call's own store and the server's store combined, or the only one that is given.
     pub(super) fn of(
         own: Option<&Arc<dyn OnceStore>>,
         of_server: Option<&Arc<dyn OnceStore>>,
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(second.begin(call, "pay").await.unwrap(), OnceClaim::Taken);
         first.complete(call, "pay", "1").await.unwrap();
         let done = OnceClaim::Done("1".to_owned());
-        // The first one from its own store, the second one from the server's.
+        // The first result comes from the call's own store, the second from the server's.
         assert_eq!(first.begin(call, "pay").await.unwrap(), done);
         assert_eq!(second.begin(call, "pay").await.unwrap(), done);
         assert_eq!(first.begin(call, "mail").await.unwrap(), OnceClaim::Granted);

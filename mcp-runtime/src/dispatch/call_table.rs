@@ -1,4 +1,4 @@
-//! The calls in flight of one owner, which is a channel or a session.
+//! The in-flight calls that belong to one owner, which is a channel or a session.
 //!
 //! Removal from the table decides every race: a call whose entry has been removed sends no response. Its other messages
 //! stop as well, at the latest when it is dropped.
@@ -8,7 +8,8 @@ use tokio::task::AbortHandle;
 use crate::fnv::FnvMap;
 use crate::jsonrpc::RequestId;
 
-/// The calls in flight of one owner. `T` is the owner's data for each call, such as the stream for its response.
+/// The in-flight calls that belong to one owner. `T` is the owner's data for each call, such as the stream for its
+/// response.
 #[derive(Debug)]
 pub(crate) struct CallTable<T> {
     serials: u64,
@@ -103,7 +104,7 @@ impl<T> CallTable<T> {
         serial
     }
 
-    /// Keeps a call that has left its first poll and goes on.
+    /// Keeps a call that is still running after its first poll.
     pub(crate) fn keep(&mut self, id: &RequestId, serial: u64, detail: T) {
         let entry = TableEntry {
             serial,
@@ -149,7 +150,7 @@ impl<T> CallTable<T> {
             .map(RemovedCall::from_polled)
     }
 
-    /// Removes all calls because their owner ends.
+    /// Removes all calls because their owner is ending.
     pub(crate) fn cancel_all(&mut self) -> Vec<RemovedCall<T>> {
         let polling = self.polling.iter_mut().filter(|call| !call.cancelled);
         let polling = polling.map(RemovedCall::from_polled);
@@ -159,7 +160,7 @@ impl<T> CallTable<T> {
             .collect()
     }
 
-    /// Returns a number that no call of this table has had.
+    /// Returns a serial number that no call in this table has had.
     pub(crate) fn next_serial(&mut self) -> u64 {
         self.serials = self.serials.wrapping_add(1);
         self.serials

@@ -1,7 +1,7 @@
 //! State remembered for one multiplexed channel: the result of the handshake and the open subscriptions.
 //!
-//! Modern requests never read the legacy part, and requests without a channel have no such state at all. The state is
-//! plain data: no tasks, no I/O.
+//! Modern requests never read the legacy part, and requests without a channel have no such state. The state is plain
+//! data: no tasks, no I/O.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;

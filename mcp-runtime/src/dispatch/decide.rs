@@ -94,7 +94,7 @@ impl Dispatcher {
         };
         let id = match &message.id {
             Id::Valid(id) => id,
-            // A message with a method and an invalid id is not accepted by the parser.
+            // The parser does not accept a message with a method and an invalid id.
             Id::Absent | Id::Invalid => return notification(method, &message.params, channel),
         };
         if channel.listens.iter().any(|listen| listen.id == *id) {

@@ -1,4 +1,4 @@
-//! One run of a call apart from its request, and the context of the handler in it.
+//! One run of a call that is separate from its request, and the handler's context in that run.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ pub(super) struct DetachedContext {
     pub(super) request: RequestContext,
     pub(super) asks: ClientQuestions,
     pub(super) on_progress: Box<dyn Fn(&Progress) + Send + Sync>,
-    /// The request that waits for the run. It gets what the handler sends.
+    /// The request that is waiting for the run. It receives the messages that the handler sends.
     pub(super) waiting: Option<WaitingRequest>,
 }
 
 impl DetachedContext {
-    /// Returns the context of the request that waits for the run, if it does.
+    /// Returns the context of the request that is waiting for the run, if there is one.
     fn waiting(&self) -> Option<Context> {
         self.waiting.as_ref()?.context()
     }
@@ -106,7 +106,7 @@ impl DetachedRun {
             .is_some_and(|request| request.context().is_some());
         let mut poll = || {
             if is_awaited {
-                // As part of the request.
+                // Polls the handler as part of the request.
                 return panics::catch(|| future.as_mut().poll(task));
             }
             run_user_code(None, || future.as_mut().poll(task))
@@ -134,7 +134,7 @@ impl DetachedRun {
         let new = || Box::pin(tokio::time::sleep(limit));
         let deadline = self.deadline.get_or_insert_with(new);
         if is_awaited {
-            // A request that waits keeps the time itself.
+            // A waiting request enforces the timeout itself.
             return Poll::Pending;
         }
         deadline.as_mut().poll(task).map(|()| {

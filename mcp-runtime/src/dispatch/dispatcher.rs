@@ -76,7 +76,7 @@ pub(crate) struct Settings {
     pub(crate) rate: Option<Rate>,
     /// The middleware that wraps handlers.
     pub(crate) around: Next,
-    /// The same middleware inside that for tasks, for the calls that it applies to.
+    /// The same middleware wrapped in the task middleware, for the calls to which task middleware applies.
     pub(crate) around_tasks: Option<Next>,
     /// Sanitizer for all text that a model reads.
     pub(crate) sanitizer: Option<Sanitizer>,
@@ -84,11 +84,11 @@ pub(crate) struct Settings {
     pub(crate) extensions: Arc<Extensions>,
     /// The rules for all definitions.
     pub(crate) rules: Arc<ServerRules>,
-    /// `true` if the instructions have a line for each tag.
+    /// `true` if the instructions contain a line for each tag.
     pub(crate) tags_in_instructions: bool,
     /// The tools that search for tools, if the server has them.
     pub(crate) search: Option<SearchTools>,
-    /// The tools for tasks of clients that do not know tasks, if a tool can be a task.
+    /// The tools that let clients without support for tasks use them, if any tool can run as a task.
     pub(crate) job_tools: Option<JobTools>,
 }
 
@@ -115,13 +115,13 @@ impl Dispatcher {
             registry,
             shared,
         });
-        // It cannot be set already: starting consumes the server, so this runs only once.
+        // It cannot have been set yet: starting consumes the server, so this runs only once.
         let calls: Weak<Self> = Arc::downgrade(&dispatcher);
         let _ = dispatcher.shared.calls.set(calls);
         dispatcher
     }
 
-    /// Begins the server's work in the background, if it has not begun. Must be called in a tokio runtime.
+    /// Starts the server's background work unless it has already started. Must be called in a tokio runtime.
     #[inline]
     pub(crate) fn begin_work(&self) {
         self.shared.work.begin();
@@ -132,7 +132,7 @@ impl Dispatcher {
         self.blocking.in_use()
     }
 
-    /// Waits until the server's work in the background has ended, at most for `limits.calls.drain_timeout`.
+    /// Waits until the server's background work has ended, for at most `limits.calls.drain_timeout`.
     pub(crate) async fn drain_work(&self) {
         self.shared
             .work
@@ -140,7 +140,7 @@ impl Dispatcher {
             .await;
     }
 
-    /// Drops the server's work in the background.
+    /// Drops the server's background work.
     pub(crate) fn abandon_work(&self) {
         self.shared.work.abandon();
     }
@@ -187,7 +187,7 @@ impl Dispatcher {
         }
     }
 
-    /// Returns the source of such data for a message that came with none.
+    /// Returns the source of this data for a message that was received without one.
     pub(super) fn message_source(&self, caller: &Caller) -> RequestSource {
         match &self.settings.environment_headers {
             Some(headers) if caller.is_trusted() => RequestSource::Environment(Arc::clone(headers)),
@@ -195,7 +195,7 @@ impl Dispatcher {
         }
     }
 
-    /// Makes all states that do not exist yet.
+    /// Creates all state values that do not exist yet.
     pub(crate) async fn make_states(&self) -> Result<(), Error> {
         self.settings.states.make_all().await
     }
@@ -216,8 +216,8 @@ impl Dispatcher {
         ServerHandle(Arc::clone(&self.shared) as Arc<dyn Control>)
     }
 
-    /// Returns the tools that this caller may use, listed or not, as comma-separated JSON objects. The tools of a search are
-    /// among them if clients are given them.
+    /// Returns the tools that this caller may use, listed or not, as comma-separated JSON objects. The tools for
+    /// searching are included if clients receive them.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn all_tools(&self, caller: &Caller, version: ProtocolVersion) -> String {
         let caller = self.settings.admission.admit(caller.clone());

@@ -1,9 +1,9 @@
 //! Runs calls for all transports.
 //!
 //! A transport runs a call by entering it in the [`CallTable`](crate::dispatch::CallTable) of its owner and calling
-//! [`PreparedCall::run`]. Most calls finish there, during their first poll, and never need a task. The others go on
-//! wherever the owner polls them. Both ways end with the response in a buffer of the owner, whatever happens: a panic
-//! that is not a handler's, which the call itself reports, becomes an internal error.
+//! [`PreparedCall::run`]. Most calls finish there, during their first poll, and never need a task. The others continue
+//! wherever the owner polls them. In both cases, the response always ends up in the owner's buffer: the call itself
+//! reports a panic in its handler, and any other panic becomes an internal error.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
@@ -19,7 +19,7 @@ use crate::panics;
 use crate::protocol::encode;
 
 impl PreparedCall<'_> {
-    /// Starts the call, whose id is `id`, and polls it once. Appends its response to `out` if it has finished.
+    /// Starts the call with this `id` and polls it once. Appends its response to `out` if it has finished.
     ///
     /// A call that is still running must be polled again immediately, because its first poll has no waker.
     ///
@@ -53,7 +53,7 @@ impl PreparedCall<'_> {
 }
 
 impl RunningCall {
-    /// Polls the call, whose id is `id`, and appends its response to `out` once it has finished. Runs user code.
+    /// Polls the call with this `id` and appends its response to `out` once it has finished. Runs user code.
     pub(crate) fn poll_response(
         &mut self,
         id: &RequestId,
@@ -66,7 +66,7 @@ impl RunningCall {
     }
 }
 
-/// Replaces everything after `start` by an error.
+/// Replaces everything after `start` with an error.
 fn internal_error(id: &RequestId, out: &mut Vec<u8>, start: usize) -> WrittenResponse {
     let error = ErrorObject::internal("internal error");
     out.truncate(start);

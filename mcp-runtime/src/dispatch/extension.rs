@@ -26,10 +26,10 @@ use crate::protocol::{ProtocolVersion, errors};
 use crate::telemetry::CalledItem;
 
 impl Dispatcher {
-    /// Answers a request for a method that is not one of the core protocol in this version.
+    /// Answers a request for a method that is not part of the core protocol in this version.
     ///
-    /// A method that the caller cannot see is answered like one that does not exist. Of the request, nothing but its
-    /// method has been read when a client that does not declare the extension is refused.
+    /// A method that the caller cannot see is answered like one that does not exist. A client that does not declare the
+    /// extension is refused before anything but the request's method has been read.
     pub(super) fn answer_extension<'m>(
         self: &Arc<Self>,
         name: &str,
@@ -62,13 +62,13 @@ impl Dispatcher {
         }))
     }
 
-    /// Returns the extensions in this protocol version by identifier, each with its settings and the names of its methods.
+    /// Returns the extensions in this protocol version by identifier, each with its settings and its methods' names.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn described_extensions(&self, version: ProtocolVersion) -> crate::types::Meta {
         self.settings.extensions.described(version)
     }
 
-    /// Returns the method of an extension with this name, for telemetry.
+    /// Returns the extension method with this name, for telemetry.
     pub(super) fn called_method(&self, name: &str) -> CalledItem<'_> {
         let method = self
             .settings
@@ -79,7 +79,7 @@ impl Dispatcher {
         })
     }
 
-    /// Reads the members of a listen filter that extensions define. User code has not yet decided about the keys.
+    /// Reads the members that extensions define in a listen filter. User code has not yet checked the keys.
     pub(super) fn extension_filter(
         &self,
         wanted: &str,

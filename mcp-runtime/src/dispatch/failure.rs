@@ -64,7 +64,7 @@ impl CallFinisher {
         self.write_message(text, out)
     }
 
-    /// Writes a message for the model: the result of a tool, or the error of anything else.
+    /// Writes a message for the model: as the result of a tool, or as an error in all other cases.
     fn write_message(&self, text: String, out: &mut Vec<u8>) -> Result<(), ErrorObject> {
         match self.target.tool() {
             Some(_) => self.write_tool_error(text, out),

@@ -60,7 +60,7 @@ pub(crate) struct WrittenResponse {
     pub(crate) shared: SharedText,
 }
 
-/// Text that a response lacks because it would have to be copied, and its position in the buffer of the response.
+/// Text that is left out of a response to avoid copying it, and its position in the response buffer.
 pub(crate) type SharedText = Option<Box<(TextGap, Bytes)>>;
 
 impl WrittenResponse {

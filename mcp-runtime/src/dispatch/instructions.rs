@@ -1,4 +1,4 @@
-//! The instructions for the model, with a line for each tag if the server asks for it.
+//! The instructions for the model, with a line for each tag if the server enables this.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -46,7 +46,7 @@ impl Dispatcher {
 
 /// Writes a line such as ``- issues (Bugs and wishes.): list_issues, close_issue``.
 fn write_group(text: &mut String, group: &ToolGroup<'_>) {
-    // A line per tag: a description has no line breaks here.
+    // Each tag has a single line, so line breaks are removed from its description.
     let words = group.description.split_whitespace();
     let description = words.collect::<Vec<_>>().join(" ");
     let _ = match (group.tag, &*description) {

@@ -1,7 +1,7 @@
-//! The tools for tasks of clients that do not know tasks.
+//! The tools that let clients without support for tasks use them.
 //!
-//! They exist for a request if it could use a tool with the option `task`, and its client has not declared the extension for
-//! tasks.
+//! They exist for a request if it may use a tool with the option `task` and its client has not declared the extension
+//! for tasks.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +17,7 @@ use crate::types::ClientCapabilities;
 /// The two tools.
 pub(crate) struct JobTools {
     tools: [Arc<Callable>; 2],
-    /// Both as they are listed, rendered for each protocol version.
+    /// The list entries for both tools, rendered for each protocol version.
     rendered: [OnceLock<String>; ProtocolVersion::ALL.len()],
 }
 
@@ -34,7 +34,7 @@ impl JobTools {
         })
     }
 
-    /// Returns `true` if the tools exist for a request of a client with these capabilities.
+    /// Returns `true` if the tools exist for a request from a client with these capabilities.
     pub(super) fn are_for(
         view: CallerView<'_>,
         version: ProtocolVersion,
@@ -49,9 +49,9 @@ impl JobTools {
         self.tools.iter().find(|tool| *tool.name == *name)
     }
 
-    /// Returns the members of the first page of a list of tools with the two tools at its end.
+    /// Returns the members of a tool list's first page, with the two tools appended to the list.
     pub(super) fn after(&self, page: &[u8], version: ProtocolVersion) -> Bytes {
-        // Cursors have no brackets.
+        // Cursors contain no brackets, so the last one closes the list.
         let end = page
             .iter()
             .rposition(|byte| *byte == b']')

@@ -45,7 +45,7 @@ struct RecordedAnswer(Option<String>, Box<RawValue>);
 pub(super) type InputResponses = BTreeMap<String, Box<RawValue>>;
 
 impl Journal {
-    /// Creates the journal of a call that has not asked anything yet.
+    /// Creates the journal for a call that has not asked any questions yet.
     pub(super) fn of_call(call: CallId) -> Self {
         Self::default().with_call(call)
     }
@@ -76,8 +76,8 @@ impl Journal {
         self.call.map(CallId)
     }
 
-    /// Moves all answers to the questions of the last round into the journal, whether or not they are still needed.
-    /// Leaves other answers in `responses`.
+    /// Moves all answers to the last round's questions into the journal, whether or not they are still needed. Leaves
+    /// other answers in `responses`.
     pub(super) fn add_answers(&mut self, responses: &mut InputResponses) {
         for (key, digest) in std::mem::take(&mut self.open) {
             if let Some(response) = responses.remove(&key) {
@@ -146,7 +146,7 @@ impl Journal {
         self.done.keys().cloned().collect()
     }
 
-    /// Forgets the results of all other `once` calls than these, because a store keeps them.
+    /// Drops the results of all `once` calls except these, because a store keeps the others.
     pub(super) fn keep_once_results(&mut self, names: &BTreeSet<String>) {
         self.done.retain(|name, _| names.contains(name));
     }

@@ -149,7 +149,7 @@ impl Dispatcher {
         if let (Capability::Tools, Some(search)) = (list, &self.settings.search)
             && let Some(page) = search.page(view, request.version)
         {
-            // The list has one page, so a cursor belongs to another list.
+            // The list has only one page, so any cursor belongs to another list.
             return match cursor {
                 None => Ok(ListPage::Ready(self.with_job_tools(page, request, view))),
                 Some(_) => Err(errors::invalid_cursor()),
@@ -171,7 +171,7 @@ impl Dispatcher {
         })
     }
 
-    /// Returns one of the tools for jobs, if it has this name and exists for this request.
+    /// Returns the job tool with this name, if it exists for this request.
     fn job_tool(
         &self,
         name: &str,
@@ -183,7 +183,7 @@ impl Dispatcher {
         JobTools::are_for(view, request.version, &capabilities).then_some(tool)
     }
 
-    /// Adds the tools for jobs to the members of the first page of a list, if they exist for this request.
+    /// Adds the job tools to the members of a list's first page, if they exist for this request.
     fn with_job_tools(&self, page: Bytes, request: &Request<'_>, view: CallerView<'_>) -> Bytes {
         let Some(jobs) = &self.settings.job_tools else {
             return page;

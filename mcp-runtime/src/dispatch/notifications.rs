@@ -114,7 +114,8 @@ impl Notifications {
         }
     }
 
-    /// Notifies all listeners of all that they are subscribed to, except extensions: changes may have been missed.
+    /// Notifies all listeners of everything that they are subscribed to, except for extensions, because changes may
+    /// have been missed.
     pub(super) fn post_everything(&self) {
         for list in LISTS {
             self.post_list(list, &NotifiedCallers::All);
@@ -124,7 +125,7 @@ impl Notifications {
         }
     }
 
-    /// Notifies the listeners in the notification's audience that ask for it with this member of the filter.
+    /// Notifies the listeners in the notification's audience that request it with this filter member.
     pub(super) fn post_extension(&self, member: &str, notification: &ExtensionNotification) {
         let listeners = self.listeners();
         if listeners.is_empty() {
@@ -136,7 +137,7 @@ impl Notifications {
         }
     }
 
-    /// Returns `true` if a listener asks for notifications with this member of the filter and this key.
+    /// Returns `true` if a listener requests notifications with this filter member and this key.
     pub(super) fn are_followed(&self, member: &str, key: Option<&str>) -> bool {
         let mut listeners = self.listeners().into_iter();
         listeners.any(|mailbox| mailbox.follows(member, key))
@@ -162,7 +163,7 @@ pub(crate) struct Mailbox {
 
 struct MailboxState {
     filter: ListenFilter,
-    /// The caller at present. Its scopes can change while a session is open.
+    /// The current caller. Its scopes can change while a session is open.
     caller: Caller,
     pending: PendingNotifications,
 }
@@ -223,14 +224,14 @@ impl Mailbox {
         if !is_followed || !self.is_in(&notification.audience) {
             return;
         }
-        // If it replaces an earlier notification, the client has been woken for that one.
+        // If it replaces an earlier notification, the client has already been woken for that one.
         let is_new = self.state().pending.add_extension(notification);
         if is_new {
             (self.wake)();
         }
     }
 
-    /// Returns `true` if the listener asks for notifications of an extension with this member of the filter and this key.
+    /// Returns `true` if the listener requests an extension's notifications with this filter member and this key.
     fn follows(&self, member: &str, key: Option<&str>) -> bool {
         let has_key = |filter: &ExtensionFilter| match (&filter.keys, key) {
             (None, None) => true,
@@ -309,7 +310,7 @@ impl Mailbox {
     /// Writes the pending notifications, one per line, until `out` holds `room` bytes. Returns `true` if none are left.
     ///
     /// `subscription` is the id of the listen request, or `None` for a legacy session. The caller is not notified of
-    /// changes for other callers only.
+    /// changes that concern only other callers.
     pub(crate) fn drain(
         &self,
         out: &mut Vec<u8>,
@@ -365,7 +366,7 @@ impl Mailbox {
         }
         let is_over =
             uris.is_empty() && extensions.is_empty() && lists.iter().all(NotifiedCallers::is_empty);
-        // The earlier changes come first again.
+        // Puts the earlier changes back in front of the later ones.
         let later = std::mem::replace(&mut pending.uris, uris);
         pending.uris.retain(|(uri, _)| filter.follows(uri));
         for (uri, audience) in later {

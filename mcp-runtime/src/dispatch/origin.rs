@@ -16,7 +16,7 @@ use crate::handler::tags::TagSelection;
 pub(crate) struct RequestOrigin {
     /// The caller and its scopes.
     pub(super) caller: Caller,
-    /// The definitions that are selected by their tags; `None` for all.
+    /// The definitions selected by their tags, or `None` for all definitions.
     pub(super) selection: Option<TagSelection>,
     pub(super) channel: ChannelId,
     /// The log budget shared by all requests on a channel. `None` for a request without a channel.
@@ -55,7 +55,7 @@ impl RequestOrigin {
         &self.caller
     }
 
-    /// Returns the caller, without the rest.
+    /// Consumes the origin and returns its caller.
     #[cfg(feature = "http")]
     pub(crate) fn into_caller(self) -> Caller {
         self.caller

@@ -1,4 +1,4 @@
-//! Work in the background that belongs to the server rather than to a call.
+//! Background work that belongs to the server rather than to a call.
 
 use std::any::Any;
 use std::future::Future;
@@ -14,28 +14,28 @@ use tracing::Instrument as _;
 use crate::cancellation::CancellationToken;
 use crate::lock::lock;
 
-/// Time that work has to end after it has been told to, in addition to `limits.calls.drain_timeout`.
+/// Time that work has to end after the stop signal, in addition to `limits.calls.drain_timeout`.
 const OVERTIME: Duration = Duration::from_millis(500);
 
 /// A future that runs in the background.
 pub(super) type BackgroundWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Work in the background. It begins when the server serves, and is dropped when the server ends.
+/// Background work. It starts once the server accepts requests and is dropped when the server ends.
 #[derive(Default)]
 pub(super) struct OwnedWork {
-    /// Set once the server serves.
+    /// Set once the server accepts requests.
     is_serving: AtomicBool,
-    /// Work that was given before.
+    /// Work submitted before the server accepts requests.
     early: Mutex<Vec<BackgroundWork>>,
     running: Mutex<JoinSet<()>>,
     /// Values that are dropped when the server ends.
     kept: Mutex<Vec<Box<dyn Any + Send>>>,
-    /// Cancelled when the server no longer serves.
+    /// Cancelled when the server stops serving requests.
     stopping: CancellationToken,
 }
 
 impl OwnedWork {
-    /// Runs the work that was given before the server served, and all later work at once.
+    /// Runs the work submitted so far. From then on, new work runs immediately.
     pub(super) fn begin(&self) {
         if self.is_serving.load(Ordering::Relaxed) {
             return;
@@ -70,10 +70,10 @@ impl OwnedWork {
         &self.stopping
     }
 
-    /// Keeps a value until the server ends. Drops it now if the server has ended.
+    /// Keeps a value until the server ends. Drops it immediately if the server has ended.
     pub(super) fn keep(&self, value: Box<dyn Any + Send>) {
         let mut kept = lock(&self.kept);
-        // Under the lock: values that are pushed now are dropped by `drop_kept`.
+        // The lock is held, so `drop_kept` will drop any value that is pushed here.
         if !self.stopping.is_cancelled() {
             kept.push(value);
         }
@@ -94,8 +94,8 @@ impl OwnedWork {
         drop(kept);
     }
 
-    /// Tells all work to end and waits for it, at most for this time and a little longer. What is still running then is
-    /// dropped.
+    /// Signals all work to end and waits for it, for at most this time and a little longer. Work that is still running
+    /// after that is dropped.
     pub(super) async fn drain(&self, within: Duration) {
         self.stopping.cancel();
         let mut running = std::mem::take(&mut *lock(&self.running));

@@ -32,7 +32,7 @@ pub(super) struct RateLimits {
 pub(super) struct Applicant<'a> {
     pub(super) principal: Option<&'a Principal>,
     pub(super) channel: ChannelId,
-    /// The call that this request continues and the number of its rounds that have ended.
+    /// The call that this request continues, and how many of its rounds have ended.
     pub(super) earlier: Option<(CallId, u16)>,
     pub(super) is_completion: bool,
     /// The called handler's rate limit.

@@ -1,6 +1,6 @@
 //! Change notifications to and from the other instances of the server.
 //!
-//! Changes of this instance are merged while they wait, so that memory is bounded and nothing waits for the relay.
+//! This instance's changes are merged while they are waiting, so memory is bounded and nothing waits for the relay.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -19,17 +19,18 @@ use crate::protocol::encode::ListKind;
 use crate::random::random_id;
 use crate::stores::NotificationRelay;
 
-/// Maximum number of different changes that wait. With more, the others are told that everything changed.
+/// Maximum number of different changes that can wait. If there are more, the other instances are notified that
+/// everything changed.
 const MAX_WAITING: usize = 1_024;
-/// Time until a relay that does not work is used again for the first time. It doubles with each failure.
+/// Time before the first retry when a relay fails. It doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
-/// Longest time until a relay that does not work is used again.
+/// Longest time before a failing relay is tried again.
 const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
-/// A change as the relay carries it.
+/// A change in the form in which the relay carries it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct RelayedChange {
-    /// The instance where it was announced.
+    /// The instance that announced it.
     from: String,
     what: ChangedThing,
     /// The keys of the callers to notify. `None` means all callers.
@@ -57,7 +58,7 @@ impl ChangedThing {
         }
     }
 
-    /// Returns the notification, or `None` for everything.
+    /// Returns the notification, or `None` if everything may have changed.
     fn notification(self) -> Option<ChangeNotification> {
         Some(match self {
             Self::Everything => return None,
@@ -69,10 +70,10 @@ impl ChangedThing {
     }
 }
 
-/// The relay, and the changes that wait for it.
+/// The relay, and the changes that are waiting for it.
 pub(super) struct Relaying {
     relay: Arc<dyn NotificationRelay>,
-    /// The name of this instance, by which it knows its own changes.
+    /// This instance's name, by which it recognizes its own changes.
     instance: String,
     waiting: Mutex<BTreeSet<RelayedChange>>,
     news: Notify,
@@ -88,13 +89,14 @@ impl Relaying {
         })
     }
 
-    /// Sends a change of this instance to the others, later.
+    /// Queues a change in this instance for the other instances.
     pub(super) fn send(&self, change: &ChangeNotification, audience: &NotifiedCallers) {
         let keys = match (audience, audience.keys()) {
             (NotifiedCallers::None, _) => return,
             (NotifiedCallers::All, _) => None,
             (_, Some(keys)) => Some(keys),
-            // A function or a rule cannot be sent. That a list changed may be known to all callers, but not that a resource did.
+            // A function or a rule cannot be sent. All callers may learn that a list has changed, but not that a
+            // resource has.
             (_, None) if matches!(change, ChangeNotification::List(_)) => None,
             (_, None) => return,
         };
@@ -119,13 +121,13 @@ impl Relaying {
         }
     }
 
-    /// Publishes what waits. If the relay does not work, the changes wait again.
+    /// Publishes the waiting changes. If the relay fails, they are queued again.
     async fn publish(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let changes = std::mem::take(&mut *lock(&self.waiting));
         if changes.is_empty() {
             return Ok(());
         }
-        // Serialization cannot fail, because it has only texts.
+        // Serialization cannot fail because a change consists only of strings.
         let texts = changes
             .iter()
             .filter_map(|change| serde_json::to_string(change).ok());
@@ -137,7 +139,7 @@ impl Relaying {
         published
     }
 
-    /// Publishes the changes of this instance until the server stops.
+    /// Publishes this instance's changes until the server stops.
     pub(super) async fn publish_all(self: Arc<Self>, server: ServerHandle) {
         let mut stopping = pin!(server.stopping());
         let mut retry = FIRST_RETRY;
@@ -146,7 +148,7 @@ impl Relaying {
                 biased;
                 () = self.news.notified() => {}
                 () = &mut stopping => {
-                    // What was announced before is not lost, if the relay works.
+                    // Changes announced before the stop are not lost if the relay works.
                     let _ = self.publish().await;
                     return;
                 }
@@ -166,7 +168,7 @@ impl Relaying {
         }
     }
 
-    /// Notifies this instance's clients of the changes of others until the server stops.
+    /// Notifies this instance's clients of changes in other instances until the server stops.
     pub(super) async fn receive_all(self: Arc<Self>, shared: Arc<ServerShared>) {
         let stopping = ServerHandle(Arc::clone(&shared) as _);
         let mut stopping = pin!(stopping.stopping());
@@ -192,7 +194,7 @@ impl Relaying {
                 }
             };
             retry = FIRST_RETRY;
-            // Changes before the first position are not known, and clients may have connected before it was.
+            // Changes before the first position are unknown, and clients may have connected before it was received.
             let known = received.texts.filter(|_| position.is_some());
             position = Some(received.position);
             match known {
@@ -205,7 +207,7 @@ impl Relaying {
     /// Notifies this instance's clients of a change, unless it was announced here.
     fn post(&self, text: &str, shared: &ServerShared) {
         let Ok(change) = serde_json::from_str::<RelayedChange>(text) else {
-            // A newer build may announce what this one does not know.
+            // A newer build may announce changes that this one does not recognize.
             return shared.notifications.post_everything();
         };
         if change.from == self.instance {

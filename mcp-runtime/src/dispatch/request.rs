@@ -22,7 +22,7 @@ pub(super) struct Request<'m> {
     pub(super) sender: RequestSender<'m>,
     /// The caller and its scopes.
     pub(super) caller: Caller,
-    /// The definitions that are selected by their tags; `None` for all.
+    /// The definitions selected by their tags, or `None` for all definitions.
     pub(super) selection: Option<TagSelection>,
 }
 

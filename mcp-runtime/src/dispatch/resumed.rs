@@ -15,7 +15,7 @@ use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 /// Higher than any log level.
 const SILENT: u8 = u8::MAX;
 
-/// The result of a handshake, which never changes.
+/// The result of a handshake. It never changes.
 pub(crate) struct HandshakeOutcome {
     pub(crate) version: ProtocolVersion,
     pub(crate) capabilities: ClientCapabilities,

@@ -24,7 +24,7 @@ pub(super) struct Round {
     state: Mutex<RoundState>,
     /// The arguments as received. The sealed state is bound to them.
     arguments: Box<str>,
-    /// Store for `once` results, if the call has one of its own.
+    /// The call's own store for `once` results, if it has one.
     steps: Option<Arc<dyn OnceStore>>,
 }
 
@@ -34,7 +34,7 @@ struct RoundState {
     open: Vec<OpenQuestion>,
     once_under_way: usize,
     over: bool,
-    /// The end of a run apart from the request, with which this round ends.
+    /// The end of a run that was separate from the request. This round ends with it.
     adopted: Option<(Journal, Vec<SentQuestion>)>,
 }
 
@@ -110,7 +110,7 @@ impl Round {
         self.steps.as_ref()
     }
 
-    /// Returns what the call remembers so far, for the case that it goes on elsewhere.
+    /// Returns the call's journal so far, in case the call continues elsewhere.
     pub(super) fn journal(&self, call: CallId) -> Journal {
         let state = self.state();
         let memory = state.memory.as_ref();
@@ -118,7 +118,7 @@ impl Round {
         journal.unwrap_or_default().with_call(call)
     }
 
-    /// Returns the id of the call, or `None` in its first round.
+    /// Returns the call's id, or `None` in its first round.
     pub(super) fn call_id(&self) -> Option<CallId> {
         self.state().memory.as_ref()?.journal.call_id()
     }
@@ -180,8 +180,8 @@ impl Round {
         Poll::Pending
     }
 
-    /// Rejects an invalid answer. Returns `true` if the question is asked again, which is the case until `max` answers
-    /// have been rejected.
+    /// Rejects an invalid answer. Returns `true`, and the question is asked again, until `max` answers have been
+    /// rejected.
     pub(super) fn reject_answer(&self, key: &str, max: u32) -> bool {
         self.state().memory().journal.reject_answer(key, max)
     }
@@ -217,8 +217,8 @@ impl Round {
         self.state().once_under_way > 0
     }
 
-    /// Lets the round end with the questions of a run that was apart from the request, and with the journal of that run.
-    /// Returns `false` if the journal cannot be read.
+    /// Makes the round end with the questions and the journal of a run that was separate from the request. Returns
+    /// `false` if the journal cannot be read.
     pub(super) fn adopt(&self, journal: &str, questions: Vec<DetachedQuestion>) -> bool {
         let Some(journal) = Journal::from_json(journal.as_bytes()) else {
             return false;

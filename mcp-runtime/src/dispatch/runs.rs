@@ -1,5 +1,5 @@
-//! The runs of a handler in one call or round. Middleware may run it again after a failure: it then gets the answers of the
-//! client and the results of `once` that it got before.
+//! A handler's runs in one call or round. Middleware may run the handler again after a failure. The handler then
+//! receives the same client answers and `once` results as before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -20,13 +20,13 @@ pub(super) struct HandlerRuns {
 struct RunsState {
     /// `None` until the call first asks a question or uses `once`.
     uses: Option<Box<QuestionUses>>,
-    /// `true` once the first run has begun. Calls that nothing wraps never begin one.
+    /// `true` once the first run has begun. Calls whose handler is not wrapped never begin one.
     has_begun: bool,
-    /// The uses of middleware before the first run.
+    /// The questions and `once` names that middleware used before the first run.
     before_first: Option<Box<QuestionUses>>,
     /// Number of runs that have not ended.
     running: usize,
-    /// Answers and results for further runs, unless the journal of the round has them.
+    /// Answers and results for further runs, unless the round's journal contains them.
     kept: Option<Box<Journal>>,
 }
 
@@ -39,8 +39,8 @@ struct QuestionUses {
 }
 
 impl HandlerRuns {
-    /// Begins a run. Keys and `once` names start anew, so that they are those of the run before, unless that is still
-    /// under way.
+    /// Begins a run. Keys and `once` names start again from the beginning, so they match those in the previous run,
+    /// unless it is still running.
     pub(super) fn begin(&self) {
         let state = &mut *self.state();
         if !state.has_begun {
@@ -52,7 +52,7 @@ impl HandlerRuns {
         state.running = state.running.saturating_add(1);
     }
 
-    /// Returns `true` once the first run has begun, if something wraps the handler.
+    /// Returns `true` once the first run of a wrapped handler has begun.
     pub(super) fn has_begun(&self) -> bool {
         self.state().has_begun
     }
@@ -74,14 +74,14 @@ impl HandlerRuns {
         }
     }
 
-    /// Notes the use of a `once` name. Returns `false` if this run has used it before.
+    /// Records the use of a `once` name. Returns `false` if this run has used it before.
     pub(super) fn use_once(&self, name: &str) -> bool {
         let mut state = self.state();
         let uses = state.uses.get_or_insert_default();
         uses.once.insert(name.to_owned())
     }
 
-    /// Returns the answer that an earlier run got.
+    /// Returns the answer that an earlier run received.
     pub(super) fn answer(&self, question: &QuestionKey) -> Option<Box<str>> {
         let state = self.state();
         state.kept.as_ref()?.answer(question).map(Into::into)
@@ -114,7 +114,8 @@ impl HandlerRuns {
         self.keep(|journal| journal.set_once_result(name, result));
     }
 
-    /// Keeps something for further runs, unless nothing wraps the handler and so could begin them.
+    /// Keeps data for further runs. Does nothing if the handler is not wrapped, because only a wrapped handler runs
+    /// again.
     fn keep<T>(&self, change: impl FnOnce(&mut Journal) -> T) -> Option<T> {
         let state = &mut *self.state();
         state

@@ -93,7 +93,7 @@ impl Binding<'_> {
     }
 }
 
-/// Returns a short digest for use in the key of a question.
+/// Returns a short digest for use in a question's key.
 pub(crate) fn digest(asked: &[u8]) -> String {
     let hash = hash(asked);
     URL_SAFE_NO_PAD.encode(hash.first_chunk::<9>().unwrap_or(&[0; 9]))

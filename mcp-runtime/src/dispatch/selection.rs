@@ -1,4 +1,4 @@
-//! The definitions that a request selects by their tags, among those that the server itself selects.
+//! The definitions that a request selects by their tags from among those that the server itself selects.
 
 #[cfg(feature = "http")]
 use crate::context::Caller;
@@ -9,7 +9,7 @@ use crate::handler::tags::TagSelection;
 use crate::registry::{CallerView, Snapshot};
 
 impl Request<'_> {
-    /// Returns the view that this request gets: the definitions that its caller may see and that are selected.
+    /// Returns this request's view: the selected definitions that its caller may see.
     pub(super) fn view<'a>(&'a self, snapshot: &'a Snapshot) -> CallerView<'a> {
         let view = snapshot.seen_by(&self.caller);
         view.narrowed_to(self.selection.as_ref())
@@ -17,7 +17,7 @@ impl Request<'_> {
 }
 
 impl Dispatcher {
-    /// Parses the lists of tags that a request is sent with. Definitions have to be selected by each of them.
+    /// Parses the lists of tags that are sent with a request. A definition must be selected by each list.
     ///
     /// # Errors
     ///

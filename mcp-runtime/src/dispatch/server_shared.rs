@@ -22,13 +22,13 @@ use crate::registry::Registry;
 use crate::stores::NotificationRelay;
 use crate::types::ClientCapabilities;
 
-/// Creates stored calls again. Implemented by the dispatcher.
+/// Recreates stored calls. Implemented by the dispatcher.
 pub(super) trait CallRestorer: Send + Sync {
-    /// Creates a call again from its text.
+    /// Recreates a call from its text.
     ///
     /// # Errors
     ///
-    /// Returns the reason why it cannot be run, as a sentence for its client.
+    /// Returns a sentence for the client that explains why the call cannot run.
     fn restore_call(self: Arc<Self>, text: &str) -> Result<BackgroundCall, String>;
 }
 
@@ -67,13 +67,14 @@ impl ServerShared {
         std::mem::take(&mut *lock(&self.early))
     }
 
-    /// Exchanges changes with the other instances of the server, from when it serves until it stops.
+    /// Exchanges changes with the server's other instances, starting once the server accepts requests and ending when
+    /// it stops.
     pub(crate) fn relay_changes(self: &Arc<Self>, relay: Arc<dyn NotificationRelay>) {
         let relaying = Relaying::new(relay);
         let server = ServerHandle(Arc::clone(self) as Arc<dyn Control>);
         server.spawn(Arc::clone(&relaying).publish_all(server.clone()));
         server.spawn(Arc::clone(&relaying).receive_all(Arc::clone(self)));
-        // It cannot be set already: starting consumes the server, so this runs only once.
+        // It cannot have been set yet: starting consumes the server, so this runs only once.
         let _ = self.relaying.set(relaying);
     }
 
@@ -92,7 +93,7 @@ impl ServerShared {
         for edit in early.drain(..) {
             registry.edit(edit)?;
         }
-        // The registry cannot be set already: starting consumes the server, so this runs only once.
+        // The registry cannot have been set yet: starting consumes the server, so this runs only once.
         let _ = self.registry.set(Arc::clone(registry));
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! Calls in their stored form: all that another process needs to run a call to a tool again.
+//! Calls in their stored form: everything that another process needs to run a tool call again.
 //!
-//! What such a call remembers between two runs, its journal, is stored apart, because it changes.
+//! A call's journal, which keeps its state between two runs, is stored separately because it changes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +20,7 @@ use crate::types::{ClientCapabilities, Implementation};
 /// The format that this build writes and reads.
 const FORMAT: u32 = 1;
 
-/// The part of a stored call that all formats have.
+/// The part of a stored call that is common to all formats.
 #[derive(Deserialize)]
 struct StoredFormat {
     format: u32,
@@ -40,12 +40,12 @@ struct StoredCall {
     client: Option<Implementation>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     meta: Option<Box<RawValue>>,
-    /// The lists of tags that select the definitions of the request.
+    /// The lists of tags that select the definitions for the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
 }
 
-/// Returns a call with these arguments as text. `None` unless it is a call to a tool.
+/// Returns a call with these arguments as text, or `None` if it is not a call to a tool.
 pub(super) fn to_text(
     target: &CallTarget,
     request: &RequestContext,

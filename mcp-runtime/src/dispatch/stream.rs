@@ -16,7 +16,7 @@ use crate::protocol::{ProtocolVersion, encode};
 use crate::rate::{Rate, TokenBucket};
 use crate::types::LoggingLevel;
 
-/// The progress of a report that only tells that a call is still running.
+/// The progress added by a report that shows only that a call is still running.
 const SLIGHT_PROGRESS: f64 = 1e-9;
 
 /// Accepts complete messages for the stream of one request.
@@ -145,7 +145,7 @@ impl CallStream {
         self.sink.send(&message)
     }
 
-    /// Reports progress that is greater than in the report before.
+    /// Reports progress that is greater than in the previous report.
     fn report(&self, reports: &mut Reports, progress: Progress) {
         reports.last = Some(progress.progress);
         reports.at = Some(Instant::now());
@@ -173,7 +173,7 @@ impl NotificationSender for CallStream {
         }
         reports.last_of_handler = Some(progress.progress);
         let mut progress = progress.clone();
-        // A sign of life since then may have been slightly greater.
+        // A keep-alive report since then may have been slightly greater.
         if let Some(last) = reports.last.filter(|last| progress.progress <= *last) {
             progress.progress = last.next_up();
         }
@@ -186,7 +186,7 @@ impl NotificationSender for CallStream {
         if let Some(rest) = quiet.checked_sub(silent).filter(|rest| !rest.is_zero()) {
             return rest;
         }
-        // A report that was held back says more than the smallest progress.
+        // A held-back report is more informative than the smallest possible progress.
         if let Some(held) = reports.held.take() {
             reports.at = Some(Instant::now());
             self.send_progress(&held);

@@ -37,7 +37,7 @@ pub(super) enum CallTarget {
 /// A method of an extension.
 pub(super) struct MethodTarget {
     pub(super) callable: Arc<Callable>,
-    /// The types of its results, besides `complete`.
+    /// The types of results that it may return besides `complete`.
     pub(super) result_types: Arc<[String]>,
     /// `true` if the handler may forward questions to the client.
     pub(super) may_ask: bool,
@@ -76,7 +76,7 @@ impl CallTarget {
         }
     }
 
-    /// Returns the values that the call waits for before its handler starts, unless there are none.
+    /// Returns the values that the call waits for before its handler starts, if there are any.
     pub(super) fn awaited(&self, states: &States) -> Option<&AwaitedValues> {
         let awaited = self.callable().map(|callable| &callable.awaited);
         awaited.filter(|awaited| awaited.are_missing(states))
@@ -95,7 +95,7 @@ impl CallTarget {
         }
     }
 
-    /// Returns `true` if a call can be a task, or if it is a call to a tool that asks to be one.
+    /// Returns `true` if a call can be a task, or if it is a tool call whose request asks for a task.
     #[inline]
     pub(super) fn can_be_task(&self, is_requested: bool) -> bool {
         self.task_options().is_some() || (is_requested && self.tool().is_some())
@@ -105,7 +105,7 @@ impl CallTarget {
         self.callable().map(|callable| &callable.pace)
     }
 
-    /// If the target is a tool, returns its definition and the details of its structured output.
+    /// If the target is a tool, returns its definition and the details about its structured output.
     #[inline]
     pub(super) fn tool(&self) -> Option<(&Tool, &OutputChecker)> {
         match self {
@@ -159,8 +159,8 @@ impl CallTarget {
         }
     }
 
-    /// Returns `true` if a result that an extension defines may answer the call: a declared one for its own method, or one
-    /// that it may send in place of a core method's result.
+    /// Returns `true` if an extension's result may answer the call, either as a declared result of the extension's own
+    /// method or in place of a core method's result.
     pub(super) fn accepts(&self, result: &ExtensionResult, version: ProtocolVersion) -> bool {
         let name = result.type_name();
         match self {

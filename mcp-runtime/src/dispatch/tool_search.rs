@@ -1,7 +1,7 @@
-//! Two tools that stand for many: one searches for tools, the other calls a tool that was found.
+//! Two tools that replace a long list: one searches for tools, and the other calls a tool that was found.
 //!
-//! A call through `call_tool` becomes a call of the tool that it names before anything else happens, so it goes through
-//! everything that a direct call goes through.
+//! A call through `call_tool` is first converted into a call to the tool that it names, so it is processed exactly like
+//! a direct call.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -25,7 +25,7 @@ pub(crate) struct SearchTools {
     options: ToolSearch,
     search: Arc<Callable>,
     call: Arc<Callable>,
-    /// Both as they are listed, rendered for each protocol version.
+    /// The list entries for both tools, rendered for each protocol version.
     rendered: [OnceLock<String>; ProtocolVersion::ALL.len()],
 }
 
@@ -34,7 +34,7 @@ impl SearchTools {
     ///
     /// Fails if a pinned tool does not exist.
     pub(crate) fn new(options: ToolSearch, registry: &Arc<Registry>) -> Result<Self, Error> {
-        // A pinned tool that is not selected is simply not there.
+        // A pinned tool that exists but is not selected is simply omitted.
         let known = registry.snapshot().names(Capability::Tools);
         let unknown = options.pinned.iter().find(|name| !known.contains(name));
         if let Some(name) = unknown {
@@ -54,8 +54,8 @@ impl SearchTools {
         })
     }
 
-    /// Returns the list that replaces the list of tools. Returns `None` if the request could use only so many tools that
-    /// they are all listed.
+    /// Returns the list that replaces the list of tools. Returns `None` if the request may use so few tools that all of
+    /// them are listed.
     pub(super) fn page(&self, view: CallerView<'_>, version: ProtocolVersion) -> Option<Bytes> {
         let first = self.listed(view, version)?;
         let pinned = &self.options.pinned;
@@ -65,8 +65,8 @@ impl SearchTools {
         Some(view.short_tool_page(first, is_listed, version))
     }
 
-    /// Returns the two tools as they are listed, separated by a comma. Returns `None` if the request could use only so many
-    /// tools that they are all listed, without these two.
+    /// Returns the list entries for the two tools, separated by a comma. Returns `None` if the request may use so few
+    /// tools that all of them are listed instead of these two.
     pub(super) fn listed(&self, view: CallerView<'_>, version: ProtocolVersion) -> Option<&str> {
         if !view.has_more_tools_than(self.options.above) {
             return None;
@@ -80,12 +80,12 @@ impl SearchTools {
         }))
     }
 
-    /// Returns the tool to call, with its arguments, for the name of one of the two tools. JSON inside strings has to keep
-    /// the `limits` of messages.
+    /// Returns the tool to call, with its arguments, for the name of one of the two tools. JSON inside strings must not
+    /// exceed the message `limits`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the caller lacks scopes for the tool that is to be called.
+    /// Returns an error if the caller lacks scopes for the tool to be called.
     pub(super) fn resolve<'m>(
         &self,
         name: &str,
@@ -103,13 +103,14 @@ impl SearchTools {
         {
             return Ok((Arc::clone(tool), call.arguments));
         }
-        // Anything that cannot be called is left to the tool itself, which explains it to the model.
+        // If the named tool cannot be called, `call_tool` itself runs and explains the problem to the model.
         Ok((Arc::clone(&self.call), arguments.into()))
     }
 }
 
-/// Returns `true` for tools whose definitions clients have to find in the list: hosts read there which page belongs to a
-/// tool, which tools are not for models, which calls have to be tasks, and which arguments to repeat in headers.
+/// Returns `true` for tools whose definitions clients must find in the list, because hosts learn from it which page
+/// belongs to a tool, which tools are not for models, which calls must be tasks, and which arguments to repeat in
+/// headers.
 fn is_listed_for_clients(tool: &Callable) -> bool {
     tool.page_uri().is_some()
         || tool.is_for_pages_only()
@@ -122,7 +123,7 @@ fn refusal(tool: &Callable, name: &str) -> Option<String> {
     if tool.is_for_pages_only() {
         Some(format!("the tool `{name}` is for pages, not for models"))
     } else if tool.mirrors_arguments() {
-        // Intermediaries decide by the headers, which a client sends only for a tool that it calls itself.
+        // Intermediaries base decisions on the headers, which a client sends only for a tool that it calls directly.
         Some(format!("call the tool `{name}` by its own name"))
     } else {
         None
@@ -138,7 +139,7 @@ struct NamedCall<'m> {
 }
 
 impl<'m> NamedCall<'m> {
-    /// Reads the arguments of `call_tool`. Returns `None` if there is a mistake in them.
+    /// Parses the arguments of `call_tool`. Returns `None` if they contain a mistake.
     fn read(arguments: &'m str, limits: &ParseLimits) -> Option<Self> {
         let mut name = None;
         let mut inner = Cow::Borrowed("{}");
@@ -149,7 +150,7 @@ impl<'m> NamedCall<'m> {
                 "arguments" if value.starts_with('{') => inner = value.into(),
                 "arguments" => {
                     inner = unquote(value).ok()?;
-                    // The limits of the message have counted it as one value.
+                    // The message's limits counted the whole string as a single value.
                     Scan::within(&inner, limits).members(|scan, _| scan.next_value().map(drop))?;
                     entries(&inner).ok()?;
                     is_in_string = true;
@@ -232,7 +233,7 @@ fn search_tool(options: &ToolSearch, registry: &Arc<Registry>) -> DynamicTool {
         .open_world(false)
 }
 
-/// Returns what a model needs to call a tool.
+/// Returns the data that a model needs in order to call a tool.
 fn describe(tool: &Callable) -> Option<Value> {
     let tool = tool.as_tool()?;
     let mut described = json!({"name": tool.name});
@@ -274,7 +275,7 @@ fn call_tool(registry: &Arc<Registry>) -> DynamicTool {
             let problem = match snapshot.seen_by(caller).narrowed_to(selection).tool(&name) {
                 Err(unknown) => unknown.message,
                 Ok(tool) => refusal(tool, &name).unwrap_or_else(|| {
-                    // It was inserted a moment ago.
+                    // The tool must have been inserted a moment ago.
                     "try again".to_owned()
                 }),
             };

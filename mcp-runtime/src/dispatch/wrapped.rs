@@ -15,12 +15,12 @@ use crate::handler::task_options::TaskOptions;
 use crate::lock::lock;
 use crate::registry::{CallPermit, HandlerProgress};
 
-/// The handler, which all middleware wraps.
+/// The handler, which is wrapped by all middleware.
 pub(super) struct WrappedHandler {
     dispatcher: Arc<Dispatcher>,
     target: CallTarget,
     pub(super) waits: CallPermitWaits,
-    /// A permit that the call has had from the beginning, until the handler takes it.
+    /// A permit that the call has held from the beginning, until the handler takes it.
     permit: Mutex<Option<CallPermit>>,
 }
 
@@ -39,7 +39,7 @@ impl WrappedHandler {
     }
 
     /// Returns the call in the form that middleware receives. Returns `None` for a list, since lists bypass middleware.
-    /// `task` is the raw JSON of the member `task` of the request.
+    /// `task` is the raw JSON of the request's member `task`.
     pub(super) fn into_call(
         self,
         arguments: &str,
@@ -103,7 +103,8 @@ impl InnermostStep for WrappedHandler {
     fn run(self: Arc<Self>, arguments: Arc<str>, context: Context) -> Running {
         Box::pin(async move {
             let permit = self.acquire_permit().await?;
-            // Before its parameters are awaited, because they may ask the client, too.
+            // The run begins before the handler's parameters are awaited, because they may ask the client questions,
+            // too.
             let _run = HandlerRun::begin(context.clone());
             let context = match self.target.awaited(&self.dispatcher.settings.states) {
                 Some(awaited) => awaited.prepare(context).await?,
@@ -126,7 +127,7 @@ impl InnermostStep for WrappedHandler {
     }
 }
 
-/// A run of the handler, until it is dropped.
+/// A run of the handler, which ends when this value is dropped.
 struct HandlerRun(Context);
 
 impl HandlerRun {

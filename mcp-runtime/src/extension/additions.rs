@@ -1,4 +1,4 @@
-//! What an extension adds to a server beside the protocol: middleware, lists and definitions.
+//! The additions that an extension makes to a server beside the protocol: middleware, lists and definitions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::handler::handler_error::HandlerError;
 use crate::handler::middleware::{Next, UnlinkedMiddleware};
 use crate::protocol::ProtocolVersion;
 
-/// What an extension adds to a server's settings.
+/// An extension's additions to a server's settings.
 pub(crate) struct ServerChanges {
     pub(crate) middleware: Vec<UnlinkedMiddleware>,
     /// Middleware only for calls that can be tasks.
@@ -20,7 +20,7 @@ pub(crate) struct ServerChanges {
 }
 
 impl Extension {
-    /// Takes what the extension adds to the server's settings.
+    /// Takes the extension's additions to the server's settings.
     pub(crate) fn take_additions(&mut self) -> ServerChanges {
         let id: Arc<str> = self.id.as_str().into();
         let types: Arc<[(String, String)]> = self.result_types.clone().into();

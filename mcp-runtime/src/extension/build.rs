@@ -18,16 +18,16 @@ use crate::registry;
 
 /// The prefix of official extensions.
 const OFFICIAL: &str = "io.modelcontextprotocol";
-/// The members of a listen filter that the core protocol defines.
+/// The listen filter members that the core protocol defines.
 const CORE_MEMBERS: [&str; 4] = [
     "toolsListChanged",
     "promptsListChanged",
     "resourcesListChanged",
     "resourceSubscriptions",
 ];
-/// The methods of the core protocol that an extension may answer with results of its own.
+/// The core protocol methods that an extension may answer with its own results.
 const ANSWERABLE: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
-/// The types of result that the core protocol defines.
+/// The result types that the core protocol defines.
 const CORE_RESULT_TYPES: [&str; 2] = [ExtensionResult::COMPLETE, "input_required"];
 
 /// Checks all extensions together.
@@ -60,7 +60,7 @@ struct Build {
     /// The identifiers of all extensions, including those that have not been added yet.
     ids: Vec<String>,
     built: Extensions,
-    /// The extension that declares each type of result of each method.
+    /// The extension that declares each result type for each method.
     result_types: HashMap<(String, String), Arc<str>>,
     /// The extension that declares each key.
     meta_keys: HashMap<String, Arc<str>>,
@@ -180,7 +180,7 @@ impl Build {
         }
     }
 
-    /// Checks a type of result. The extension's methods must have been added.
+    /// Checks a result type. The extension's methods must already have been added.
     fn add_result_type(
         &mut self,
         extension: &RegisteredExtension,
@@ -239,7 +239,7 @@ impl Build {
         self.built.notifications.insert(name.into(), registered);
     }
 
-    /// Adds a member of the filter. Several notifications of one extension can have the same member.
+    /// Adds a filter member. Several notifications of one extension can share a member.
     fn add_member(&mut self, extension: &RegisteredExtension, member: FilterMember) -> Arc<str> {
         let name: Arc<str> = member.name.as_str().into();
         if name.is_empty() || CORE_MEMBERS.contains(&&*name) {

@@ -45,8 +45,8 @@ use crate::protocol::ProtocolVersion;
 /// ```
 ///
 /// Clients see the extension in `capabilities.extensions`: in the result of `server/discover`, and for legacy protocol
-/// versions in the result of `initialize`. Start-up fails if the extension uses a name of the core protocol or of
-/// another extension, and reports all such mistakes together.
+/// versions in the result of `initialize`. Start-up fails if the extension uses a name that belongs to the core
+/// protocol or another extension, and all such mistakes are reported together.
 ///
 /// Source: revision 2026-07-28, basic/extensions.
 #[must_use = "an extension does nothing unless it is given to a server"]
@@ -57,7 +57,7 @@ pub struct Extension {
     pub(super) needs_declaration: bool,
     pub(super) methods: Vec<ExtensionMethod>,
     pub(super) notifications: Vec<(String, Option<FilterMember>)>,
-    /// Pairs of a method and a type of its result.
+    /// Pairs of a method and one of its result types.
     pub(super) result_types: Vec<(String, String)>,
     pub(super) meta_keys: Vec<String>,
     pub(super) dependencies: Vec<String>,
@@ -69,11 +69,11 @@ pub struct Extension {
     pub(super) setup: Vec<Box<Setup>>,
 }
 
-/// Middleware of an extension, before it knows what the extension may answer.
+/// An extension's middleware, before it is limited to the results that the extension may return.
 pub(super) type ExtensionMiddleware =
     Box<dyn Fn(Call, Next) -> crate::handler::call::Running + Send + Sync>;
 
-/// The value of a capability of the core protocol for one caller.
+/// A function that returns the value of a core protocol capability for a caller.
 pub(super) type CoreCapability = Box<dyn Fn(&Caller) -> Value + Send + Sync>;
 
 /// A function that prepares the server for the extension.
@@ -81,7 +81,7 @@ pub(crate) type Setup = dyn FnOnce(&ServerHandle) -> std::result::Result<(), Err
 
 impl Extension {
     /// Creates an extension with this identifier: a prefix of labels separated by dots, `/`, and a name, such as
-    /// `com.example/garden`. Use a domain of your own, reversed, as the prefix. Official extensions have the prefix
+    /// `com.example/garden`. Use your own domain in reverse order as the prefix. Official extensions have the prefix
     /// `io.modelcontextprotocol`.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
@@ -105,7 +105,7 @@ impl Extension {
         }
     }
 
-    /// Sets the settings that clients see. They must be an object, which is empty by default.
+    /// Sets the settings that clients see. They must be an object and are empty by default.
     pub fn settings(mut self, settings: Value) -> Self {
         self.settings = settings;
         self
@@ -113,24 +113,24 @@ impl Extension {
 
     /// Sets the oldest protocol version in which the extension exists. By default, it exists in all of them.
     ///
-    /// Older versions are served as if the server did not have the extension: it is not declared, and its methods are
-    /// error -32601.
+    /// Older versions are served as if the server did not have the extension: it is not declared, and requests for its
+    /// methods receive error -32601.
     pub fn since(mut self, version: ProtocolVersion) -> Self {
         self.versions.since = version;
         self
     }
 
-    /// Sets older protocol versions in which what the extension adds belongs to the core protocol. There, its methods,
-    /// notifications and results work without a declaration of either side.
+    /// Sets the older protocol versions in which the extension's additions belong to the core protocol. In those
+    /// versions, its methods, notifications and results work without a declaration from either side.
     ///
-    /// A method that exists only in these versions has [`ExtensionMethod::core_only`].
+    /// For a method that exists only in these versions, use [`ExtensionMethod::core_only`].
     pub fn core_in(mut self, is_core: fn(ProtocolVersion) -> bool) -> Self {
         self.versions.core = is_core;
         self
     }
 
-    /// Declares a capability of the core protocol in the versions set with [`core_in`](Self::core_in). Its value can
-    /// depend on the caller who initializes the session. The only one is `tasks`.
+    /// Declares a core protocol capability in the versions set with [`core_in`](Self::core_in). Its value can depend on
+    /// the caller who initializes the session. The only such capability is `tasks`.
     pub fn core_capability(
         mut self,
         name: impl Into<String>,
@@ -142,9 +142,9 @@ impl Extension {
 
     /// Sets whether clients must declare the extension in order to use it. Defaults to `true`.
     ///
-    /// A request for one of its methods by a client that does not declare it is error -32021 in 2026-07-28, with the
-    /// extension in `data.requiredCapabilities`, and error -32601 in legacy protocol versions. Nothing is looked up for
-    /// such a request.
+    /// If a client that does not declare the extension calls one of its methods, it receives error -32021 in
+    /// 2026-07-28, with the extension in `data.requiredCapabilities`, and error -32601 in legacy protocol versions.
+    /// Nothing is looked up for such a request.
     pub fn needs_declaration(mut self, needed: bool) -> Self {
         self.needs_declaration = needed;
         self
@@ -156,11 +156,11 @@ impl Extension {
         self
     }
 
-    /// Adds a notification that clients ask for in `subscriptions/listen` through a member of the filter. Its name starts
-    /// with `notifications/`. It is sent with [`Notifier::extension`](crate::Notifier::extension) or
+    /// Adds a notification that clients request in `subscriptions/listen` with a filter member. Its name starts with
+    /// `notifications/`. It is sent with [`Notifier::extension`](crate::Notifier::extension) or
     /// [`Notifier::extension_key`](crate::Notifier::extension_key).
     ///
-    /// Legacy protocol versions have no filter: a client that declares the extension in `initialize` receives the
+    /// Legacy protocol versions have no filter, so a client that declares the extension in `initialize` receives the
     /// notification if its member is a flag.
     pub fn notification(mut self, name: impl Into<String>, member: FilterMember) -> Self {
         self.notifications.push((name.into(), Some(member)));
@@ -174,9 +174,10 @@ impl Extension {
         self
     }
 
-    /// Declares a type of result other than `complete` for a method: for one of the extension's own, or for
-    /// `tools/call`, `prompts/get` or `resources/read`, for which [`middleware`](Self::middleware) of the extension may
-    /// then return an [`ExtensionResult`](crate::extension::ExtensionResult) to clients that declare the extension.
+    /// Declares a result type other than `complete` for a method. The method is either one of the extension's own or
+    /// `tools/call`, `prompts/get` or `resources/read`. For those three, the extension's
+    /// [`middleware`](Self::middleware) may then return an [`ExtensionResult`](crate::extension::ExtensionResult) to
+    /// clients that declare the extension.
     pub fn result_type(
         mut self,
         method: impl Into<String>,
@@ -186,7 +187,7 @@ impl Extension {
         self
     }
 
-    /// Allows definitions and results of this server to have a key in `_meta` that is reserved otherwise. The key must
+    /// Allows definitions and results of this server to have a key in `_meta` that is otherwise reserved. The key must
     /// have the extension's own prefix, followed by `/`, or by `.` and the extension's name. Keys that are not reserved
     /// need no permission.
     pub fn meta_key(mut self, key: impl Into<String>) -> Self {
@@ -207,11 +208,11 @@ impl Extension {
         self
     }
 
-    /// Adds middleware, which wraps every call like that of [`Server::middleware`](crate::Server::middleware) and can
-    /// return [`CallOutput::Extension`] with a declared [type of result](Self::result_type). A server with middleware
-    /// runs each call a little more slowly, so add it only if the extension needs it.
+    /// Adds middleware. Like [`Server::middleware`](crate::Server::middleware), it wraps every call, and it can return
+    /// [`CallOutput::Extension`] with a declared [result type](Self::result_type). A server with middleware runs each
+    /// call a little more slowly, so add it only if the extension needs it.
     ///
-    /// [`Context::extension`](crate::Context::extension) of the call tells whether the client has negotiated the
+    /// The call's [`Context::extension`](crate::Context::extension) shows whether the client has negotiated the
     /// extension. For any other client, the middleware must not change anything.
     pub fn middleware<F, A>(mut self, function: F) -> Self
     where
@@ -223,11 +224,11 @@ impl Extension {
         self
     }
 
-    /// Adds middleware only for calls that can be tasks: those to tools with the option `task`, and those to any tool
-    /// whose request has a member `task`, which clients of 2025-11-25 send. It is outside of all other middleware.
+    /// Adds middleware only for calls that can be tasks: calls to tools with the option `task`, and calls to any tool
+    /// if the request has a member `task`, which clients that use 2025-11-25 send. It wraps all other middleware.
     ///
-    /// With [`Call::into_background`](crate::middleware::Call::into_background), it can let such a call go on after the
-    /// response. Calls to other tools are not slower.
+    /// With [`Call::into_background`](crate::middleware::Call::into_background), it can let such a call continue after
+    /// the response. Calls to other tools are not slowed down.
     pub fn task_middleware<F, A>(mut self, function: F) -> Self
     where
         F: Fn(Call, Next) -> A + Send + Sync + 'static,
@@ -238,8 +239,9 @@ impl Extension {
         self
     }
 
-    /// Adds a function that runs when the server starts, after its extensions have been checked and before its definitions
-    /// are. Definitions that it inserts are served from the beginning. Start-up fails with its error.
+    /// Adds a function that runs when the server starts, after its extensions have been checked and before its
+    /// definitions are. Definitions that it inserts are served from the beginning. If it returns an error, start-up
+    /// fails with that error.
     pub fn setup(
         mut self,
         setup: impl FnOnce(&ServerHandle) -> std::result::Result<(), Error> + Send + Sync + 'static,

@@ -3,7 +3,7 @@
 use crate::context::Caller;
 use crate::extension::visibility::KeyVisibility;
 
-/// A member of `params.notifications` in `subscriptions/listen`, with which a client asks for an extension's
+/// A member of `params.notifications` in `subscriptions/listen`, with which a client requests an extension's
 /// notifications.
 ///
 /// Source: revision 2026-07-28, basic/extensions and server/utilities/subscriptions.
@@ -25,9 +25,9 @@ impl FilterMember {
         }
     }
 
-    /// Creates a member whose value is an array of strings: the keys that the client wants to be notified about, such as
-    /// the ids of tasks. They count towards [`limits.streams.max_subscriptions`](crate::Limits), and are at most
-    /// [`limits.message.max_uri_bytes`](crate::Limits) long.
+    /// Creates a member whose value is an array of strings: the keys that the client wants to be notified about, such
+    /// as the ids of tasks. They count towards [`limits.streams.max_subscriptions`](crate::Limits), and each can be up
+    /// to [`limits.message.max_uri_bytes`](crate::Limits) long.
     pub fn keys(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -39,8 +39,9 @@ impl FilterMember {
     /// Honours only keys for which the function returns `true`. By default, every key is honoured, so callers can be
     /// notified about keys that belong to other callers.
     ///
-    /// The function runs once for each key when a client asks for it, so it must not block. Start-up fails if the member is
-    /// a flag, or if another notification has the same member with another function: give both a clone of one member.
+    /// The function runs once for each key when a client asks for it, so it must not block. Start-up fails if the
+    /// member is a flag, or if another notification has the same member with another function. To share a member, give
+    /// both notifications a clone of it.
     #[must_use]
     pub fn visible_if(
         mut self,

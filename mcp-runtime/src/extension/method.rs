@@ -17,8 +17,8 @@ use crate::jsonrpc::ErrorObject;
 
 /// A method that clients can call, for [`Extension::method`](crate::extension::Extension::method).
 ///
-/// Its calls go through the same limits, authorization, middleware and telemetry as calls to tools. A handler cannot ask
-/// the client anything, because only calls to tools, prompts and resources may be answered with questions.
+/// Its calls go through the same limits, authorization, middleware and telemetry as calls to tools. A handler cannot
+/// ask the client questions, because only calls to tools, prompts and resources may be answered with questions.
 pub struct ExtensionMethod {
     pub(super) name: String,
     pub(super) mirrored_name: Option<String>,
@@ -31,9 +31,9 @@ pub struct ExtensionMethod {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MethodVersions {
     All,
-    /// Those in which what the extension adds belongs to the core protocol.
+    /// The versions in which the extension's additions belong to the core protocol.
     Core,
-    /// All others.
+    /// All other versions.
     Extension,
 }
 
@@ -42,9 +42,9 @@ guarded!(ExtensionMethod, handler);
 impl ExtensionMethod {
     /// Creates a method with this name, such as `garden/water`, and its handler.
     ///
-    /// The handler receives the request's `params` without `_meta`. Parameters that do not match `P` are error -32602.
-    /// The type decides whether members that it does not have are ignored, so that newer clients can send more; `#[data]`
-    /// types refuse them. If the method has no parameters, use `()`, which ignores them all.
+    /// The handler receives the request's `params` without `_meta`. Parameters that do not match `P` cause error
+    /// -32602. The type decides whether to ignore unknown members, so that newer clients can send more; `#[data]` types
+    /// reject them. If the method has no parameters, use `()`, which ignores them all.
     pub fn new<P, F, R>(
         name: impl Into<String>,
         handler: impl Fn(P, Context) -> F + Send + Sync + 'static,
@@ -71,7 +71,7 @@ impl ExtensionMethod {
     }
 
     /// Sets the member of `params` that the HTTP header `Mcp-Name` mirrors. By default, the header is not used for this
-    /// method. The member must be a string; a request whose header differs from it is error -32020.
+    /// method. The member must be a string; a request whose header differs from it receives error -32020.
     ///
     /// Source: revision 2026-07-28, basic/transports, "Standard Request Headers".
     #[must_use]
@@ -88,8 +88,8 @@ impl ExtensionMethod {
         self
     }
 
-    /// Makes the method exist only in the protocol versions in which the extension is one, not in those of
-    /// [`Extension::core_in`](crate::extension::Extension::core_in).
+    /// Makes the method exist only in the protocol versions in which it belongs to the extension, not in the versions
+    /// set with [`Extension::core_in`](crate::extension::Extension::core_in).
     #[must_use]
     pub fn extension_only(mut self) -> Self {
         self.exists_in = MethodVersions::Extension;

@@ -1,4 +1,4 @@
-//! The extensions of a running server, which never change.
+//! A running server's extensions, which never change.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::protocol::encode::ExtensionFilter;
 use crate::registry::Callable;
 use crate::types::{ClientCapabilities, Meta};
 
-/// The extensions of a server.
+/// A server's extensions.
 #[derive(Default)]
 pub(crate) struct Extensions {
     pub(super) all: Vec<RegisteredExtension>,
@@ -26,7 +26,7 @@ pub(crate) struct Extensions {
     pub(super) core_tasks: Option<CoreTasks>,
 }
 
-/// The capability `tasks` of the core protocol.
+/// The core protocol's capability `tasks`.
 pub(super) struct CoreTasks {
     /// Returns `true` for the versions that have it.
     pub(super) is_in: fn(ProtocolVersion) -> bool,
@@ -41,7 +41,7 @@ impl fmt::Debug for Extensions {
     }
 }
 
-/// The facts about an extension that are compared with what a client declares.
+/// The properties of an extension that are compared with a client's declaration.
 #[derive(Clone, Debug)]
 pub(crate) struct RegisteredExtension {
     pub(crate) id: Arc<str>,
@@ -61,7 +61,7 @@ pub(crate) struct RegisteredMethod {
         expect(dead_code, reason = "only HTTP has headers")
     )]
     pub(crate) mirrored_name: Option<Box<str>>,
-    /// The types of its results, besides `complete`.
+    /// The types of results that it may return besides `complete`.
     pub(crate) result_types: Arc<[String]>,
     pub(super) exists_in: MethodVersions,
     /// `true` if it may forward questions to legacy clients.
@@ -72,11 +72,11 @@ pub(crate) struct RegisteredMethod {
 #[derive(Debug)]
 pub(super) struct RegisteredNotification {
     pub(super) extension: RegisteredExtension,
-    /// The member of the filter with which clients ask for it, or `None` if it belongs to one call.
+    /// The filter member with which clients request it, or `None` if it belongs to one call.
     pub(super) member: Option<Arc<str>>,
 }
 
-/// A member of the filter of `subscriptions/listen`.
+/// A filter member in `subscriptions/listen`.
 #[derive(Debug)]
 pub(super) struct RegisteredMember {
     pub(super) extension: RegisteredExtension,
@@ -90,7 +90,7 @@ impl RegisteredExtension {
         self.versions.since <= version
     }
 
-    /// Returns `true` if what the extension adds exists in this protocol version.
+    /// Returns `true` if the extension's additions exist in this protocol version.
     fn is_in(&self, version: ProtocolVersion) -> bool {
         self.versions.contain(version)
     }
@@ -102,7 +102,8 @@ impl RegisteredExtension {
             || self.settings_of(client).is_some()
     }
 
-    /// Returns the settings with which a client declares the extension. Settings that are not an object declare nothing.
+    /// Returns the settings with which a client declares the extension. Settings that are not an object do not declare
+    /// the extension.
     fn settings_of<'c>(&self, client: &'c ClientCapabilities) -> Option<&'c Map<String, Value>> {
         client.extensions.get(&*self.id)?.as_object()
     }
@@ -120,7 +121,7 @@ impl Extensions {
             .collect()
     }
 
-    /// Returns the extensions in this protocol version by identifier, each with its settings and the names of its methods.
+    /// Returns the extensions in this protocol version by identifier, each with its settings and its methods' names.
     #[cfg(any(feature = "cli", feature = "testing"))]
     pub(crate) fn described(&self, version: ProtocolVersion) -> Meta {
         let mut all = self.declared(version);
@@ -136,7 +137,7 @@ impl Extensions {
         all
     }
 
-    /// Returns the capability `tasks` of the core protocol in this version, for this caller.
+    /// Returns the core protocol's capability `tasks` in this version, for this caller.
     pub(crate) fn core_tasks(&self, version: ProtocolVersion, caller: &Caller) -> Option<Meta> {
         let tasks = self.core_tasks.as_ref()?;
         match (tasks.is_in)(version).then(|| (tasks.value)(caller)) {
@@ -168,14 +169,14 @@ impl Extensions {
         is_in.then_some(method)
     }
 
-    /// Returns the callables of all methods.
+    /// Returns the callables for all methods.
     #[cfg(feature = "http")]
     pub(crate) fn callables(&self) -> impl Iterator<Item = &Callable> {
         self.methods.values().map(|method| &*method.callable)
     }
 
-    /// Returns `true` if a call of this client may send the notification. A notification that clients ask for with the
-    /// filter does not belong to a call.
+    /// Returns `true` if a call from this client may send the notification. A notification that clients request with
+    /// the filter does not belong to a call.
     pub(crate) fn may_notify(
         &self,
         notification: &str,
@@ -199,8 +200,8 @@ impl Extensions {
         known.extension.is_in(version) && known.extension.is_open_to(client, version)
     }
 
-    /// Returns the member of the filter with which clients ask for a notification, or logs an error if there is none, or
-    /// if the notification has a key and the member is a flag, or the other way round.
+    /// Returns the filter member with which clients request a notification. Logs an error if there is none, or if the
+    /// notification has a key but the member is a flag, or vice versa.
     pub(crate) fn member_of(&self, notification: &str, has_key: bool) -> Option<&str> {
         let known = self.notifications.get(notification);
         let name = known.and_then(|known| known.member.as_ref());
@@ -224,7 +225,7 @@ impl Extensions {
         !self.members.is_empty()
     }
 
-    /// Reads the members of a filter that extensions have added. User code has not yet decided about the keys.
+    /// Reads the members of a filter that extensions have added. User code has not yet checked the keys.
     ///
     /// # Errors
     ///
@@ -275,7 +276,8 @@ impl Extensions {
         }
     }
 
-    /// Returns the members that a legacy client receives without asking: the flags of the extensions that it declares.
+    /// Returns the members that apply to a legacy client without a request: the flags in the extensions that it
+    /// declares.
     pub(crate) fn unsolicited(
         &self,
         version: ProtocolVersion,

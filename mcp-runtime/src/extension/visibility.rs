@@ -1,4 +1,4 @@
-//! Decides which callers see what has a key: the keys of a filter, and skills by path.
+//! Decides which callers can see items that are identified by keys: filter keys, and skills by path.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,12 +17,13 @@ impl KeyVisibility {
         Self(Some(Arc::new(visible_if)))
     }
 
-    /// Returns `true` if a function decides.
+    /// Returns `true` if a function decides the visibility.
     pub(super) fn is_restricted(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Returns `true` if both have the same function, or neither has one. Functions written twice are not the same.
+    /// Returns `true` if both have the same function, or neither has one. Two functions with the same code are not the
+    /// same.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,

@@ -19,8 +19,8 @@ const SHORT: Duration = Duration::from_millis(200);
 /// A time after which a short one has ended.
 const LATER: Duration = Duration::from_millis(300);
 
-/// Checks that a store of tasks keeps the rules of [`TaskStore`]. The store must be empty. Takes less than two seconds,
-/// or none if tokio's time is paused and the store uses it.
+/// Checks that a task store follows the rules of [`TaskStore`]. The store must be empty. Takes less than two seconds,
+/// or no time if tokio's time is paused and the store uses it.
 ///
 /// ```
 /// # use mcp_runtime::backend::{MemoryTaskStore, check_task_store};

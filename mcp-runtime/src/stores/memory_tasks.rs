@@ -17,10 +17,11 @@ use crate::stores::memory_tasks::table::{TaskEntry, TaskTable};
 use crate::stores::task::{NewTask, StoredTask, TaskChange, TaskId, TaskPage, TaskStatus};
 use crate::stores::task_store::{TaskChanged, TaskClaim, TaskCreation, TaskStore};
 
-/// A store in memory. It is sufficient for a server that runs as a single instance; a restart loses its tasks.
+/// An in-memory store. It is sufficient for a server that runs as a single instance, but its tasks are lost on a
+/// restart.
 ///
-/// It is bounded by [`limits.tasks`](crate::Limits): the number of tasks of one caller and of all callers, and the bytes
-/// that they take. Tasks whose time to live has ended are removed by the next use of the store.
+/// It is bounded by [`limits.tasks`](crate::Limits): the number of tasks per caller and in total, and their size in
+/// bytes. Tasks whose time to live has ended are removed the next time that the store is used.
 #[derive(Debug)]
 pub struct MemoryTaskStore {
     limits: TaskLimits,
@@ -103,7 +104,7 @@ impl MemoryTaskStore {
 
     fn list_now(&self, owner: &str, cursor: Option<&str>, max: usize) -> Option<TaskPage> {
         let table = self.table();
-        // A cursor is the id of the caller's own task that ends the page, so it tells nothing about other callers.
+        // A cursor is the id of the caller's own task that ends the page, so it reveals nothing about other callers.
         let after = match cursor {
             None => 0,
             Some(cursor) => {
@@ -187,7 +188,7 @@ impl MemoryTaskStore {
         Some(task)
     }
 
-    /// Makes the task of an attempt due after this time. Returns `false` if it is not the latest attempt.
+    /// Makes an attempt's task due after this time. Returns `false` if it is not the latest attempt.
     fn set_due_now(
         &self,
         (id, attempt): (&TaskId, u64),
@@ -211,7 +212,7 @@ impl MemoryTaskStore {
         true
     }
 
-    /// Calls `work` with the entry of a task if this attempt may still write.
+    /// Calls `work` with a task's entry if this attempt may still write.
     fn as_attempt<T>(
         &self,
         id: &TaskId,
@@ -259,7 +260,7 @@ impl MemoryTaskStore {
                     _ => return,
                 }
             };
-            // The end of the time to live is a change as well.
+            // The end of the time to live also counts as a change.
             let _ = timeout_at(expires, changed).await;
         }
     }
@@ -369,7 +370,7 @@ impl TaskStore for MemoryTaskStore {
         attempt: u64,
         name: &'a str,
     ) -> StoreFuture<'a, ()> {
-        // An older attempt has nothing to abandon.
+        // An older attempt has no step to abandon.
         let _ = self.with_steps((id, attempt, 0), |entry| {
             if let Some(None) = entry.steps.get(name) {
                 entry.steps.remove(name);

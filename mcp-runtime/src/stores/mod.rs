@@ -1,7 +1,8 @@
-//! The store for tasks: a trait that a program can implement, with a store in memory as the default. The relay of change notifications
-//! between instances, a trait as well.
+//! The trait for task stores, with an in-memory store as the default, and the trait for relays that carry change
+//! notifications between instances. A program can implement both.
 //!
-//! The stores of sessions and of events are in `http`, the one for steps of calls in `context`. `server` has all of them in one value.
+//! The stores for sessions and events are in `http`, and the store for the steps of calls is in `context`. `server`
+//! holds all of them in one value.
 
 #[cfg(any(feature = "testing", test))]
 mod contract;

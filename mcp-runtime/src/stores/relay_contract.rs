@@ -6,10 +6,10 @@ use tokio::time::timeout;
 
 use crate::stores::{NotificationRelay, RelayedTexts};
 
-/// A time within which a store answers that works.
+/// Time within which a working store responds.
 const LONG: Duration = Duration::from_mins(5);
 
-/// Checks that a relay keeps the rules of [`NotificationRelay`].
+/// Checks that a relay follows the rules of [`NotificationRelay`].
 ///
 /// # Panics
 ///
@@ -45,7 +45,7 @@ pub(crate) async fn check_notification_relay(relay: &dyn NotificationRelay) {
         "without a position, earlier texts are not received"
     );
     let waited = async {
-        // A relay may return nothing after a while.
+        // A relay may return without any texts after a while.
         let mut position = first.position.clone();
         loop {
             let received = receive(Some(&position)).await;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::random;
 
-/// A task's id: 192 random bits, as 32 characters of URL-safe base64. It is never used again.
+/// A task's id: 192 random bits, as 32 characters of URL-safe base64. It is never reused.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(Arc<str>);
 
@@ -49,7 +49,7 @@ impl fmt::Debug for TaskId {
     }
 }
 
-/// A task's status. The last three are final: such a task never changes again.
+/// A task's status. The last three are final, so a task with one of them never changes again.
 ///
 /// Source: revision 2025-11-25, schema `TaskStatus`; the same in the extension `io.modelcontextprotocol/tasks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,9 +57,9 @@ impl fmt::Debug for TaskId {
 pub enum TaskStatus {
     /// The task is running or waiting to run.
     Working,
-    /// The task waits for answers of its client. Nothing of it runs.
+    /// The task is waiting for answers from its client and is not running.
     InputRequired,
-    /// The task has a result, which may say that the tool failed.
+    /// The task has a result, which may report that the tool failed.
     Completed,
     /// The task ended with a protocol error.
     Failed,
@@ -103,19 +103,19 @@ pub struct NewTask {
     pub poll_interval: Duration,
     /// The initial [`state`](StoredTask::state).
     pub state: Arc<str>,
-    /// All that another process needs to run the call: text that is opaque to stores. Empty if the store does not outlive
-    /// the process.
+    /// Everything that another process needs in order to run the call, as text that is opaque to stores. Empty if the
+    /// store does not outlive the process.
     pub call: Arc<str>,
-    /// The time for which the creator has the lease.
+    /// The time for which the creator holds the lease.
     pub lease: Duration,
-    /// Number of bytes that the process which runs the task keeps outside of the store until the task is final, such as
-    /// the arguments. Stores that bound their bytes count them as their own.
+    /// Number of bytes that the process running the task keeps outside the store until the task is final, such as the
+    /// arguments. Stores that limit their size count these bytes as their own.
     pub call_bytes: usize,
 }
 
 impl NewTask {
-    /// Creates a task with a new id, an empty state and call, a lease of 30 seconds, a time to live of one hour and polls every
-    /// second.
+    /// Creates a task with a new id, an empty state and call, a lease of 30 seconds, a time to live of one hour, and
+    /// polls every second.
     #[must_use]
     pub fn new(owner: impl Into<Arc<str>>, tool: impl Into<Arc<str>>) -> Self {
         Self {
@@ -138,13 +138,13 @@ impl NewTask {
 pub struct StoredTask {
     /// The id.
     pub id: TaskId,
-    /// The key of the caller whose task it is.
+    /// The key of the caller who owns the task.
     pub owner: Arc<str>,
     /// The name of the tool.
     pub tool: Arc<str>,
     /// The status.
     pub status: TaskStatus,
-    /// A sentence about the status for people.
+    /// A human-readable sentence about the status.
     pub message: Option<Arc<str>>,
     /// The time of creation.
     pub created_at: SystemTime,
@@ -154,20 +154,21 @@ pub struct StoredTask {
     pub ttl: Duration,
     /// The time that clients should wait between two polls.
     pub poll_interval: Duration,
-    /// Number of changes so far. It grows with every change and every claim.
+    /// The task's version, which grows with every change and every claim.
     pub version: u64,
     /// Number of claims so far; the creator's is the first. Only the latest attempt may write.
     pub attempt: u64,
-    /// Number of claims since the task was created or last waited for answers, without those that were given back. The
-    /// creator's is the first. If it is greater than [`limits.tasks.max_attempts`](crate::Limits), the task fails.
+    /// Number of claims since the task was created or last waited for answers, not counting those that were given back.
+    /// The creator's is the first. If it is greater than [`limits.tasks.max_attempts`](crate::Limits), the task fails.
     pub tries: u32,
-    /// What the task remembers between two runs: text that is opaque to stores.
+    /// The task's state between two runs, as text that is opaque to stores.
     pub state: Arc<str>,
-    /// All that another process needs to run the call, or nothing. Stores may drop it when the task is final.
+    /// Everything that another process needs in order to run the call, or an empty string. Stores may drop it when the
+    /// task is final.
     pub call: Arc<str>,
     /// The outcome of a completed or failed task.
     pub outcome: Option<TaskOutcome>,
-    /// Number of bytes that the process which runs the task keeps outside of the store until the task is final.
+    /// Number of bytes that the process running the task keeps outside the store until the task is final.
     pub call_bytes: usize,
 }
 
@@ -210,19 +211,19 @@ impl StoredTask {
             self.call_bytes = 0;
             self.call = "".into();
         }
-        // A clock that goes back must not make a task older than it was.
+        // If the clock is set back, the time of the last change must stay the same.
         self.updated_at = now.max(self.updated_at);
         self.version = self.version.saturating_add(1);
     }
 
-    /// Makes the task that of a new attempt.
+    /// Begins a new attempt at the task.
     pub fn begin_attempt(&mut self) {
         self.attempt = self.attempt.saturating_add(1);
         self.tries = self.tries.saturating_add(1);
         self.version = self.version.saturating_add(1);
     }
 
-    /// Returns the number of bytes that the texts and the call take, for stores that bound them.
+    /// Returns the size of the texts and the call in bytes, for stores that limit it.
     #[must_use]
     pub fn size(&self) -> usize {
         let outcome = match &self.outcome {
@@ -244,7 +245,7 @@ pub enum TaskOutcome {
     Result {
         /// A JSON object: the whole result that a plain call would have had.
         json: Arc<str>,
-        /// `true` if the result says that the tool failed.
+        /// `true` if the result reports that the tool failed.
         is_error: bool,
     },
     /// A protocol error.
@@ -254,7 +255,7 @@ pub enum TaskOutcome {
     },
 }
 
-/// A change of a task.
+/// A change to a task.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TaskChange {
@@ -302,7 +303,7 @@ impl TaskChange {
     }
 }
 
-/// A part of a caller's tasks, oldest first.
+/// One page of a caller's tasks, oldest first.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TaskPage {

@@ -36,16 +36,16 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn begin_run(&self);
     /// Ends a run.
     fn end_run(&self);
-    /// Returns the id of the call, which is the same in all of its rounds.
+    /// Returns the call's id, which is the same in all of its rounds.
     fn call_id(&self) -> CallId;
-    /// Returns what the call remembers so far, for the case that it goes on elsewhere.
+    /// Returns the call's journal so far, in case the call continues elsewhere.
     fn journal(&self) -> String;
-    /// Lets the round of the call end, once its handler is pending, with the questions of a run apart from the request, and
-    /// with what that run remembers. Returns `false` if the call has no rounds.
+    /// Makes the call's round end, once its handler is pending, with the questions and the journal of a run that is
+    /// separate from the request. Returns `false` if the call has no rounds.
     fn end_round_with(&self, _journal: &str, _questions: Vec<DetachedQuestion>) -> bool {
         false
     }
-    /// Starts a task that must run only once. Returns its result if an earlier round has already completed it.
+    /// Starts work that must run only once. Returns its result if an earlier round has already completed it.
     fn begin_once(&self, name: &str) -> Result<Option<Box<str>>, AskError>;
     /// Ends work started by `begin_once` and records its result if it succeeded.
     fn end_once(&self, name: &str, result: Option<&str>);
@@ -55,7 +55,7 @@ pub(crate) trait QuestionTransport: Send + Sync {
     fn once_store(&self) -> Option<Arc<dyn OnceStore>>;
 }
 
-/// A question of a run apart from the request: its key, its method and its parameters.
+/// A question from a run that is separate from the request: its key, method and parameters.
 pub(crate) type DetachedQuestion = (String, &'static str, Value);
 
 /// A question asked during one run of a handler.
@@ -78,7 +78,7 @@ pub(crate) struct QuestionKey {
     pub(crate) named: bool,
 }
 
-/// The state of a question.
+/// A question's state.
 pub(crate) enum QuestionProgress {
     Not,
     /// Waiting for the response to the request with this id, until the timer fires.

@@ -82,10 +82,10 @@ impl Context {
         })
     }
 
-    /// Sends a question of a [`BackgroundCall`](crate::extension::BackgroundCall) to the client and returns its
-    /// result, which has not been checked. Tools can do so and, for legacy clients, methods of extensions with
-    /// [`forwards_questions`](crate::extension::ExtensionMethod::forwards_questions). The question has the key of the
-    /// [`BackgroundQuestion`], unless that is empty.
+    /// Sends a question from a [`BackgroundCall`](crate::extension::BackgroundCall) to the client and returns the
+    /// unchecked result. Tools can call this and, for legacy clients, so can extension methods with
+    /// [`forwards_questions`](crate::extension::ExtensionMethod::forwards_questions). The question uses the key of the
+    /// [`BackgroundQuestion`], unless that key is empty.
     ///
     /// # Errors
     ///
@@ -203,8 +203,7 @@ impl Context {
         self.asking().can_ask(ClientFeature::Roots)
     }
 
-    /// Returns the id of the call. The id is unique to the call and stays the same when the handler runs again with
-    /// answers.
+    /// Returns the call's id. The id is unique to the call and stays the same when the handler runs again with answers.
     ///
     /// Use it for records and counters kept per call.
     #[must_use]

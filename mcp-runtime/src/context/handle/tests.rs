@@ -1,4 +1,4 @@
-//! Every action on a handle reaches its server.
+//! Tests that every action on a handle reaches its server.
 
 use std::sync::Mutex;
 

@@ -28,7 +28,7 @@ impl PendingNotifications {
         true
     }
 
-    /// Adds a notification of an extension. Returns `true` unless it replaces an earlier one.
+    /// Adds an extension's notification. Returns `true` unless it replaces an earlier one.
     pub(super) fn add_extension(&mut self, notification: &Arc<ExtensionNotification>) -> bool {
         let mut known = self.extensions.iter();
         let replaced = known.position(|known| known.is_replaced_by(notification));

@@ -185,7 +185,7 @@ fn a_resource_is_told_of_to_those_whom_the_program_chose() {
         NotifiedCallers::those(move |caller| subject(caller).as_deref() == Some("alice"))
     };
     mailbox.set_caller(&Principal::new("bob").into());
-    // However many such notifications there are, none of them becomes one for everybody.
+    // However many such notifications there are, none of them is extended to all callers.
     for _ in 0..20 {
         notifications.post(&change("a://a"), &is_alice());
     }
@@ -261,7 +261,7 @@ fn notifications_for_other_callers_take_no_room() {
         notifications.post_extension("keys", &news(Some(key), number, audience));
     }
     for number in 0..2_000 {
-        // Those for the same caller replace each other, whichever way the program chose it.
+        // Notifications for the same caller replace each other, however the program selected that caller.
         let audience = NotifiedCallers::those(|caller| caller.principal().is_some());
         notifications.post_extension("flag", &news(None, number, audience));
         let audience = NotifiedCallers::those(Caller::is_trusted);

@@ -98,7 +98,7 @@ fn write_number(number: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the next value, which may have as many levels as `depth`.
+/// Reads the next value, which may have at most `depth` levels.
 fn read_node<'a>(scan: &mut Scan<'a>, depth: u32) -> Option<JsonNode<'a>> {
     let depth = depth.checked_sub(1)?;
     Some(match scan.peek()? {
@@ -120,7 +120,7 @@ fn read_node<'a>(scan: &mut Scan<'a>, depth: u32) -> Option<JsonNode<'a>> {
         }
         b'"' => JsonNode::String(scan.next_string()?),
         b'-' | b'0'..=b'9' => {
-            // Also numbers beyond the range of floating point have a canonical form.
+            // Numbers beyond the range of floating point also have a canonical form.
             let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
             let rest = scan.rest();
             let end = rest.bytes().position(|byte| !is_part(byte));

@@ -34,7 +34,7 @@ impl Seal {
         }
     }
 
-    /// Stores the state of a call and returns a handle to it.
+    /// Stores a call's state and returns a handle to it.
     pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
         let mut kept = lock(&self.kept);
         if kept.len() >= MOST {

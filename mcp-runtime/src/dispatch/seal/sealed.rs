@@ -94,7 +94,7 @@ impl Seal {
         }
     }
 
-    /// Seals the state of a call. With the keys and lengths in use, it never returns `None`.
+    /// Seals a call's state. With the keys and lengths in use, it never returns `None`.
     pub(crate) fn seal(&self, binding: &[u8; 32], plain: &[u8], now: Duration) -> Option<String> {
         self.seal_until(binding, plain, now.saturating_add(self.lifetime))
     }

@@ -1,9 +1,9 @@
 //! The extension `io.modelcontextprotocol/ui`, MCP Apps: pages that hosts show next to the results of tools.
 //!
-//! A page is an ordinary resource, and a tool names it in `_meta`, so everything here is what an author could write with
-//! `meta = …` and [`Extension`]; the attribute `app` and the option `app` of tools only check it. `page` has what a page
-//! consists of on the wire, and `bridge.js` the script through which a page talks to its host. The messages between the
-//! two never reach the server.
+//! A page is an ordinary resource, and a tool names it in `_meta`, so an author could write all of this with `meta = …`
+//! and [`Extension`]; the attribute `app` and the tool option `app` only check it. `page` contains the parts of a page
+//! on the wire, and `bridge.js` is the script through which a page talks to its host. The messages between the two
+//! never reach the server.
 //!
 //! Specification: the repository `modelcontextprotocol/ext-apps`, version 2026-01-26.
 
@@ -24,7 +24,7 @@ const ID: &str = "io.modelcontextprotocol/ui";
 /// The media type of pages.
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// Types of the bridge for editors. They refer to types of the server's tools.
+/// The bridge's types, for editors. They refer to the types of the server's tools.
 #[cfg(feature = "cli")]
 pub(crate) const BRIDGE_TYPES: &str = include_str!("bridge.d.ts");
 
@@ -42,13 +42,14 @@ pub trait App: 'static {
     const PAGE: &'static AppPage;
 }
 
-/// Creates the extension. Its methods are those of the host, so only its declaration is left to the server.
+/// Creates the extension. The host provides its methods, so the server only declares it.
 pub(crate) fn extension() -> Extension {
     Extension::new(ID)
 }
 
 impl Context {
-    /// Returns `true` if the client shows the pages of [apps](macro@crate::app). It is `false` if the server has no apps.
+    /// Returns `true` if the client shows the pages of [apps](macro@crate::app). Returns `false` if the server has no
+    /// apps.
     ///
     /// The result of a tool is the same either way: `content` for the model, `structuredContent` for the page. A tool can
     /// use this to leave out content that the page shows anyway.
@@ -62,7 +63,7 @@ impl Context {
     }
 }
 
-/// Puts members into the object `ui`, over those that the author has set there.
+/// Inserts members into the object `ui`, overwriting members of the same name that the author has set.
 fn insert_ui(meta: &mut Value, members: serde_json::Map<String, Value>) {
     if let Value::Object(meta) = meta {
         let ui = meta

@@ -11,10 +11,10 @@ use crate::types::ResourceContents;
 
 /// The element that is replaced with the bridge.
 const MARKER: &str = "<script src=\"mcp-app.js\"></script>";
-/// The bridge, as it is embedded. It has no `</script`.
+/// The bridge as embedded in pages. It does not contain `</script`.
 const BRIDGE: &str = include_str!("bridge.js");
 
-/// A page, as its attribute describes it. Created only by the macro.
+/// A page as described by its attribute. Created only by the macro.
 #[derive(Debug)]
 pub struct AppPage {
     /// The file.
@@ -95,7 +95,7 @@ pub enum ToolVisibility {
     App,
 }
 
-/// Returns the result of reading a page. Its `_meta` repeats that of the list, because many hosts look only here.
+/// Returns the result of reading a page. It repeats the `_meta` from the list, because many hosts look only here.
 ///
 /// # Errors
 ///

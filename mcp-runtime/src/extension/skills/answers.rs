@@ -1,4 +1,4 @@
-//! Answers requests of the extension, and reads files, as one caller sees them.
+//! Answers the extension's requests and reads files. Each caller is served only the skills that it may see.
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -18,14 +18,14 @@ use crate::types::ResourceContents;
 /// Maximum length of a cursor or URI in a request, in bytes.
 const MAX_TEXT: usize = 8 << 10;
 
-/// The skills of a running server.
+/// A running server's skills.
 pub(super) struct LiveSkills {
     /// The skills that are the same for all requests, until a directory changes.
     catalog: RwLock<Arc<Catalog>>,
     /// Functions that return further skills for each request.
     functions: Vec<Box<FindSkills>>,
     pub(super) visible_if: KeyVisibility,
-    /// Watches the directories. Dropping it ends the thread that follows their changes.
+    /// Watches the directories. Dropping it ends the thread that handles their changes.
     watcher: OnceLock<RecommendedWatcher>,
 }
 
@@ -54,7 +54,7 @@ impl LiveSkills {
         let _ = self.watcher.set(watcher);
     }
 
-    /// Returns a page of `skills/list`.
+    /// Returns one page of the result of `skills/list`.
     pub(super) async fn list(
         &self,
         ctx: &Context,
@@ -73,7 +73,7 @@ impl LiveSkills {
         ExtensionResult::new(json!({ "skill": entry }))
     }
 
-    /// Returns a page of `resources/directory/read`.
+    /// Returns one page of the result of `resources/directory/read`.
     pub(super) async fn children(
         &self,
         ctx: &Context,
@@ -95,8 +95,8 @@ impl LiveSkills {
         Ok(contents(&file))
     }
 
-    /// Looks something up in the skills that are the same for all requests and, only if it is not there, in those that
-    /// functions return.
+    /// Looks something up in the skills that are the same for all requests and, if it is not found there, in the skills
+    /// that functions return.
     async fn find<T>(
         &self,
         ctx: &Context,
@@ -113,7 +113,7 @@ impl LiveSkills {
 
     /// Returns the skills for this request, including those that functions return.
     ///
-    /// Of these, invalid ones are left out, and those with the path of a skill that is there already.
+    /// A skill that a function returns is left out if it is invalid or if another skill already has its path.
     async fn all(&self, ctx: &Context) -> Result<Arc<Catalog>> {
         let fixed = self.catalog();
         if self.functions.is_empty() {
@@ -134,7 +134,7 @@ impl LiveSkills {
         Ok(Arc::new(all))
     }
 
-    /// Calls a function with the sight of the caller.
+    /// Calls a function with the caller's sight.
     fn see<T>(&self, ctx: &Context, look: impl FnOnce(Sight<'_>) -> T) -> T {
         if !self.visible_if.is_restricted() {
             return look(None);
@@ -153,7 +153,8 @@ fn contents(file: &ServedFile) -> ResourceContents {
     contents.with_mime_type(file.mime_type)
 }
 
-/// Returns the path or URI after which a page begins. Cursors have a prefix, so that those of other lists are refused.
+/// Returns the path or URI after which a page begins. Cursors have a prefix, so that cursors from other lists are
+/// refused.
 fn after<'c>(list: &str, cursor: Option<&'c str>) -> Result<Option<&'c str>> {
     let Some(cursor) = cursor else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! All skills of a server at one point in time, and the answers about them.
+//! All of a server's skills at one point in time, and the answers about them.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -31,7 +31,7 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// Returns a message for each skill that cannot be in the same catalog as those before it.
+    /// Returns a message for each skill that cannot be in the same catalog as the skills before it.
     pub(super) fn new(
         skills: impl IntoIterator<Item = Arc<ServedSkill>>,
     ) -> std::result::Result<Self, Vec<String>> {
@@ -58,7 +58,7 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// Fails if there is a skill with the same path already, inside of this one or around it.
+    /// Fails if the catalog already has a skill with the same path, inside this one or around it.
     pub(super) fn insert(&mut self, skill: Arc<ServedSkill>) -> std::result::Result<(), String> {
         let path = &*skill.path;
         if self.skills.contains_key(path) {
@@ -109,7 +109,7 @@ impl Catalog {
         shows(sight, skill).then_some(file)
     }
 
-    /// Returns a page of entries that begins after the skill with this path, even if it does not exist any more.
+    /// Returns a page of entries that begins after the skill with this path, even if that skill no longer exists.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl Catalog {
             let rest = rest.map(|(_, skill)| (skill.path.clone(), skill.entry.clone()));
             page("skills", "skills", rest)
         };
-        // Clients can begin anywhere, but only the pages that the cursors of other pages lead to are kept.
+        // Clients can begin anywhere, but a page is kept only if another page's cursor leads to it.
         let before = (0..start).filter(|index| is_visible(*index)).count();
         if before.is_multiple_of(PAGE) {
             self.pages.get((visible.clone(), start), render)
@@ -141,7 +141,7 @@ impl Catalog {
         }
     }
 
-    /// Returns a page of what is directly in the directory with this URI, or `None` if there is no such directory.
+    /// Returns a page of the entries directly in the directory with this URI, or `None` if there is no such directory.
     pub(super) fn children(
         &self,
         uri: &str,
@@ -194,7 +194,7 @@ fn describe_file(file: &ServedFile) -> Value {
     })
 }
 
-/// Creates a result with the first items, which have keys, and the cursor for the next page.
+/// Creates a result from the first items, each of which has a key, and the cursor for the next page.
 fn page(
     member: &str,
     cursor_prefix: &str,

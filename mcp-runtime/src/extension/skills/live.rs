@@ -1,4 +1,4 @@
-//! Starts to serve skills, and replaces those whose directories change.
+//! Starts serving skills and replaces those whose directories change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -20,8 +20,8 @@ use crate::handler::handler_error::{HandlerError, Result};
 use crate::types::ResourceContents;
 
 impl LiveSkills {
-    /// Reads all skills, serves their files as resources, and watches the directories. `fixed` are the skills that do not
-    /// change, and a message for each that is invalid.
+    /// Reads all skills, serves their files as resources, and watches the directories. `fixed` contains the skills that
+    /// do not change and a message for each invalid one.
     pub(super) fn start(
         self: &Arc<Self>,
         (fixed, mut problems): (Vec<Arc<ServedSkill>>, Vec<String>),
@@ -93,7 +93,8 @@ impl LiveSkills {
         DynamicTemplate::new("skill://{+path}", "skill-file", read)
             .description("A file of a skill, named in the skill's entry")
     }
-    /// Replaces the resources that are different, and notifies the clients that see a skill of each file that has changed.
+    /// Replaces the resources that differ, and notifies the clients that see a skill about each of its files that has
+    /// changed.
     fn notify_clients(self: &Arc<Self>, before: &Catalog, after: &Catalog, server: &ServerHandle) {
         let is_gone = |skill: &&Arc<ServedSkill>| after.skill(&skill.path).is_none();
         let edited = server.resources().edit(|resources| {
@@ -144,7 +145,8 @@ async fn read_if_live(
     live.read(&ctx, &path).await
 }
 
-/// Reads and checks the skills in all directories. Returns them and the fixed ones, and a message for each of the others.
+/// Reads and checks the skills in all directories. Returns the valid skills together with the fixed ones, and a message
+/// for each problem in the others.
 fn read_all(
     fixed: &[Arc<ServedSkill>],
     directories: &[PathBuf],
@@ -165,7 +167,8 @@ fn read_all(
 }
 
 /// Returns the skills to serve after a change: those that were found, and those that were served before and still exist
-/// but cannot be used. Adds a message for each path that two skills have; neither of them is new.
+/// but cannot be read in a valid form. Adds a message for each path that two of the found skills share; neither of them
+/// is used.
 fn succeed(
     before: &Catalog,
     found: impl IntoIterator<Item = Arc<ServedSkill>>,
@@ -200,7 +203,7 @@ fn is_deleted(directories: &[PathBuf], path: &str) -> bool {
     })
 }
 
-/// Reads all directories again, and replaces the skills that have changed.
+/// Reads all directories again and replaces the skills that have changed.
 fn reload(
     live: &Arc<LiveSkills>,
     fixed: &[Arc<ServedSkill>],

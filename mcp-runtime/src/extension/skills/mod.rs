@@ -1,8 +1,9 @@
 //! The extension `io.modelcontextprotocol/skills`: instructions for models, with the files that they refer to.
 //!
 //! It is described with [`Extension`], as an author's own extension would be. The rules for a skill are in
-//! [`mcp_skills`], which `skills!` applies at compile time too. `skill` has one as clients see it, `catalog` all of them,
-//! `answers` those that one request is about. `watch` reports when a directory changes, and `live` then replaces them.
+//! [`mcp_skills`]; `skills!` applies the same rules at compile time. `skill` contains a skill as clients see it,
+//! `catalog` contains all skills, and `answers` selects the skills that one request is about. `watch` reports when a
+//! directory changes, and `live` then replaces the skills.
 //!
 //! Specification: the repository `modelcontextprotocol/ext-skills`, version 2026-09-04.
 
@@ -46,10 +47,11 @@ pub(crate) const ID: &str = "io.modelcontextprotocol/skills";
 /// let server = new_server!().skills(Skills::dir("skills"));
 /// ```
 ///
-/// Each skill is a directory with a `SKILL.md`, which begins with front matter in YAML that has a `name` (the name of the
-/// directory) and a `description`. Clients list skills with `skills/list`, and read their files as resources whose URIs
-/// begin with `skill://`. Every entry has the digest and size of each file, and the bytes that a client reads always match
-/// the entry. Only clients that use 2026-07-28 see the extension; the resources are served in every version.
+/// Each skill is a directory with a `SKILL.md`, which begins with YAML front matter that contains a `name` (the
+/// directory's name) and a `description`. Clients list skills with `skills/list` and read their files as resources
+/// whose URIs begin with `skill://`. Every entry contains the digest and size of each file, and the bytes that a client
+/// reads always match the entry. Only clients that use 2026-07-28 see the extension; the resources are served in every
+/// version.
 ///
 /// | Skills are | use |
 /// |---|---|
@@ -85,12 +87,12 @@ impl Skills {
         Self::new().directory(path)
     }
 
-    /// Adds the skills below a directory. Start-up fails if one of them is invalid, or if there are files in directories
-    /// that neither are skills nor contain any.
+    /// Adds the skills below a directory. Start-up fails if one of them is invalid, or if there are files in
+    /// directories that are not skills and do not contain any.
     ///
     /// The directory is watched. When a file changes, its skill is read and checked as a whole, so digests and contents
-    /// change together, and clients are notified. A skill that has become invalid stays as it was, and so does one whose
-    /// path another skill takes; an error is logged. A skill whose `SKILL.md` is gone is removed.
+    /// change together, and clients are notified. If a skill becomes invalid, or another skill takes its path, the
+    /// previous version stays in use and an error is logged. A skill whose `SKILL.md` no longer exists is removed.
     /// Hidden files are left out; links and names that are not UTF-8 make a skill invalid.
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.directories.push(path.into());
@@ -103,8 +105,8 @@ impl Skills {
         self
     }
 
-    /// Adds the skills that a function returns for the caller of each request: in the list, for `skills/get`, for
-    /// directories, and for files that no other skill has. They are not in `resources/list`.
+    /// Adds the skills that a function returns for each request's caller. They are used for the list, for `skills/get`,
+    /// for directories, and for files that no other skill has. They are not in `resources/list`.
     ///
     /// ```
     /// use mcp_runtime::Context;
@@ -119,9 +121,9 @@ impl Skills {
     /// let skills = Skills::new().dynamic(of_team);
     /// ```
     ///
-    /// A skill is checked and hashed again unless the function returns a clone of one that it keeps. One that is invalid,
-    /// or whose path another skill of this collection has, is left out, and an error is logged. If the function fails, so
-    /// does the request.
+    /// A skill is checked and hashed again unless the function returns a clone of a skill that it keeps. A skill that
+    /// is invalid, or whose path belongs to another skill in this collection, is left out and an error is logged. If
+    /// the function fails, so does the request.
     pub fn dynamic<F, A, E>(mut self, find: F) -> Self
     where
         F: Fn(Context) -> A + Send + Sync + 'static,
@@ -207,7 +209,8 @@ impl Skills {
     }
 }
 
-/// Checks the skills in memory. Returns them and those that were checked at compile time, and a message for each mistake.
+/// Checks the skills in memory. Returns them together with the skills that were checked at compile time, and a message
+/// for each mistake.
 fn checked(
     in_memory: &[Skill],
     mut compiled: Vec<Arc<ServedSkill>>,

@@ -10,8 +10,8 @@ use crate::lock::lock;
 /// Maximum number of pages that are kept.
 const MAX_PAGES: usize = 64;
 
-/// The page that begins after a number of skills, for callers who see the same skills: `None` for all of them, or else
-/// `true` for each visible one.
+/// Identifies a page by the skills that its callers see (`None` for all of them, or else `true` for each visible one)
+/// and by the number of skills before the page.
 pub(super) type PageKey = (Option<Box<[bool]>>, usize);
 
 /// Pages that have been rendered. Callers who see the same skills share them.
@@ -19,7 +19,7 @@ pub(super) type PageKey = (Option<Box<[bool]>>, usize);
 pub(super) struct RenderedPages(Mutex<HashMap<PageKey, ExtensionResult>>);
 
 impl RenderedPages {
-    /// Returns a page, and renders it if necessary.
+    /// Returns a page, rendering it if necessary.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A skill as authors make it, and as clients see it: URIs, its entry in `skills/list`, and media types.
+//! A skill as authors create it and as clients see it, with its URIs, its entry in `skills/list`, and its media types.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -30,8 +30,8 @@ pub struct Skill {
 }
 
 impl Skill {
-    /// Creates a skill at this path, which consists of directories and the name in the front matter, such as
-    /// `documents/pdf-tools`, with the contents of its `SKILL.md`.
+    /// Creates a skill from its path and the contents of its `SKILL.md`. The path consists of directories and the name
+    /// in the front matter, such as `documents/pdf-tools`.
     pub fn new(path: impl Into<String>, skill_file: impl Into<Vec<u8>>) -> Self {
         let skill = Self {
             files: Arc::new(SkillFiles::new(path)),
@@ -87,7 +87,7 @@ pub(super) struct ServedFile {
     pub(super) uri: String,
     /// The last part of the path.
     pub(super) name: String,
-    /// The parts of the path, beginning with those of the skill.
+    /// The full path, beginning with the skill's path.
     pub(super) path: String,
     pub(super) mime_type: &'static str,
     pub(super) contents: Bytes,
@@ -149,7 +149,7 @@ fn uri_of(path: &str) -> String {
     format!("skill://{}", parts.join("/"))
 }
 
-/// Returns the media type for the end of a file's name. Files of other kinds are text if they are UTF-8.
+/// Returns the media type for a file name's extension. Files with other extensions are text if they are UTF-8.
 fn mime_type(path: &str, contents: &[u8]) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or_default();
     let end = name

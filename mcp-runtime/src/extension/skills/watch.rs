@@ -13,9 +13,9 @@ const MAX_BURST: Duration = Duration::from_secs(1);
 
 /// Watches directories until the watcher is dropped. The receiver holds a message if anything has changed.
 pub(super) fn watch(directories: &[PathBuf]) -> notify::Result<(RecommendedWatcher, Receiver<()>)> {
-    // One message that has not been received stands for all changes.
+    // A single unreceived message represents all changes.
     let (sender, changes) = mpsc::sync_channel(1);
-    // Some systems report paths below the directory as it was given, others resolve links first.
+    // Some systems report paths below the directory as given, and others resolve links first.
     let resolved = directories
         .iter()
         .filter_map(|path| path.canonicalize().ok());
@@ -32,7 +32,7 @@ pub(super) fn watch(directories: &[PathBuf]) -> notify::Result<(RecommendedWatch
     Ok((watcher, changes))
 }
 
-/// Returns `true` unless the event is about reading, or only about hidden files, which skills do not have.
+/// Returns `true` unless the event is about reading or only about hidden files, which are never part of a skill.
 fn matters(event: &Event, roots: &[PathBuf]) -> bool {
     let is_hidden = |path: &PathBuf| {
         let mut below = roots.iter().filter_map(|root| path.strip_prefix(root).ok());

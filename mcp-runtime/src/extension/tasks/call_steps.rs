@@ -1,4 +1,4 @@
-//! The results of `once` in a call that may outlive its request.
+//! The `once` results in a call that may outlive its request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::context::{CallId, OnceClaim, OnceStore, StoreFuture};
 use crate::extension::tasks::service::StoreError;
 use crate::extension::tasks::task_steps::TaskSteps;
 
-/// The steps of a call: in memory while its request waits, in its task from then on.
+/// A call's steps, which are in memory while its request waits and in its task from then on.
 pub(super) struct CallSteps(Mutex<StepPlace>);
 
 enum StepPlace {
-    /// The steps by name. Those without a result have begun.
+    /// The steps by name. A step without a result has begun but not completed.
     Call(BTreeMap<String, Option<String>>),
     Task(Arc<TaskSteps>),
 }
@@ -25,8 +25,8 @@ impl Default for CallSteps {
 }
 
 impl CallSteps {
-    /// Moves all steps to a task, which keeps them from then on. Meanwhile, no step begins or ends. If the store fails, the
-    /// steps stay here.
+    /// Moves all steps to a task, which keeps them from then on. No step begins or ends during the move. If the store
+    /// fails, the steps stay here.
     pub(super) async fn move_to(&self, task: TaskSteps) -> Result<(), StoreError> {
         let place = &mut *self.0.lock().await;
         let StepPlace::Call(steps) = place else {

@@ -1,6 +1,7 @@
-//! Goes on with tasks that no process runs: those whose process has died or stopped, and those that were answered.
+//! Continues tasks that no process is running: tasks whose process has died or stopped, and tasks whose questions have
+//! been answered.
 //!
-//! Only a store whose tasks outlive the process is asked for them.
+//! Tasks are claimed only from a store whose tasks outlive the process.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,17 +17,18 @@ use crate::extension::tasks::running::AttemptEnd;
 use crate::extension::tasks::service::TaskService;
 use crate::stores::{StoredTask, TaskClaim};
 
-/// Longest time after which the store is asked again. Other processes do not tell when they make a task due.
+/// Longest time between two queries to the store, because other processes do not report when they make a task due.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// The end of the error of a task that was started too often.
+/// The end of the error message for a task that was started too often.
 pub(crate) const NOT_STARTED_AGAIN: &str = "it is not started again";
-/// Time until a store that does not work is asked again for the first time. It doubles with each failure.
+/// Time before the first retry when a store fails. It doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 
 impl TaskService {
-    /// Claims tasks that are due, not many more than can run at once, until the server stops.
+    /// Claims due tasks until the server stops, but not many more than can run at the same time.
     pub(super) async fn claim_tasks(self: Arc<Self>, server: ServerHandle) {
-        // More than can run: some of them wait for their tool or their caller's turn, and must not hold up the others.
+        // This is more than can run, because some tasks wait for their tool or their caller's turn and must not hold up
+        // the others.
         let max = self.limits.max_running;
         let max = max.saturating_add(self.limits.max_per_caller);
         let max = max.clamp(1, Semaphore::MAX_PERMITS);
@@ -46,8 +48,8 @@ impl TaskService {
             let was_suspended = passed > last_asked.0.elapsed() + self.limits.lease / 3;
             last_asked = (Instant::now(), SystemTime::now());
             if was_suspended {
-                // The machine slept, or its clock was set forward: the leases of tasks that run have lapsed, also those of
-                // this process. Their processes renew them first.
+                // The machine slept, or its clock was set forward, so the leases of running tasks have lapsed,
+                // including those held by this process. Their processes may renew them first.
                 drop(permit);
                 tokio::select! {
                     biased;
@@ -57,7 +59,7 @@ impl TaskService {
                 last_asked = (Instant::now(), SystemTime::now());
                 continue;
             }
-            // Not dropped when the server stops: the task might have been claimed.
+            // Not dropped when the server stops, because the task might already have been claimed.
             let wait = match self.store.claim_due(self.limits.lease).await {
                 Ok(TaskClaim::Claimed(task)) => {
                     retry = FIRST_RETRY;
@@ -120,7 +122,7 @@ impl TaskService {
         });
     }
 
-    /// Returns the call of a task, or the reason why it cannot go on.
+    /// Returns a task's call, or the reason why the task cannot continue.
     fn restore(&self, task: &StoredTask, server: &ServerHandle) -> Result<LocalTask, String> {
         let call = server.restore_call(&task.call)?;
         let options = call.task_options();

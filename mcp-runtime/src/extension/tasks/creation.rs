@@ -23,13 +23,13 @@ use crate::handler::handler_error::{HandlerError, Result};
 use crate::handler::middleware::{Call, Next};
 use crate::stores::{NewTask, StoredTask, TaskCreation};
 
-/// Shortest time for which a task is kept, whatever its client asks for.
+/// Shortest time for which a task is kept, whatever its client requests.
 const MIN_TTL: Duration = Duration::from_secs(1);
 
-/// Answers a call with a task if its tool, its client and its request say so.
+/// Answers a call with a task if its tool, its client and its request call for one.
 ///
-/// A client of 2026-07-28 declares the extension, and the server decides. A client of 2025-11-25 asks for a task in the
-/// request. All others get a plain call for as long as they are patient.
+/// In 2026-07-28, the client declares the extension and the server decides. In 2025-11-25, the client asks for a task
+/// in the request. For all other clients, the call is a plain one until their patience ends.
 pub(super) async fn intercept(
     service: Arc<TaskService>,
     call: Call,
@@ -53,7 +53,7 @@ pub(super) async fn intercept(
             (Some(_), Some(requested)) => {
                 let ttl = requested_ttl(requested)?;
                 let created = service.create(call, next, ttl).await;
-                // A tool's result is no answer to a request for a task.
+                // A tool result is not a valid response to a request for a task.
                 let task = created.map_err(HandlerError::into_protocol)?;
                 let created = ExtensionResult::new(json!({"task": wire::legacy_task(&task)}))?;
                 Ok(CallOutput::Extension(created.result_type("task")))
@@ -89,7 +89,7 @@ pub(super) async fn intercept(
 }
 
 impl TaskService {
-    /// Creates a task of this call and starts to run it. The store has it before this returns.
+    /// Creates a task from this call and starts running it. The task is in the store before this returns.
     async fn create(
         self: &Arc<Self>,
         call: Call,
@@ -110,7 +110,7 @@ impl TaskService {
         .await
     }
 
-    /// Describes a task of a call, without its state.
+    /// Describes a task for a call, without its state.
     pub(super) fn new_task(
         &self,
         call: &BackgroundCall,
@@ -123,7 +123,7 @@ impl TaskService {
         let longest = if context.caller().is_identified() {
             self.limits.max_ttl
         } else {
-            // Anonymous callers share their number of tasks.
+            // Anonymous callers share one limit on the number of tasks.
             self.limits.max_ttl.min(usual)
         };
         task.ttl = ttl.unwrap_or(usual).max(MIN_TTL).min(longest);
@@ -192,7 +192,7 @@ fn requested_ttl(requested: &str) -> Result<Option<Duration>> {
         Some(ttl) => ttl,
     };
     let milliseconds = ttl.as_u64().or_else(|| {
-        // A number beyond 64 bits is as good as the longest time.
+        // A number beyond 64 bits is treated like the longest time.
         ttl.as_f64()
             .filter(|ttl| *ttl >= 2_f64.powi(64))
             .map(|_| u64::MAX)
@@ -202,7 +202,8 @@ fn requested_ttl(requested: &str) -> Result<Option<Duration>> {
     Ok(Some(Duration::from_millis(milliseconds)))
 }
 
-/// Returns the error for a call that asks for what the tool does not support. The support of the tool is in its data.
+/// Returns the error for a call that requests something the tool does not support. The error's data names the tool's
+/// support for tasks.
 fn unsupported(support: &str, text: &str) -> HandlerError {
     let error = ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, text);
     HandlerError::protocol(error.with_data(json!({"taskSupport": support})))

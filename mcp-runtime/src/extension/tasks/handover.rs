@@ -1,4 +1,4 @@
-//! Makes a task of a call whose request has waited for long enough, and which may have begun to run.
+//! Turns a call into a task when its request has waited long enough. The call may already be running.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::handler::background::{AttachedFuture, WaitingRequest};
 use crate::handler::handler_error::{HandlerError, Result};
 use crate::stores::{NewTask, StoredTask, TaskChange, TaskStatus};
 
-/// A run that has begun while its request waited.
+/// A run that began while its request was waiting.
 pub(super) struct BegunRun {
     pub(super) running: AttachedFuture,
     pub(super) request: WaitingRequest,
     pub(super) reports: Arc<LatestReport>,
-    /// The permit of the process, once the run has one.
+    /// The process's permit, once the run has one.
     pub(super) room: Option<TaskPermit>,
 }
 
-/// All that becomes a task.
+/// Everything that becomes part of the task.
 pub(super) struct Handover {
     pub(super) task: NewTask,
     pub(super) local: LocalTask,
@@ -34,10 +34,10 @@ pub(super) struct Handover {
 }
 
 impl TaskService {
-    /// Makes a task of a call, and goes on with its run. Returns the run if there is no room for the task.
+    /// Turns a call into a task and continues its run. Returns the run if there is no room for the task.
     ///
-    /// Once it has begun, this ends even if the request is dropped: either with a task of which the request has heard, or
-    /// without one.
+    /// Once begun, this runs to its end even if the request is dropped. It ends either with a task that the request has
+    /// learned of, or without a task.
     pub(super) async fn hand_over(
         self: &Arc<Self>,
         handover: Handover,
@@ -59,7 +59,7 @@ impl TaskService {
                     if sender.send(Ok(task.clone())).is_ok() {
                         service.start(task, local, begun);
                     } else {
-                        // Like any call whose request is gone.
+                        // The run is cancelled like any call whose request is gone.
                         drop(begun);
                         service.discard(&task, &local).await;
                     }
@@ -77,14 +77,14 @@ impl TaskService {
         receiver.await.map_err(HandlerError::opaque)
     }
 
-    /// Stores a task with the steps that its call has done.
+    /// Stores a task with the steps that its call has completed.
     async fn keep(
         self: &Arc<Self>,
         mut task: NewTask,
         local: &LocalTask,
         steps: &CallSteps,
     ) -> Result<StoredTask> {
-        // As long as the store lacks the steps, no other process may run the task, whatever becomes of this one.
+        // Until the store has the steps, no other process may run the task, whatever happens to this one.
         task.lease = task.ttl;
         let task = self.add(task, local).await?;
         let own = TaskSteps {
@@ -108,7 +108,7 @@ impl TaskService {
         }
     }
 
-    /// Ends a task of which its client has not heard.
+    /// Ends a task that its client has not learned of.
     async fn discard(&self, task: &StoredTask, local: &LocalTask) {
         let discarded = self.change(&task.id, &local.server, |_| {
             Some(TaskChange::to(TaskStatus::Cancelled).state(""))

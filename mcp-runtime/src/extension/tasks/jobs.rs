@@ -1,4 +1,4 @@
-//! Tasks for clients that do not know tasks: a handle in words, and two tools that take it.
+//! Tasks for clients that do not support tasks: a handle in words, and two tools that accept it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::handler::task_options::{JOB_CANCEL, JOB_STATUS};
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskOutcome, TaskStatus};
 use crate::types::CallToolResult;
 
-/// Returns the answer to a call that goes on as a task. As an error, it has no structured content, which would have to match
-/// the output schema of the tool.
+/// Returns the answer to a call that continues as a task. If it is an error, it has no structured content, because that
+/// would have to match the tool's output schema.
 pub(super) fn handle(task: &StoredTask, is_error: bool) -> CallToolResult {
     let (id, tool) = (task.id.as_str(), &task.tool);
     let text = format!(
@@ -36,7 +36,7 @@ pub(super) fn handle(task: &StoredTask, is_error: bool) -> CallToolResult {
     with_state(CallToolResult::text(text), task)
 }
 
-/// Adds the state of a job as structured content.
+/// Adds a job's state as structured content.
 fn with_state(mut result: CallToolResult, task: &StoredTask) -> CallToolResult {
     let mut state = json!({"job_id": task.id.as_str(), "status": task.status.as_str()});
     if let Some(message) = &task.message {
@@ -96,7 +96,7 @@ pub(super) fn tools(service: &Arc<TaskService>) -> [DynamicTool; 2] {
 }
 
 impl TaskService {
-    /// Returns a job of this caller.
+    /// Returns one of this caller's jobs.
     async fn job(&self, id: &str, context: &Context) -> Result<StoredTask> {
         let found = self.look_up(context.caller(), id).await?;
         found.ok_or_else(|| {
@@ -104,7 +104,7 @@ impl TaskService {
         })
     }
 
-    /// Waits until a job ends, for as long as its client is patient, and meanwhile asks the client what the job asks.
+    /// Waits until a job ends or its client's patience does, and meanwhile forwards the job's questions to the client.
     async fn job_status(self: &Arc<Self>, id: &str, context: &Context) -> Result<CallToolResult> {
         let until = Instant::now().checked_add(self.patience_for(id));
         // The keys of questions that this client cannot be asked.
@@ -139,7 +139,8 @@ impl TaskService {
                 continue;
             };
             let asked = BackgroundQuestion {
-                // Never used twice in the life of a task, so that no answer is taken for that to a later question.
+                // A key is never reused during a task's life, so that no answer is mistaken for the answer to a later
+                // question.
                 key: key.clone(),
                 method: question.method.as_str(),
                 params: question.params,
@@ -198,7 +199,7 @@ impl TaskService {
     }
 }
 
-/// Returns what the call would have been answered with.
+/// Returns the result that the call would have had.
 fn result(task: &StoredTask) -> Result<CallToolResult> {
     match &task.outcome {
         Some(TaskOutcome::Result { json, .. }) => Ok(serde_json::from_str(json)?),
@@ -228,7 +229,7 @@ fn unfinished(task: &StoredTask) -> String {
     )
 }
 
-/// Describes a job that waits for an answer which this client cannot give.
+/// Describes a job that is waiting for an answer that this client cannot give.
 fn unanswered(task: &StoredTask) -> String {
     let (id, tool) = (task.id.as_str(), &task.tool);
     let question = next_question(task, &BTreeSet::new());

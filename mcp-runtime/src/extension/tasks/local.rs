@@ -16,7 +16,7 @@ use crate::stores::TaskId;
 pub(super) struct LocalTask {
     pub(super) call: BackgroundCall,
     pub(super) server: ServerHandle,
-    /// The attempt with which this process began to have the task.
+    /// The attempt with which this process acquired the task.
     pub(super) attempt: u64,
     /// The end of its time to live.
     pub(super) expires: Instant,
@@ -36,7 +36,7 @@ struct LocalTable {
 }
 
 impl LocalTasks {
-    /// Adds a task, and forgets those whose time to live has ended. Returns `false` once the server has ended.
+    /// Adds a task and forgets those whose time to live has ended. Returns `false` once the server has ended.
     pub(super) fn insert(&self, id: &TaskId, task: LocalTask) -> bool {
         let table = &mut *lock(&self.0);
         if table.is_closed {
@@ -49,7 +49,7 @@ impl LocalTasks {
             table.tasks.remove(id);
             table.by_expiry.pop_first();
         }
-        // An earlier attempt of this process, whose lease has lapsed.
+        // This is an earlier attempt by this process, whose lease has lapsed.
         if let Some(earlier) = table.tasks.remove(id) {
             table.by_expiry.remove(&(earlier.expires, id.clone()));
             earlier.cancel.cancel();
@@ -63,7 +63,7 @@ impl LocalTasks {
         lock(&self.0).tasks.get(id).cloned()
     }
 
-    /// Forgets all tasks, cancels their runs, and takes no more.
+    /// Forgets all tasks, cancels their runs, and accepts no more.
     pub(super) fn end_all(&self) {
         let closed = LocalTable {
             is_closed: true,
@@ -75,8 +75,8 @@ impl LocalTasks {
         }
     }
 
-    /// Forgets a task that has ended, or that this process no longer has, and cancels its run. Does nothing if the process
-    /// has the task again, from a later attempt on.
+    /// Forgets a task that has ended or that this process no longer has, and cancels its run. Does nothing if the
+    /// process has acquired the task again in a later attempt.
     pub(super) fn end(&self, id: &TaskId, attempt: u64) {
         let table = &mut *lock(&self.0);
         if table

@@ -56,7 +56,7 @@ pub(super) async fn get(
     ExtensionResult::new(wire::task_and_questions(&task))?.json_members(wire::outcome(&task))
 }
 
-/// Answers `tasks/cancel`. In 2025-11-25, a task that has ended cannot be cancelled; in the extension, that is no error.
+/// Answers `tasks/cancel`. Cancelling a task that has ended is an error in 2025-11-25, but not in the extension.
 pub(super) async fn cancel(
     service: Arc<TaskService>,
     params: TaskParams,
@@ -77,7 +77,7 @@ pub(super) async fn cancel(
     }
 }
 
-/// Answers `tasks/update`: adds answers to the questions of a task, which goes on once it has all of them.
+/// Answers `tasks/update`: adds answers to a task's questions. The task continues once it has all of them.
 pub(super) async fn update(
     service: Arc<TaskService>,
     params: UpdateParams,
@@ -111,13 +111,13 @@ pub(super) async fn list(
     ExtensionResult::new(members)
 }
 
-/// Answers `tasks/result`: waits until the task has ended, and meanwhile asks the client what the task asks.
+/// Answers `tasks/result`: waits until the task has ended, and meanwhile forwards the task's questions to the client.
 pub(super) async fn result(
     service: Arc<TaskService>,
     params: TaskParams,
     context: Context,
 ) -> Result<ExtensionResult> {
-    // The keys of questions that this client cannot be asked; another session of the caller may answer them.
+    // The keys of questions that this client cannot be asked; another of the caller's sessions may answer them.
     let mut foreign = BTreeSet::new();
     loop {
         let task = service.find(context.caller(), &params.task_id).await?;
@@ -141,7 +141,7 @@ pub(super) async fn result(
             answer = context.forward_question(&asked) => {
                 let answer = match answer {
                     Ok(answer) => Ok(answer),
-                    // The client may still answer: it is asked again.
+                    // The client may still answer, so the question is sent again.
                     Err(AskError::TimedOut(_)) => continue,
                     Err(AskError::Unsupported(_)) => {
                         foreign.insert(key);
@@ -172,7 +172,7 @@ pub(super) fn next_question(
     open.into_iter().find(|(key, _)| !foreign.contains(key))
 }
 
-/// Returns a question in the form in which a client of 2025-11-25 is asked on behalf of a task.
+/// Returns a task's question in the form for clients that use 2025-11-25.
 fn forwarded(task: &StoredTask, question: TaskQuestion) -> BackgroundQuestion {
     let mut params = question.params;
     if let Some(params) = params.as_object_mut() {
@@ -190,7 +190,7 @@ fn related(task: &StoredTask) -> Value {
     json!({"taskId": task.id.as_str()})
 }
 
-/// Returns what the request would have been answered with if it had not become a task.
+/// Returns the result that the request would have had if it had not become a task.
 fn payload(task: &StoredTask) -> Result<ExtensionResult> {
     match &task.outcome {
         Some(TaskOutcome::Result { json, .. }) => {
@@ -215,8 +215,8 @@ fn payload(task: &StoredTask) -> Result<ExtensionResult> {
 }
 
 impl TaskService {
-    /// Adds answers to the questions of a task, and runs the task once it has all of them. Answers to questions that are
-    /// not open are ignored.
+    /// Adds answers to a task's questions and runs the task once it has all of them. Answers to questions that are not
+    /// open are ignored.
     pub(super) async fn answer(
         self: &Arc<Self>,
         task: &StoredTask,

@@ -1,11 +1,12 @@
-//! Tasks: calls to tools that go on after their request, for clients of both protocols that know them.
+//! Tasks: tool calls that continue after their request, for clients that support them in either protocol.
 //!
 //! In 2026-07-28, tasks are the extension `io.modelcontextprotocol/tasks`; in 2025-11-25, they belong to the core
-//! protocol. Both are served from one [`TaskStore`]: `creation` decides which calls become tasks, `running` runs them in
-//! the order of `run_queue`, `claiming` goes on with those of other processes, `methods` answers requests about them, and `wire` has the forms of both protocols.
+//! protocol. Both are served from one [`TaskStore`]: `creation` decides which calls become tasks, `running` runs them
+//! in the order of `run_queue`, `claiming` continues those from other processes, `methods` answers requests about them,
+//! and `wire` contains their forms in both protocols.
 //!
-//! Calls of other clients are plain calls for as long as `patience` says; then `handover` makes tasks of them, and `jobs` has
-//! their handles.
+//! Calls from other clients are plain calls for as long as `patience` decides. After that, `handover` turns them into
+//! tasks, and `jobs` contains their handles.
 //!
 //! Specification: repository `modelcontextprotocol/ext-tasks`, `specification/2026-07-28/tasks.md`; 2025-11-25,
 //! basic/utilities/tasks.
@@ -51,8 +52,8 @@ use crate::stores::TaskStore;
 /// Longest time for which `tasks/result` waits: longer than any task is kept.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-/// Creates the extension over a store, and the tools for clients that do not know tasks. Running tasks have `drain` to end
-/// once the server stops.
+/// Creates the extension on top of a store, and the tools for clients that do not support tasks. Once the server stops,
+/// running tasks have the time `drain` to end.
 pub(crate) fn extension(
     store: Arc<dyn TaskStore>,
     limits: TaskLimits,

@@ -2,9 +2,9 @@
 
 /// The extension's identifier.
 pub(crate) const ID: &str = "io.modelcontextprotocol/tasks";
-/// The key of `_meta` that names the task to which a message belongs. Only in 2025-11-25.
+/// The key of `_meta` that names the task to which a message belongs. Used only in 2025-11-25.
 pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-/// The notification of a change to clients of 2026-07-28.
+/// The notification about a change, for clients that use 2026-07-28.
 pub(super) const CHANGED: &str = "notifications/tasks";
-/// The notification of a change to clients of 2025-11-25.
+/// The notification about a change, for clients that use 2025-11-25.
 pub(super) const CHANGED_LEGACY: &str = "notifications/tasks/status";

@@ -1,7 +1,9 @@
-//! Calls of clients that do not know tasks: plain calls for as long as their clients are patient, tasks after that.
+//! Calls from clients that do not support tasks: plain calls for as long as their clients are patient, and tasks after
+//! that.
 //!
-//! Until a client gets a handle, the work belongs to its request and ends with it, so nothing of it is stored. From then on it
-//! is a task, with the steps that have been done. `handover` makes it one, and `jobs` has the handle and the tools for it.
+//! Until a client receives a handle, the work belongs to its request and ends with it, so nothing is stored. From then
+//! on, it is a task that includes the completed steps. `handover` creates the task, and `jobs` contains the handle and
+//! the tools for it.
 
 use std::future::pending;
 use std::panic::resume_unwind;
@@ -32,8 +34,8 @@ use crate::handler::middleware::{Call, Next};
 use crate::stores::StoredTask;
 use crate::types::CallToolResult;
 
-/// Runs a call that could have been a task, and answers it with a handle if it takes longer than its client is patient.
-/// Meanwhile, a client that wants progress hears something even if the handler reports none.
+/// Runs a call that could have been a task, and answers it with a handle if it outlasts its client's patience.
+/// Meanwhile, a client that wants progress receives reports even if the handler makes none.
 pub(super) async fn patiently(
     service: Arc<TaskService>,
     call: Call,
@@ -48,7 +50,7 @@ pub(super) async fn patiently(
     let version = context.request().protocol_version();
     let patient = PatientCall {
         patience: Instant::now().checked_add(patience),
-        // Clients refuse a successful result that lacks the structured content of such a tool.
+        // For such a tool, clients reject a successful result without structured content.
         is_handle_an_error: call.has_output_schema() && version.has_structured_content(),
         background: call.clone().into_background(next),
         steps: Arc::default(),
@@ -114,7 +116,7 @@ impl PatientCall {
                         let questions =
                             questions.map(|asked| (asked.key, asked.method, asked.params));
                         if asking.end_round_with(&journal, questions.collect()) {
-                            // The round ends, and the request with it.
+                            // The round ends, and so does the request.
                             return pending().await;
                         }
                         return Err(HandlerError::framework_bug("a call cannot ask its client"));
@@ -129,7 +131,7 @@ impl PatientCall {
         }
     }
 
-    /// Begins a run with what the call remembers.
+    /// Begins a run with the call's state.
     fn begin(&self, state: &TaskState, permit: BackgroundPermit) -> BegunRun {
         let request = WaitingRequest::new(self.context.clone());
         let reports = Arc::new(LatestReport::default());
@@ -148,7 +150,7 @@ impl PatientCall {
         }
     }
 
-    /// Waits until the client is no longer patient.
+    /// Waits until the client's patience ends.
     async fn impatient(&self) {
         match self.patience {
             Some(end) => sleep_until(end).await,
@@ -156,7 +158,7 @@ impl PatientCall {
         }
     }
 
-    /// Waits until the client is no longer patient and one more task can run. Returns the permit.
+    /// Waits until the client's patience has ended and one more task can run. Returns the permit.
     async fn room(&self) -> TaskPermit {
         self.impatient().await;
         let owner: Arc<str> = self.context.caller().key().into();
@@ -167,7 +169,7 @@ impl PatientCall {
         }
     }
 
-    /// Makes a task of the call. Returns the run if there is no room for the task.
+    /// Turns the call into a task. Returns the run if there is no room for the task.
     async fn leave(
         &self,
         state: &TaskState,
@@ -196,7 +198,7 @@ impl PatientCall {
     }
 }
 
-/// Asks a client of a legacy version what a run asks. Failures are answers, too: the handler gets them.
+/// Forwards a run's question to a legacy client. A failure is also an answer, which the handler receives.
 async fn ask(context: &Context, question: &TaskQuestion) -> Result<QuestionAnswer> {
     let question = BackgroundQuestion {
         key: String::new(),
@@ -214,7 +216,7 @@ async fn ask(context: &Context, question: &TaskQuestion) -> Result<QuestionAnswe
     }
 }
 
-/// Returns the output of a run that has ended as if its request did not wait.
+/// Returns the output of a run that has ended as if no request were waiting for it.
 fn detached_output(outcome: BackgroundOutcome) -> Result<CallOutput> {
     match outcome {
         BackgroundOutcome::Done { result, .. } => {

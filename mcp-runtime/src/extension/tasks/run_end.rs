@@ -1,4 +1,4 @@
-//! The change with which a run of a task ends.
+//! The change with which a task's run ends.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl RunEnd {
 
     pub(super) fn change(&self, task: &StoredTask, max_state_bytes: usize) -> TaskChange {
         match self {
-            // Nothing reads the state of a final task, so its journal and its answers are not kept.
+            // A final task's state is never read, so its journal and its answers are not kept.
             Self::Cancelled(why) => TaskChange::to(TaskStatus::Cancelled)
                 .message(*why)
                 .state(""),

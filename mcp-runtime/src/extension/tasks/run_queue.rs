@@ -1,8 +1,8 @@
-//! The order in which tasks run: callers take turns, so that many tasks of one do not hold up those of the others.
+//! The order in which tasks run: callers take turns, so that a caller with many tasks does not hold up the others.
 //!
-//! A task needs two permits: one of the process, and one of its tool if the tool's concurrent calls are limited. It holds
-//! neither while it waits for the other. When it has its turn but not its tool, it passes the turn on and waits for the
-//! tool; the permit of the process is never set aside for a task that cannot use it.
+//! A task needs two permits: one from the process and, if its tool's concurrent calls are limited, one from the tool.
+//! It holds neither while it waits for the other. If it has its turn but not its tool's permit, it passes the turn on
+//! and waits for the tool. A process permit is never reserved for a task that cannot use it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -11,14 +11,14 @@ use tokio::sync::oneshot;
 
 use crate::lock::lock;
 
-/// Permits of the process for a limited number of tasks.
+/// The process's permits for a limited number of tasks.
 #[derive(Clone)]
 pub(super) struct RunQueue(Arc<Mutex<RunQueueState>>);
 
 struct RunQueueState {
     /// Number of free permits.
     free: usize,
-    /// Number of tasks that have their turn and have not used it yet.
+    /// Number of tasks that have been given their turn but have not used it yet.
     called: usize,
     /// The callers with waiting tasks, each once; the first one is called next.
     turns: VecDeque<Arc<str>>,
@@ -26,10 +26,10 @@ struct RunQueueState {
     waiting: HashMap<Arc<str>, VecDeque<oneshot::Sender<Turn>>>,
 }
 
-/// The right of a task to take a permit. Dropping it passes it on.
+/// A task's right to take a permit. Dropping it passes it on.
 pub(super) struct Turn(Option<RunQueue>);
 
-/// Permission to run one task, given back when dropped.
+/// Permission to run one task, returned when dropped.
 pub(super) struct TaskPermit(RunQueue);
 
 impl RunQueue {
@@ -43,7 +43,7 @@ impl RunQueue {
         })))
     }
 
-    /// Waits for the turn of a task of this caller. Dropping the future cancels the wait.
+    /// Waits for the turn of one of this caller's tasks. Dropping the future cancels the wait.
     pub(super) async fn turn(&self, caller: &Arc<str>) -> Turn {
         let receiver = {
             let mut state = lock(&self.0);
@@ -81,7 +81,7 @@ impl RunQueue {
                 state.called = state.called.saturating_add(1);
                 next
             };
-            // Dropping the turn of a task that no longer waits would call the next one from here.
+            // Dropping the turn of a task that is no longer waiting would call the next one from here.
             if let Err(mut unused) = next.send(Turn(Some(self.clone()))) {
                 unused.0 = None;
                 self.end_turn();
@@ -202,13 +202,13 @@ mod tests {
         let (mut third, mut fourth) = (wait(&queue, "a"), wait(&queue, "a"));
         drop(first);
         drop(running);
-        // The second one is called, and dropped before it knows.
+        // The second task is called, and dropped before it notices.
         drop(second);
         let turn = poll(&mut third).expect("the third one is called");
         assert!(poll(&mut fourth).is_none());
         drop(turn);
         let turn = poll(&mut fourth).expect("the fourth one is called");
-        // A task that got its tool meanwhile takes the permit first.
+        // A task that acquired its tool in the meantime takes the permit first.
         let faster = queue.try_acquire();
         assert!(faster.is_some() && turn.take().is_none());
         let mut last = wait(&queue, "a");

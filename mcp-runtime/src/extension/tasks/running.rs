@@ -23,9 +23,9 @@ use crate::handler::handler_error::Result;
 use crate::panics;
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus};
 
-/// Time for which a store that does not work is asked again to record the end of a run.
+/// Maximum time for retrying to record the end of a run when the store fails.
 const RECORDING: Duration = Duration::from_mins(1);
-/// Time until a store is asked again for the first time. It doubles with each failure.
+/// Time before the first retry when a store fails. It doubles with each failure.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// Longest time between two attempts, in addition to the lease.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
@@ -35,13 +35,13 @@ const MESSAGE_INTERVAL: Duration = Duration::from_millis(250);
 /// The end of an attempt.
 pub(super) enum AttemptEnd {
     Ended(BackgroundOutcome),
-    /// The server stops, and the time to end has passed.
+    /// The server is stopping, and the time allowed for ending has passed.
     Stopped,
     /// The time to live has ended.
     Expired,
     /// The lease could not be renewed in time.
     Lapsed,
-    /// The task was cancelled, or another attempt has its lease: this one has nothing to record.
+    /// The task was cancelled, or another attempt has its lease, so this one has nothing to record.
     Lost,
 }
 
@@ -62,7 +62,7 @@ impl AttemptEnd {
 }
 
 impl TaskService {
-    /// Runs a task of which this process has the lease.
+    /// Runs a task whose lease this process holds.
     pub(super) fn start(
         self: &Arc<Self>,
         task: StoredTask,
@@ -73,7 +73,7 @@ impl TaskService {
         server.spawn(async move { service.run_attempt(&task, &local, begun).await });
     }
 
-    /// Runs an attempt to its end, and records the end. The attempt goes on with a run that has begun before, if there is
+    /// Runs an attempt to its end and records the end. The attempt continues a run that has already begun, if there is
     /// one.
     pub(super) async fn run_attempt(
         &self,
@@ -84,7 +84,7 @@ impl TaskService {
         let mut running = Box::pin(self.attempt(task, local, begun));
         let ended = poll_fn(|cx| match panics::catch(|| running.as_mut().poll(cx)) {
             Ok(polled) => polled,
-            // A store can panic; handlers and middleware are caught inside of the run.
+            // A store can panic. Panics in handlers and middleware are caught inside the run.
             Err(panic) => Poll::Ready(AttemptEnd::panicked(&panic)),
         });
         let ended = ended.await;
@@ -95,7 +95,7 @@ impl TaskService {
         }
     }
 
-    /// Runs a task again whose questions have been answered, unless another request does.
+    /// Runs a task again after its questions have been answered, unless another request does so.
     pub(super) async fn resume(self: &Arc<Self>, id: &TaskId) {
         if self.store.outlives_process() {
             self.due.notify_one();
@@ -108,7 +108,7 @@ impl TaskService {
         }
     }
 
-    /// Claims a task again and again, until the store works or has not worked for too long.
+    /// Retries claiming a task until the store works again or has failed for too long.
     fn resume_later(self: &Arc<Self>, id: TaskId, local: LocalTask, error: &StoreError) {
         tracing::warn!(task = ?id, %error, "a task cannot be claimed; it is claimed later");
         let (service, server) = (Arc::clone(self), local.server.clone());
@@ -161,7 +161,7 @@ impl TaskService {
             sleep(self.pause_before(task)).await;
             self.permits(task, local).await
         };
-        // Another process can begin a task that has not begun here.
+        // Another process can start a task that has not started here.
         let stopped = async {
             if !self.store.outlives_process() {
                 return std::future::pending().await;
@@ -195,7 +195,7 @@ impl TaskService {
         }
     }
 
-    /// Goes on with a run that has begun while its request waited.
+    /// Continues a run that began while its request was waiting.
     async fn finish(&self, task: &StoredTask, local: &LocalTask, begun: BegunRun) -> AttemptEnd {
         let BegunRun {
             running,
@@ -213,7 +213,7 @@ impl TaskService {
         }
     }
 
-    /// Waits until the task can run, and returns the permits of its tool and of the process.
+    /// Waits until the task can run, and returns the permits from its tool and from the process.
     async fn permits(
         &self,
         task: &StoredTask,
@@ -235,7 +235,7 @@ impl TaskService {
         }
     }
 
-    /// Returns the time to wait before an attempt, which grows with the number of attempts that were lost.
+    /// Returns the time to wait before an attempt. It grows with the number of attempts that were lost.
     fn pause_before(&self, task: &StoredTask) -> Duration {
         match task.tries.checked_sub(2) {
             None => Duration::ZERO,
@@ -246,7 +246,7 @@ impl TaskService {
         }
     }
 
-    /// Writes the latest report of progress into the task whenever there is a new one. Never returns.
+    /// Writes the latest progress report into the task whenever there is a new one. Never returns.
     async fn write_messages<T>(
         &self,
         task: &StoredTask,
@@ -266,7 +266,7 @@ impl TaskService {
         }
     }
 
-    /// Renews the lease of an attempt. Returns when the attempt has lost it, or may have.
+    /// Keeps renewing an attempt's lease. Returns when the attempt has lost the lease or may have lost it.
     async fn keep_lease(&self, task: &StoredTask) -> AttemptEnd {
         let mut lapses = Instant::now() + self.limits.lease;
         while Instant::now() < lapses {
@@ -285,8 +285,8 @@ impl TaskService {
         AttemptEnd::Lapsed
     }
 
-    /// Records how an attempt has ended. A store that does not work has some time to work again; meanwhile, the attempt
-    /// keeps its lease.
+    /// Records how an attempt has ended. If the store fails, it has some time to recover; meanwhile, the attempt keeps
+    /// its lease.
     pub(super) async fn record_for_sure(
         &self,
         task: &StoredTask,
@@ -324,7 +324,7 @@ impl TaskService {
             tracing::warn!(task = ?id, ?error, "the end of a run of a task is recorded later");
             sleep(wait).await;
             wait = wait.saturating_mul(2).min(self.limits.lease / 6);
-            // If this fails as well, the next attempt to record tells.
+            // If this fails as well, the next attempt to record the end will show it.
             let _ = timeout(
                 self.limits.lease / 6,
                 self.store.renew(id, attempt, self.limits.lease),
@@ -333,7 +333,7 @@ impl TaskService {
         }
     }
 
-    /// Gives back the lease of an attempt, so that another process can begin it at once.
+    /// Gives back an attempt's lease, so that another process can start the task immediately.
     pub(super) async fn give_back(&self, task: &StoredTask) {
         let released = self.store.release(&task.id, task.attempt, Duration::ZERO);
         match timeout(self.limits.lease / 3, released).await {

@@ -1,4 +1,4 @@
-//! Reads and changes tasks in the store, and notifies their clients.
+//! Reads and changes tasks in the store and notifies their clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,25 +18,25 @@ use crate::limits::TaskLimits;
 use crate::stores::{StoredTask, TaskChange, TaskChanged, TaskId, TaskStatus, TaskStore};
 use crate::{ErrorKind, ErrorObject};
 
-/// The error of a store that does not work.
+/// The error from a store that fails.
 pub(super) type StoreError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The tasks of a server.
+/// A server's tasks.
 pub(super) struct TaskService {
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) limits: TaskLimits,
     /// Time that running tasks have to end once the server stops.
     pub(super) drain: Duration,
-    /// Permits for tasks that run.
+    /// Permits for running tasks.
     pub(super) queue: RunQueue,
     pub(super) local: LocalTasks,
-    /// Notified when a task of a store that outlives the process may have become due.
+    /// Notified when a task may have become due in a store that outlives the process.
     pub(super) due: Notify,
-    /// `true` if the tasks of this process are forgotten when the server ends.
+    /// `true` if this process's tasks are forgotten when the server ends.
     ends_with_server: AtomicBool,
 }
 
-/// Forgets the tasks of this process when dropped. Otherwise, tasks and server would keep each other alive.
+/// Forgets this process's tasks when dropped. Otherwise, tasks and server would keep each other alive.
 struct ForgetTasks(Arc<TaskService>);
 
 impl Drop for ForgetTasks {
@@ -58,7 +58,7 @@ impl TaskService {
         }
     }
 
-    /// Lets the tasks of this process be forgotten when the server ends.
+    /// Makes sure that this process's tasks are forgotten when the server ends.
     pub(super) fn end_with(self: &Arc<Self>, server: &ServerHandle) {
         if self.ends_with_server.swap(true, Ordering::Relaxed) {
             return;
@@ -68,13 +68,14 @@ impl TaskService {
             .keep_until_end(Box::new(ForgetTasks(Arc::clone(self))));
     }
 
-    /// Returns a task of this caller. An id that is unknown, belongs to another caller or has expired is the same error.
+    /// Returns one of this caller's tasks. The error is the same for an id that is unknown, belongs to another caller
+    /// or has expired.
     pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<StoredTask> {
         let found = self.look_up(caller, id).await?;
         found.ok_or_else(|| refused("there is no task with this id"))
     }
 
-    /// Returns a task of this caller. `None` for an id that is unknown, belongs to another caller or has expired.
+    /// Returns one of this caller's tasks, or `None` if the id is unknown, belongs to another caller or has expired.
     pub(super) async fn look_up(&self, caller: &Caller, id: &str) -> Result<Option<StoredTask>> {
         let found = match TaskId::parse(id) {
             None => None,
@@ -83,7 +84,8 @@ impl TaskService {
         Ok(found.filter(|task| *task.owner == *caller.key()))
     }
 
-    /// Changes a task as `change` says, with the latest version of the task; `None` leaves it as it is.
+    /// Changes a task as decided by `change`, which receives the task's latest version; `None` leaves the task
+    /// unchanged.
     pub(super) async fn change(
         &self,
         id: &TaskId,
@@ -100,7 +102,7 @@ impl TaskService {
             let changed = self.store.change(id, task.version, change);
             match changed.await.map_err(unavailable)? {
                 TaskChanged::Changed(changed) => {
-                    // A parked task takes no memory if the store has its call.
+                    // A parked task uses no memory if the store has its call.
                     let is_parked = changed.status == TaskStatus::InputRequired
                         && self.store.outlives_process();
                     if is_parked || changed.status.is_final() {
@@ -117,7 +119,7 @@ impl TaskService {
     }
 }
 
-/// Notifies the clients of 2026-07-28 that listen to a task.
+/// Notifies the clients that use 2026-07-28 and are listening to a task.
 fn announce(task: &StoredTask, server: &ServerHandle) {
     let notify = server.notify().for_key(Arc::clone(&task.owner));
     if !notify.has_listeners(CHANGED, Some(task.id.as_str())) {
@@ -126,12 +128,12 @@ fn announce(task: &StoredTask, server: &ServerHandle) {
     notify.extension_key(CHANGED, task.id.as_str(), wire::detailed_task(task));
 }
 
-/// Returns the error for parameters that do not fit the tasks of the caller.
+/// Returns the error for parameters that do not match the caller's tasks.
 pub(super) fn refused(text: impl Into<String>) -> HandlerError {
     HandlerError::protocol(ErrorObject::invalid_params(text))
 }
 
-/// Returns the error for a store that does not work.
+/// Returns the error for a store that fails.
 #[allow(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 pub(super) fn unavailable(cause: StoreError) -> HandlerError {
     let cause = Error::new(ErrorKind::Io, format!("the store of tasks failed: {cause}"));

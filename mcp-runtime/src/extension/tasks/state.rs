@@ -1,4 +1,4 @@
-//! What a task remembers between two runs, as text in its store.
+//! A task's state between two runs, as text in its store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use serde_json::value::RawValue;
 use crate::ErrorObject;
 use crate::extension::{BackgroundQuestion, QuestionAnswer};
 
-/// What a task remembers between two runs.
+/// A task's state between two runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct TaskState {
-    /// The journal of the call.
+    /// The call's journal.
     pub(super) journal: String,
     /// The questions without an answer, by their keys on the wire.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) open: BTreeMap<String, TaskQuestion>,
-    /// The answers since the last run, by the keys of the journal.
+    /// The answers since the last run, by their keys in the journal.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, StoredAnswer>,
-    /// All keys that have been used on the wire, because none is used twice in the life of a task.
+    /// All keys that have been used on the wire, because no key is reused during a task's life.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     used: BTreeSet<String>,
 }
@@ -35,7 +35,7 @@ pub(super) struct TaskQuestion {
     pub(super) params: Value,
 }
 
-/// The method of a question.
+/// A question's method.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum AskedMethod {
     #[serde(rename = "elicitation/create")]
@@ -73,7 +73,7 @@ enum StoredAnswer {
 }
 
 impl TaskState {
-    /// Creates the state of a new task.
+    /// Creates the state for a new task.
     pub(super) fn new(journal: &str) -> Self {
         Self {
             journal: journal.to_owned(),
@@ -81,7 +81,7 @@ impl TaskState {
         }
     }
 
-    /// Reads a state that [`to_text`](Self::to_text) has written. `None` for any other text.
+    /// Reads a state that [`to_text`](Self::to_text) has written. Returns `None` for any other text.
     pub(super) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
@@ -91,7 +91,7 @@ impl TaskState {
         serde_json::to_string(self).unwrap_or_default().into()
     }
 
-    /// Replaces the questions by those of the latest run, each under a key of its own.
+    /// Replaces the questions with those from the latest run, each under its own key.
     pub(super) fn ask(&mut self, journal: String, questions: Vec<BackgroundQuestion>) {
         self.journal = journal;
         self.answers.clear();

@@ -1,4 +1,4 @@
-//! The results of `once` in a task, which stay with it.
+//! The `once` results in a task, which are stored with it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(super) struct TaskSteps {
 }
 
 impl TaskSteps {
-    /// Claims a step that has begun before the task existed.
+    /// Claims a step that began before the task existed.
     pub(super) async fn claim(&self, name: &str) -> Result<(), StoreError> {
         let claim = self.store.begin_step(&self.id, self.attempt, name);
         claim.await.map(drop)

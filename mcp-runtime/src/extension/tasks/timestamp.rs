@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns a time in the form of ISO 8601, in UTC and to the millisecond. A time before 1970 is written as 1970.
+/// Returns a time in ISO 8601 format, in UTC and to the millisecond. A time before 1970 is written as 1970.
 pub(super) fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, milliseconds) = (since.as_secs(), since.subsec_millis());
@@ -12,7 +12,7 @@ pub(super) fn timestamp(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
 }
 
-/// Returns the year, month and day of the Gregorian calendar, this number of days after 1970-01-01.
+/// Returns the year, month and day in the Gregorian calendar for this number of days after 1970-01-01.
 fn date(days: u64) -> (u64, u64, u64) {
     // Years begin in March here, so that the leap day is the last day of a year. Day 0 is 0000-03-01.
     let days = days.saturating_add(719_468);

@@ -1,4 +1,4 @@
-//! A task in the forms of both protocols.
+//! A task in its forms for both protocols.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::extension::tasks::state::TaskState;
 use crate::extension::tasks::timestamp::timestamp;
 use crate::stores::{StoredTask, TaskOutcome, TaskStatus};
 
-/// Returns a task in the form of the extension, without its questions and its outcome.
+/// Returns a task in the extension's form, without its questions or its outcome.
 pub(super) fn task(task: &StoredTask) -> Map<String, Value> {
     let mut members = common(task, task.status);
     members.insert("ttlMs".into(), milliseconds(task.ttl));
@@ -14,7 +14,7 @@ pub(super) fn task(task: &StoredTask) -> Map<String, Value> {
     members
 }
 
-/// Returns a task in the form of the extension, with its questions or its outcome. An outcome that is nested too deep to
+/// Returns a task in the extension's form, with its questions or its outcome. An outcome that is nested too deeply to
 /// be parsed is left out.
 pub(super) fn detailed_task(stored: &StoredTask) -> Map<String, Value> {
     let mut members = task_and_questions(stored);
@@ -26,7 +26,7 @@ pub(super) fn detailed_task(stored: &StoredTask) -> Map<String, Value> {
     members
 }
 
-/// Returns the member with the outcome of a task and its JSON, which is the underlying result as it was.
+/// Returns the name of the member for a task's outcome, and the JSON of the unchanged underlying result.
 pub(super) fn outcome(stored: &StoredTask) -> Option<(&'static str, &str)> {
     match stored.outcome.as_ref()? {
         TaskOutcome::Result { json, .. } => Some(("result", json)),
@@ -34,7 +34,7 @@ pub(super) fn outcome(stored: &StoredTask) -> Option<(&'static str, &str)> {
     }
 }
 
-/// Returns a task in the form of the extension, with its questions.
+/// Returns a task in the extension's form, with its questions.
 pub(super) fn task_and_questions(stored: &StoredTask) -> Map<String, Value> {
     let mut members = task(stored);
     if stored.status == TaskStatus::InputRequired {
@@ -51,7 +51,8 @@ pub(super) fn task_and_questions(stored: &StoredTask) -> Map<String, Value> {
     members
 }
 
-/// Returns a task in the form of 2025-11-25. There, a result that says that the tool failed makes the task fail.
+/// Returns a task in the form for 2025-11-25. In that version, a result that reports a tool failure makes the task
+/// fail.
 pub(super) fn legacy_task(task: &StoredTask) -> Map<String, Value> {
     let status = match &task.outcome {
         Some(TaskOutcome::Result { is_error: true, .. }) => TaskStatus::Failed,

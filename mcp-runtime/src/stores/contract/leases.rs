@@ -1,4 +1,4 @@
-//! The rules of leases, and of the tasks that are due.
+//! The rules for leases and for due tasks.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub(super) async fn leases(store: &dyn TaskStore) {
     );
 }
 
-/// Claims all that is due. Returns the tasks and the time until the next one.
+/// Claims all due tasks. Returns the tasks and the time until the next one.
 async fn claim_all(store: &dyn TaskStore) -> (Vec<StoredTask>, Option<Duration>) {
     let mut claimed = Vec::new();
     loop {
@@ -75,7 +75,7 @@ async fn claim_all(store: &dyn TaskStore) -> (Vec<StoredTask>, Option<Duration>)
 }
 
 pub(super) async fn due(store: &dyn TaskStore) {
-    // What earlier parts have left.
+    // Claims the tasks that earlier parts have left.
     claim_all(store).await;
     let mut brief = new("one");
     brief.lease = SHORT;

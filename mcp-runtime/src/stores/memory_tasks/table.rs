@@ -1,4 +1,4 @@
-//! The tasks in memory, and the count of their bytes.
+//! The tasks in memory, and their size in bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::limits::TaskLimits;
 use crate::stores::task::{StoredTask, TaskId};
 
-/// The tasks, found by several keys, and the bytes that they take.
+/// The tasks, indexed by several keys, and their size in bytes.
 #[derive(Debug, Default)]
 pub(super) struct TaskTable {
     pub(super) tasks: HashMap<TaskId, TaskEntry>,
@@ -39,7 +39,7 @@ pub(super) struct TaskEntry {
     /// The time from which a process can claim the task: the end of its lease. `None` unless it is working.
     pub(super) due: Option<Instant>,
     pub(super) steps: HashMap<Box<str>, Option<Box<str>>>,
-    /// Number of bytes of the steps.
+    /// Size of the steps in bytes.
     pub(super) step_bytes: usize,
     pub(super) changed: Arc<Notify>,
 }
@@ -54,7 +54,7 @@ impl TaskTable {
             && self.bytes_of(owner).saturating_add(more) <= limits.max_bytes_per_caller
     }
 
-    /// Counts `after` bytes of a caller in place of `before`.
+    /// Replaces `before` bytes in a caller's count with `after` bytes.
     pub(super) fn count(&mut self, owner: &str, before: usize, after: usize) {
         let counted = |bytes: usize| bytes.saturating_sub(before).saturating_add(after);
         self.bytes = counted(self.bytes);

@@ -1,4 +1,4 @@
-//! The store in memory keeps the rules of stores and its own bounds.
+//! Tests that the in-memory store follows the rules for stores and its own bounds.
 
 use super::*;
 use crate::stores::contract::check_task_store;
@@ -60,7 +60,7 @@ async fn the_bytes_of_all_tasks_are_counted() {
     let completed = store.complete_step(&task.id, 1, "step", "1").await;
     completed.unwrap();
     assert_eq!(store.table().bytes, 70);
-    // A task that has ended needs its steps no longer.
+    // A task that has ended no longer needs its steps.
     let done = TaskChange::to(TaskStatus::Cancelled);
     changed(store.change_now(&task.id, task.version, done));
     assert_eq!(store.table().bytes, 65);

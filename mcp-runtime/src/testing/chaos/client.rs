@@ -1,4 +1,4 @@
-//! A client that answers late, twice or never, and is not surprised when the server dies.
+//! A client that answers late, twice or never, and tolerates the server's death.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use super::history::{Accident, CallHistory};
 use crate::client::Question;
 use crate::protocol::ProtocolVersion;
 
-/// Time that a user needs for an answer.
+/// Time that a user takes to answer.
 const ANSWERING: Duration = Duration::from_secs(2);
-/// Time that a late answer takes: three of them are still within the usual limit.
+/// Time that a late answer takes. Three late answers are still within the default limit.
 const ANSWERING_LATE: Duration = Duration::from_secs(90);
 /// The extension that clients declare to get tasks.
 const TASKS: &str = "io.modelcontextprotocol/tasks";
@@ -22,7 +22,7 @@ const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// Returns the result that answers a question, if there is one.
 pub(super) type AnswerSource<'a> = &'a (dyn Fn(&Question) -> Option<Value> + Send + Sync);
 
-/// An answer as it is sent.
+/// An answer, and how often it is sent.
 pub(super) enum SentAnswer {
     Once(Value),
     Twice(Value),
@@ -73,7 +73,7 @@ impl<'a> UnreliableClient<'a> {
                 "capabilities": client.capabilities,
                 "clientInfo": {"name": "chaos", "version": "1"},
             });
-            // A failure shows itself at the call.
+            // A failure shows up when the tool is called.
             let _ = client.request("initialize", params).await;
             let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
             client.send(&initialized).await;
@@ -82,14 +82,14 @@ impl<'a> UnreliableClient<'a> {
     }
 
     async fn send(&mut self, message: &Value) {
-        // A server that has ended is noticed when its answer is read.
+        // If the server has ended, this is noticed when its answer is read.
         let _ = self
             .writer
             .write_all(format!("{message}\n").as_bytes())
             .await;
     }
 
-    /// Sends a request, and waits for its result or its error. Answers the questions that the server sends meanwhile.
+    /// Sends a request and waits for its result or error. Answers the questions that the server sends meanwhile.
     pub(super) async fn request(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         let id = self.next_id;
         self.next_id += 1;
@@ -115,7 +115,7 @@ impl<'a> UnreliableClient<'a> {
         Err(json!({"message": "the server has closed the connection"}))
     }
 
-    /// Answers a request of the server.
+    /// Answers a request from the server.
     async fn answer_request(&mut self, id: Value, question: Question) {
         let (result, times) = match &*question.method {
             "ping" => (json!({}), 1),

@@ -1,4 +1,4 @@
-//! Effects that a test wants to happen once.
+//! Effects that a test expects to happen only once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::history::CallHistory;
 use crate::context::watching::{CallSite, current_step};
 
-/// Records the effects of a tool under [`Chaos`](super::Chaos): a row that is inserted, a payment, a message.
+/// Records a tool's effects under [`Chaos`](super::Chaos), such as an inserted row, a payment or a message.
 ///
-/// It belongs into the fake that stands in for the outside world, so that the tool itself is not changed:
+/// Use it in the fake that replaces the outside world, so that the tool itself need not change:
 ///
 /// ```
 /// # use mcp_runtime::testing::chaos::Effects;
@@ -29,11 +29,11 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Records an effect. `name` says what must not happen twice, so effects that may happen several times in one run need
-    /// different names.
+    /// Records an effect. `name` identifies the effect that must not happen twice, so effects that may happen several
+    /// times in one run need different names.
     ///
-    /// It has to be called on the thread that runs the handler: an effect recorded in another thread or task counts as one outside
-    /// any `once`.
+    /// Call it on the thread that runs the handler: an effect recorded in another thread or task counts as being
+    /// outside any `once`.
     #[track_caller]
     pub fn record(&self, name: impl AsRef<str>) {
         let site = CallSite::here();

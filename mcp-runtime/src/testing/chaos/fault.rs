@@ -1,26 +1,27 @@
-//! A fault of a tool, with the history that shows it.
+//! A fault in a tool, with the history that shows it.
 
 use std::fmt;
 
-/// Maximum number of lines in the words for a history, and the number of those from its beginning if there are more.
+/// Maximum number of lines in a history's description, and the number of lines kept from its beginning if there are
+/// more.
 const MAX_LINES: usize = 24;
 const FIRST_LINES: usize = 18;
 
-/// What kind of fault a [`ChaosFault`] is.
+/// The kind of a [`ChaosFault`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// The name of a step differs between two runs, so its work is done again.
     ChangedStep,
-    /// A question differs between two runs, so its answer does not fit.
+    /// A question differs between two runs, so its answer does not match.
     ChangedQuestion,
     /// An effect was recorded in more than one run.
     RepeatedEffect,
-    /// The call completed without an effect that it has otherwise.
+    /// The call completed without an effect that it normally has.
     LostEffect,
     /// The call failed or did not end.
     LostCall,
-    /// What the test observes after the call is not what it observes after a call without accidents.
+    /// After the call, the test observes a different state than after a call without accidents.
     DifferentState,
 }
 
@@ -28,7 +29,7 @@ pub enum FaultKind {
 #[derive(Clone, Debug)]
 pub struct ChaosFault {
     kind: FaultKind,
-    /// Tells apart faults of one kind.
+    /// Distinguishes faults of the same kind.
     key: String,
     text: String,
     /// The ways of serving the call that show it.
@@ -72,7 +73,7 @@ impl ChaosFault {
         &self.ways
     }
 
-    /// Returns the shortest history that shows the fault, in words: one line for each thing that happened.
+    /// Returns the shortest history that shows the fault, in words, with one line for each event.
     #[must_use]
     pub fn history(&self) -> &[String] {
         &self.lines

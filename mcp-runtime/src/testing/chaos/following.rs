@@ -10,9 +10,9 @@ use super::client::{SentAnswer, UnreliableClient};
 use crate::client::Question;
 use crate::extension::tasks::NOT_STARTED_AGAIN;
 
-/// Number of questions after which a call asks for ever.
+/// Number of questions after which a call is considered to ask forever.
 const MAX_QUESTIONS: usize = 100;
-/// First and longest time between two looks at a task.
+/// First and longest time between two polls of a task.
 const POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(16));
 
 /// The end of a call, as its client sees it.
@@ -24,16 +24,16 @@ pub(super) enum CallEnd {
     Failed(String),
     /// The tool is not served in this way.
     NotServed(String),
-    /// The process died, and a call of this kind cannot go on.
+    /// The process died, and a call of this kind cannot continue.
     Lost,
     /// A question was never answered.
     Unanswered,
-    /// It asks for ever, or does not end.
+    /// The call asks questions forever or does not end.
     Endless(&'static str),
 }
 
 impl CallEnd {
-    /// Returns `true` if the failure is that of a task that may not be started again.
+    /// Returns `true` if the failure belongs to a task that may not be started again.
     pub(super) fn is_not_started_again(&self) -> bool {
         matches!(self, Self::Failed(text) if text.contains(NOT_STARTED_AGAIN))
     }
@@ -52,7 +52,7 @@ impl fmt::Display for CallEnd {
     }
 }
 
-/// Follows a task of the extension to its end, and answers its questions.
+/// Follows a task in the extension to its end and answers its questions.
 pub(super) async fn follow_task(
     client: &mut UnreliableClient<'_>,
     id: &Value,
@@ -90,7 +90,7 @@ pub(super) async fn follow_task(
     }
 }
 
-/// Follows a task of 2025-11-25 to its end. The server asks while the client waits for the result.
+/// Follows a task in 2025-11-25 to its end. The server asks questions while the client waits for the result.
 pub(super) async fn follow_legacy_task(client: &mut UnreliableClient<'_>, id: &Value) -> CallEnd {
     let mut wait = POLL.0;
     loop {
@@ -110,7 +110,7 @@ pub(super) async fn follow_legacy_task(client: &mut UnreliableClient<'_>, id: &V
     }
 }
 
-/// Answers the questions of a round. Returns the answers, and how often to send them.
+/// Answers a round's questions. Returns the answers, and how often to send them.
 pub(super) async fn answer_all(
     client: &UnreliableClient<'_>,
     asked: &Value,
@@ -156,7 +156,7 @@ pub(super) fn error_text(value: &Value) -> String {
     message.unwrap_or("no reason is given").to_owned()
 }
 
-/// Returns `true` for the errors of tools that are only tasks, or never.
+/// Returns `true` for the errors from tools that run only as tasks or never as tasks.
 pub(super) fn is_unserved(error: &Value) -> bool {
     !error["data"]["taskSupport"].is_null() || !error["data"]["requiredCapabilities"].is_null()
 }

@@ -1,4 +1,4 @@
-//! One history of a call: the accidents that befall it, and all that happens meanwhile.
+//! One history of a call: the accidents that befall it, and everything that happens meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -28,9 +28,9 @@ pub(super) enum Accident {
 }
 
 impl Accident {
-    /// The accidents at a point between two operations.
+    /// The accidents that can happen at a point between two operations.
     pub(super) const AT_SEAM: &'static [Self] = &[Self::Death];
-    /// The accidents while a question is open.
+    /// The accidents that can happen while a question is open.
     pub(super) const AT_ANSWER: &'static [Self] = &[
         Self::Death,
         Self::LateAnswer,
@@ -39,15 +39,15 @@ impl Accident {
     ];
 }
 
-/// Accidents by the number of the point at which they happen. The same plan makes the same history.
+/// Accidents by the number of the point at which they happen. The same plan produces the same history.
 pub(super) type AccidentPlan = Vec<(usize, Accident)>;
 
 /// One run of the handler.
 #[derive(Default)]
 pub(super) struct WatchedRun {
-    /// The steps in the order in which the run came to them.
+    /// The steps in the order in which the run reached them.
     pub(super) steps: Vec<(CallSite, Arc<str>)>,
-    /// The questions in their order, each with its digest and its text.
+    /// The questions in order, each with its digest and its text.
     pub(super) questions: Vec<(CallSite, String, String)>,
     pub(super) effects: Vec<RecordedEffect>,
 }
@@ -59,7 +59,7 @@ pub(super) struct RecordedEffect {
     pub(super) step: Option<WatchedStep>,
 }
 
-/// What happens to one call, shared by all processes that it sees.
+/// A record of everything that happens to one call, shared by all processes that run it.
 pub(super) struct CallHistory {
     state: Mutex<HistoryState>,
     died: Notify,
@@ -74,9 +74,9 @@ struct HistoryState {
     lines: Vec<String>,
     is_dead: bool,
     deaths: usize,
-    /// The steps under way that must not be repeated.
+    /// The steps in progress that must not be repeated.
     under_way: BTreeSet<Arc<str>>,
-    /// Those that were under way when their process died.
+    /// The steps that were in progress when their process died and must not be repeated.
     cut_off: BTreeSet<Arc<str>>,
 }
 
@@ -119,12 +119,12 @@ impl CallHistory {
         lock(&self.state)
     }
 
-    /// Adds a line to the words for this history.
+    /// Adds a line to this history's description.
     pub(super) fn tell(&self, line: impl Into<String>) {
         self.state().tell(line);
     }
 
-    /// Passes a point between two operations. Returns `true` if the process dies there, or is dead already.
+    /// Passes a point between two operations. Returns `true` if the process dies there or is already dead.
     pub(super) fn dies(&self, place: &str) -> bool {
         let mut state = self.state();
         if state.is_dead {
@@ -167,7 +167,7 @@ impl CallHistory {
         self.died.notified().await;
     }
 
-    /// Ends a process: nothing that its remains do counts.
+    /// Ends a process. Anything that its remains still do is not counted.
     pub(super) fn end_process(&self) {
         self.state().is_dead = true;
     }
@@ -218,7 +218,7 @@ impl CallHistory {
         f(&self.state().runs)
     }
 
-    /// Returns how often each effect was recorded, outside of steps that may be repeated.
+    /// Returns how often each effect was recorded, outside steps that may be repeated.
     pub(super) fn effects(&self) -> BTreeMap<Arc<str>, usize> {
         let mut counts = BTreeMap::new();
         for effect in self.state().runs.iter().flat_map(|run| &run.effects) {
@@ -228,7 +228,7 @@ impl CallHistory {
     }
 }
 
-/// The watcher of a thread that runs one history.
+/// The watcher for a thread that runs one history.
 pub(super) struct HistoryWatcher(pub(super) Arc<CallHistory>);
 
 impl RunWatcher for HistoryWatcher {

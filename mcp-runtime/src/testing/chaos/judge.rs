@@ -14,12 +14,13 @@ pub(super) struct EndedHistory {
     pub(super) plan: AccidentPlan,
     pub(super) history: Arc<CallHistory>,
     pub(super) end: CallEnd,
-    /// What the author observes after the end.
+    /// The state that the author observes after the end.
     pub(super) observed: Option<String>,
 }
 
 impl EndedHistory {
-    /// Returns `true` if the call failed because a process died in a step that must not be repeated, and says so.
+    /// Returns `true` if the call failed because a process died in a step that must not be repeated, and if the failure
+    /// says so.
     pub(super) fn tells_its_step(&self) -> bool {
         match &self.end {
             CallEnd::Failed(text) => text.contains(UNKNOWN_OUTCOME) && self.history.has_cut_off(),
@@ -27,7 +28,7 @@ impl EndedHistory {
         }
     }
 
-    /// Returns the faults of this history, compared with the one without accidents.
+    /// Returns the faults in this history, compared with the history without accidents.
     pub(super) fn faults(&self, undisturbed: Option<&Self>) -> Vec<ChaosFault> {
         let mut faults = self.history.with_runs(|runs| {
             let mut faults = changed_names(runs);
@@ -43,7 +44,7 @@ impl EndedHistory {
         faults
     }
 
-    /// Compares the end with that of the history without accidents.
+    /// Compares the end with the end of the history without accidents.
     fn differences(&self, undisturbed: &Self) -> Vec<ChaosFault> {
         let mut faults = Vec::new();
         match &self.end {
@@ -172,7 +173,7 @@ fn repeated_effects(runs: &[WatchedRun]) -> Vec<ChaosFault> {
     }
     let repeated = by_name.into_iter().filter_map(|(name, effects)| {
         let (first, _) = effects.first()?;
-        // Several times in one run may be meant.
+        // Several times in one run may be intended.
         let again = effects.iter().find(|(run, _)| run != first)?;
         let of_runs: Vec<_> = effects
             .iter()
@@ -195,7 +196,7 @@ fn repeated_effects(runs: &[WatchedRun]) -> Vec<ChaosFault> {
     repeated.collect()
 }
 
-/// Returns `true` if an accident makes a call end early, so that its end tells nothing.
+/// Returns `true` if an accident makes a call end early, so that its end shows nothing.
 fn ends_early(plan: &[(usize, Accident)]) -> bool {
     plan.iter()
         .any(|(_, accident)| matches!(accident, Accident::NoAnswer | Accident::LateAnswer))

@@ -20,7 +20,7 @@ use crate::protocol::ProtocolVersion;
 use crate::server::SurvivingStores;
 use crate::stores::TaskStore;
 
-/// Time after which a call that has not ended never does.
+/// Time after which a call that has not ended is considered endless.
 const PATIENCE: Duration = Duration::from_hours(6);
 /// Time that a restart takes.
 const RESTART: Duration = Duration::from_secs(1);
@@ -58,15 +58,15 @@ pub(super) struct CallUnderTest<'a> {
     pub(super) tool: &'a str,
     pub(super) arguments: &'a Value,
     pub(super) answers: AnswerSource<'a>,
-    /// `true` if the client calls again when a call was lost.
+    /// `true` if the client calls again after a call was lost.
     pub(super) repeats: bool,
 }
 
-/// The part of a call that its client remembers while processes die.
+/// The state of a call that its client remembers while processes die.
 struct CallProgress {
-    /// The parameters of the next request of a plain call.
+    /// The parameters for the next request in a plain call.
     next: Value,
-    /// The questions that the client has to answer before.
+    /// The questions that the client must answer before that request.
     asked: Option<Value>,
     task: Option<Value>,
     has_state: bool,
@@ -78,9 +78,9 @@ struct CallProgress {
 }
 
 impl CallProgress {
-    /// Returns `true` if a process has died, and nothing is left from which the call could go on.
+    /// Returns `true` if a process has died, and nothing is left from which the call could continue.
     fn is_lost(&self) -> bool {
-        // Without sealed states, those of rounds end with their process.
+        // Without sealing, the state of a round is lost with its process.
         let has_round = cfg!(feature = "sealing") && (self.asked.is_some() || self.has_state);
         self.is_restarted && self.task.is_none() && !has_round
     }
@@ -131,13 +131,13 @@ impl CallUnderTest<'_> {
                 .build()
                 .expect("a runtime can be built");
             let (end, now) = process.block_on(async {
-                // The clock of a process goes on where that of the one before has ended.
+                // A process's clock continues where the previous process's clock ended.
                 if let Some(clock) = clock {
                     let behind = Instant::duration_since(&clock, Instant::now());
                     advance(behind + RESTART).await;
                 }
                 if way.is_task && progress.task.is_none() {
-                    // The client may not know it, but it exists.
+                    // The task exists even if the client does not know of it.
                     progress.task = only_task(&*stores.tasks).await;
                 }
                 if progress.is_lost() {
@@ -184,7 +184,7 @@ impl CallUnderTest<'_> {
         }
     }
 
-    /// Lives through one process, until the call has ended or the process dies.
+    /// Runs one process until the call has ended or the process dies.
     async fn live(
         &self,
         way: ServedAs,
@@ -219,7 +219,7 @@ impl CallUnderTest<'_> {
         }
     }
 
-    /// Makes the call, in rounds where there are some. Returns the task that it becomes, or its end.
+    /// Makes the call, in rounds if it has any. Returns the task that the call becomes, or its end.
     async fn call(
         &self,
         way: ServedAs,
@@ -269,7 +269,7 @@ impl CallUnderTest<'_> {
             for repeated in std::mem::take(&mut progress.repeated) {
                 history.tell("the client sends an earlier round of the call again");
                 HistoryWatcher(Arc::clone(history)).begin_run();
-                // The result of the call counts, which the client has.
+                // Only the call's first result counts, which the client already has.
                 let _ = client.request("tools/call", repeated).await;
             }
             return Err(end_of(&result));

@@ -1,7 +1,8 @@
-//! Runs an author's tool again and again while its process dies, and reports what was done twice or lost.
+//! Runs an author's tool again and again while its process dies, and reports everything that was done twice or lost.
 //!
-//! A tool that goes on after its process has died, or after an answer of the client, is run again from its start; what must not
-//! happen twice belongs into [`Context::once`](crate::Context::once). [`Chaos`] finds the places where it does not.
+//! A tool that continues after its process has died, or after the client has answered, runs again from its start, so
+//! work that must not happen twice belongs in [`Context::once`](crate::Context::once). [`Chaos`] finds the places where
+//! such work is not in `once`.
 //!
 //! ```standalone_crate
 //! use mcp_runtime::prelude::*;
@@ -64,7 +65,7 @@ use report::ChaosCounts;
 pub use report::ChaosReport;
 use search::{HistorySearch, SeededRandom};
 
-/// Usual maximum number of histories.
+/// Default maximum number of histories.
 const HISTORIES: usize = 1_000;
 
 type WorldFactory<W> = Box<dyn Fn(Effects) -> W + Send + Sync>;
@@ -72,19 +73,21 @@ type ServerFactory<W> = Box<dyn Fn(&W) -> Server + Send + Sync>;
 type Observer<W> = Box<dyn Fn(&W) -> String + Send + Sync>;
 type Answerer = Box<dyn Fn(&Question) -> Option<Response> + Send + Sync>;
 
-/// A tool's histories to try: its process dies, and its questions are answered late, twice or never.
+/// A plan for trying a tool's histories, in which its process dies and its questions are answered late, twice or never.
 ///
-/// Each history makes one call in a world of its own: the fakes that stand in for the outside world, which survive all deaths. A
-/// death drops the runtime with all its tasks in the middle of what they do, and starts the server again; only the world and the stores
-/// for tasks and steps are kept, in memory, whatever stores the server has. Time is tokio's and is paused: it moves on by itself
-/// when all tasks wait, and in the same way in each run. The handler must not wait for anything outside of this thread, such as the network.
+/// Each history makes one call in its own world: the fakes that replace the outside world and survive all deaths. A
+/// death drops the runtime with all its tasks, whatever they are doing, and starts the server again. Only the world and
+/// the stores for tasks and steps are kept, in memory, whatever stores the server has. Time is tokio's paused time,
+/// which advances automatically when all tasks are waiting, and in the same way in each run. The handler must not wait
+/// for anything outside this thread, such as the network.
 ///
-/// The tool is served in all ways in which clients can call it: as a plain call and, with the option `task`, as a task, in
-/// both eras. A process can die before and after each step, in each step before and after its work, before and after each question,
-/// while it is open, and before and after each operation that changes a task in the store. All histories with one accident are tried
-/// first, then those with two, and then some with three, in an order that the [`seed`](Self::seed) decides.
+/// The tool is served in all ways in which clients can call it: as a plain call and, with the option `task`, as a task,
+/// in both eras. A process can die before and after each step, in each step before and after its work, before and after
+/// each question and while it is open, and before and after each operation that changes a task in the store. All
+/// histories with one accident are tried first, then those with two, and then some with three, in an order determined
+/// by the [`seed`](Self::seed).
 ///
-/// A plain call ends with its process, unless the client holds a question of 2026-07-28: it sends its answer to the next process.
+/// A plain call ends with its process, unless the client holds a question in 2026-07-28 and answers the next process.
 #[must_use = "nothing is tried unless `call` is called"]
 pub struct Chaos<W> {
     world: WorldFactory<W>,
@@ -98,8 +101,8 @@ pub struct Chaos<W> {
 }
 
 impl<W> Chaos<W> {
-    /// Creates the plan. `world` is called for each history and returns what survives the processes; it hands the [`Effects`] to
-    /// whatever has effects. `server` is called for each process.
+    /// Creates the plan. `world` is called for each history and returns the data that survives the processes; it passes
+    /// the [`Effects`] to everything that has effects. `server` is called for each process.
     pub fn new(
         world: impl Fn(Effects) -> W + Send + Sync + 'static,
         server: impl Fn(&W) -> Server + Send + Sync + 'static,
@@ -116,8 +119,8 @@ impl<W> Chaos<W> {
         }
     }
 
-    /// Sets the seed of the order in which histories with several accidents are tried. The default is 0. The same seed gives the same
-    /// histories and the same report.
+    /// Sets the seed for the order in which histories with several accidents are tried. The default is 0. The same seed
+    /// gives the same histories and the same report.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -129,8 +132,9 @@ impl<W> Chaos<W> {
         self
     }
 
-    /// Sets a function that observes the world after a call has completed, such as the rows of a table. In all histories it must return
-    /// what it returns for a call without accidents. It finds effects that no [`Effects`] records.
+    /// Sets a function that observes the world after a call has completed, for example by returning the rows of a
+    /// table. In all histories, it must return the same value as for a call without accidents. It finds effects that
+    /// are not recorded with [`Effects`].
     pub fn observe<O: fmt::Debug>(
         mut self,
         observer: impl Fn(&W) -> O + Send + Sync + 'static,
@@ -139,7 +143,7 @@ impl<W> Chaos<W> {
         self
     }
 
-    /// Adds an answer for every question that it can answer. The first one that can is used.
+    /// Adds an answer for every question that it can answer. The first suitable answer is used.
     pub fn answer(mut self, answer: impl Into<Response>) -> Self {
         self.answers.push(answer.into());
         self
@@ -154,16 +158,16 @@ impl<W> Chaos<W> {
         self
     }
 
-    /// Lets the client call again when the process of a plain call has died. By default it does not. To the server, that is
-    /// another call, so only a tool whose effects are idempotent has no faults.
+    /// Makes the client call again after the process of a plain call has died. By default, it does not. To the server,
+    /// this is another call, so only a tool with idempotent effects has no faults.
     pub const fn repeat_lost_calls(mut self) -> Self {
         self.repeats = true;
         self
     }
 
-    /// Tries the histories of a call of this tool. `arguments` is an object.
+    /// Tries the histories of a call to this tool. `arguments` is an object.
     ///
-    /// It runs on a thread of its own and blocks this one, so it can be used in an asynchronous test.
+    /// It runs on a separate thread and blocks the current one, so it can be used in an asynchronous test.
     ///
     /// # Panics
     ///

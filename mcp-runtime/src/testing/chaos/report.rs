@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::fault::ChaosFault;
 
-/// What [`Chaos`](super::Chaos) found. Its `Display` is the report in words.
+/// The findings of [`Chaos`](super::Chaos). `Display` writes them as a report in words.
 #[derive(Clone, Debug)]
 #[must_use = "a report tells nobody about its faults unless it is checked"]
 pub struct ChaosReport {
@@ -22,14 +22,14 @@ pub(super) struct ChaosCounts {
     pub(super) histories: usize,
     pub(super) deaths: usize,
     pub(super) completed: usize,
-    /// Those that failed and named the step in which a process died.
+    /// Number of histories whose failure named the step in which a process died.
     pub(super) told: usize,
-    /// Those with one accident, and those of them for which there was no room.
+    /// Number of histories with one accident, and number of those for which there was no room.
     pub(super) singles: usize,
     pub(super) skipped_singles: usize,
     pub(super) pairs: usize,
     pub(super) all_pairs: usize,
-    /// Those with three accidents.
+    /// Number of histories with three accidents.
     pub(super) triples: usize,
 }
 
@@ -56,7 +56,7 @@ impl ChaosReport {
     ///
     /// # Panics
     ///
-    /// Panics with the report if there are.
+    /// Panics with the report if there are any faults.
     #[track_caller]
     pub fn assert_no_faults(&self) {
         assert!(self.faults.is_empty(), "{self}");

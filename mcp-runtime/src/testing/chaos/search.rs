@@ -1,4 +1,4 @@
-//! Chooses the histories to try: every single accident, then pairs, then more of them at random.
+//! Chooses the histories to try: every single accident, then pairs, then larger combinations at random.
 
 use super::fault::ChaosFault;
 use super::following::CallEnd;
@@ -10,7 +10,7 @@ use super::report::ChaosCounts;
 /// Runs the history of a plan, with the tool served in one way.
 pub(super) type HistoryRunner<'r> = dyn Fn(ServedAs, &[(usize, Accident)]) -> EndedHistory + 'r;
 
-/// The search through the histories of one call.
+/// The search through one call's histories.
 pub(super) struct HistorySearch<'r> {
     /// Runs the history of a plan.
     pub(super) run: &'r HistoryRunner<'r>,
@@ -81,7 +81,7 @@ impl HistorySearch<'_> {
         self.search_at_random(&longest);
     }
 
-    /// Tries histories with three accidents, chosen at random among those that extend one with two.
+    /// Tries histories with three accidents, chosen at random among the histories that extend one with two.
     fn search_at_random(&mut self, starts: &[(ServedAs, Vec<AccidentPlan>)]) {
         while !self.is_over() && self.faults.is_empty() {
             let Some((way, plans)) = self.random.one_of(starts) else {
@@ -95,7 +95,7 @@ impl HistorySearch<'_> {
     }
 }
 
-/// Returns the plans with one more accident after all those of a history.
+/// Returns the plans that add one more accident after all accidents in a history.
 fn extensions(ended: &EndedHistory) -> Vec<AccidentPlan> {
     let first = ended.plan.last().map_or(0, |(last, _)| last + 1);
     let points = ended.history.points();
@@ -110,7 +110,7 @@ fn extensions(ended: &EndedHistory) -> Vec<AccidentPlan> {
     plans.collect()
 }
 
-/// A sequence of numbers that a seed decides (`SplitMix64`).
+/// A sequence of numbers determined by a seed (`SplitMix64`).
 pub(super) struct SeededRandom(pub(super) u64);
 
 impl SeededRandom {

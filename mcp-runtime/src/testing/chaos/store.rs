@@ -1,4 +1,4 @@
-//! A store of tasks that outlives simulated processes, with a point before and after each operation that changes a task.
+//! A task store that outlives simulated processes, with a point before and after each operation that changes a task.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use crate::stores::{
     TaskPage, TaskStore,
 };
 
-/// A store at whose operations processes can die. Points in steps belong to the handler, and reading changes nothing.
+/// A store whose operations are points at which processes can die. Points in steps belong to the handler, and reading
+/// changes nothing.
 pub(super) struct SurvivingTaskStore {
     store: MemoryTaskStore,
     history: Arc<CallHistory>,
@@ -75,7 +76,7 @@ impl TaskStore for SurvivingTaskStore {
         let work = Box::pin(async move { self.store.claim(id, lease).await });
         self.between("lets a process claim the task", work)
     }
-    // Only a claim that succeeds is a point: the number of those in vain depends on time.
+    // Only a successful claim is a point, because the number of unsuccessful claims depends on time.
     fn claim_due(&self, lease: Duration) -> StoreFuture<'_, TaskClaim> {
         Box::pin(async move {
             let claim = self.store.claim_due(lease).await?;
