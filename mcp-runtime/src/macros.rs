@@ -89,9 +89,9 @@
 ///
 /// A tool with `scopes` is omitted from the lists sent to callers who lack any of them. If such a caller calls it
 /// anyway, the call is rejected before any of the tool's code runs. The error names all required scopes so that the
-/// client can request them; over HTTP, the response has status 403 and a challenge. To callers rejected by the
-/// `visible_if` function, the tool appears not to exist. This function runs for every list request and every call, so
-/// it must not block. If it panics, the caller is rejected.
+/// client can request them; over HTTP, the response has status 403 and a challenge. The tool appears not to exist to
+/// callers rejected by the `visible_if` function. This function runs for every list request and every call, so it must
+/// not block. If it panics, the caller is rejected.
 ///
 /// Scopes are granted through credentials. They do not apply over standard input and output or within the same process:
 /// see [`Caller`](crate::Caller). Caches never share caller-dependent lists or results between users, regardless of
@@ -245,7 +245,7 @@ pub use mcp_macros::resource;
 /// `#[arg(any_path)]` accepts these values as well; the function must then validate them before using them as paths.
 /// Source: revision 2026-07-28, server/resources, "Security Considerations".
 ///
-/// The options are the same as for [`resource`](macro@resource), except that there is no `size`, and that `list` takes
+/// The options are the same as for [`resource`](macro@resource), except that there is no `size` and that `list` takes
 /// the path of a function that returns the matching resources for `resources/list`. All parameters of that function are
 /// injected.
 ///
@@ -478,8 +478,8 @@ pub use mcp_macros::data;
 /// }
 /// ```
 ///
-/// In an enum, `#[expose]` on some of the variants marks only these; the messages of the others stay hidden. This includes
-/// variants that pass on another error, such as those with `#[error(transparent)]` of `thiserror`:
+/// In an enum, `#[expose]` on some of the variants marks only these; the other variants' messages stay hidden. This
+/// includes variants that pass on another error, such as those with `#[error(transparent)]` of `thiserror`:
 ///
 /// ```
 /// # #[derive(Debug)] struct Refused;
@@ -498,9 +498,9 @@ pub use mcp_macros::data;
 /// # impl std::error::Error for StoreError {}
 /// ```
 ///
-/// If an error without the mark wraps one with it ([`source`](std::error::Error::source)), the model reads the message of
-/// the inner one. The messages of all other errors stay hidden, unless `.expose()` is called where they occur. The type
-/// must implement `std::error::Error`, either manually or through any derive, and must not be generic.
+/// If an unmarked error wraps a marked one ([`source`](std::error::Error::source)), the model reads the inner error's
+/// message. The messages of all other errors stay hidden unless `.expose()` is called where they occur. The type must
+/// implement `std::error::Error`, either manually or through any derive, and must not be generic.
 ///
 /// | Option | Meaning |
 /// |---|---|
@@ -508,8 +508,8 @@ pub use mcp_macros::data;
 #[doc(inline)]
 pub use mcp_macros::expose;
 
-/// Includes the skills of a folder in the program, for [`Server::skills`](crate::Server::skills). The path is relative to the
-/// directory of the package's `Cargo.toml`.
+/// Includes the skills from a folder in the program, for [`Server::skills`](crate::Server::skills). The path is
+/// relative to the directory of the package's `Cargo.toml`.
 ///
 /// ```no_run
 /// # macro_rules! skills { ($folder:literal) => { mcp_runtime::skills!("../examples/skills/") } }
@@ -518,18 +518,18 @@ pub use mcp_macros::expose;
 /// let server = new_server!().skills(skills!("skills/"));
 /// ```
 ///
-/// The skills are read and checked when the program is compiled: every mistake is a compile error that names the file, and
-/// the program contains the bytes of the files with their digests. Nothing is read when the program runs.
+/// The skills are read and checked when the program is compiled. Every mistake is a compile error that names the file.
+/// The program contains the files' bytes and their digests, so nothing is read at run time.
 ///
-/// The program is compiled again when a file changes or disappears, but not when one is added, unless the package has a build
-/// script with this line:
+/// The program is recompiled when a file changes or disappears. It is recompiled when a file is added only if the
+/// package has a build script with this line:
 ///
 /// ```
 /// println!("cargo::rerun-if-changed=skills");
 /// ```
 ///
-/// The result is of type [`Skills`](crate::skills::Skills), so other skills can be added, and visibility can depend on the
-/// caller.
+/// The result is of type [`Skills`](crate::skills::Skills), so you can add other skills and make visibility depend on
+/// the caller.
 ///
 /// | Option | Meaning |
 /// |---|---|
@@ -540,7 +540,7 @@ pub use mcp_macros::expose;
 #[cfg(feature = "skills")]
 pub use mcp_macros::skills;
 
-/// Embeds a page that hosts show next to the results of tools, by the extension `io.modelcontextprotocol/ui` (MCP Apps).
+/// Embeds a page that hosts show next to tools' results, using the extension `io.modelcontextprotocol/ui` (MCP Apps).
 ///
 /// ```ignore
 /// use mcp_runtime::prelude::*;
@@ -557,9 +557,9 @@ pub use mcp_macros::skills;
 /// ```
 ///
 /// The path is relative to the folder of the package's `Cargo.toml`. The page becomes part of the program, which is
-/// compiled again when the file changes. It is an error if the file does not exist, is not UTF-8, or is larger than 4 MiB.
-/// A script element `<script src="mcp-app.js"></script>` is replaced with a script that defines `mcpApp`, through which the
-/// page talks to its host; the page of the guide about apps has its functions.
+/// recompiled when the file changes. It is an error if the file does not exist, is not UTF-8, or is larger than 4 MiB.
+/// A script element `<script src="mcp-app.js"></script>` is replaced with a script that defines `mcpApp`, through which
+/// the page communicates with its host. The guide's page about apps describes its functions.
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|

@@ -1,5 +1,5 @@
 //! `types`: prints TypeScript declarations for the tools' arguments and structured results, and for the script that
-//! connects a page to its host. They are used by editors in which pages are written.
+//! connects a page to its host, so that code editors can assist the authors of pages.
 
 mod typescript;
 
