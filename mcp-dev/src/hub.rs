@@ -71,7 +71,7 @@ struct State {
     told: u64,
 }
 
-/// A count of what happened in the current second.
+/// Counts events in the current second.
 struct Budget {
     since: Instant,
     used: u32,

@@ -41,7 +41,7 @@
 /// | `destructive` | flag | unspecified, which clients treat as true | the tool may delete or overwrite data | `annotations.destructiveHint` |
 /// | `idempotent` | flag | unspecified | repeated calls have no further effect | `annotations.idempotentHint` |
 /// | `open_world` | flag | unspecified, which clients treat as true | the tool interacts with the world outside the server | `annotations.openWorldHint` |
-/// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | icons for user interfaces, each an `https:` or `data:` URI | `icons` |
+/// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | icons for user interfaces, each given as an `https:` or `data:` URI | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
 /// | `tags("…", …)` | strings | none | tags for selection | nothing |
 /// | `scopes` | such as `("notes:read", "notes:write")` | none | the required scopes; a caller must have all of them (see below) | an error if any is missing |
@@ -54,10 +54,10 @@
 /// | `requires` | any of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | features that the client must support | an error if any is missing |
 /// | `text` | `"compact"`, `"none"` or `"table"` | `"compact"` | the text of a result that is `Json<T>`: its JSON, nothing (except for clients before 2025-06-18, which read nothing else), or a Markdown table of its rows | the text in `content` |
 /// | `app` | the path of a type with [`#[app]`](macro@app) | none | the page that shows the results | `_meta.ui.resourceUri` |
-/// | `visibility` | `model`, `app`, or both | both | the users of the tool, for hosts that show apps: the model, the page, or both | `_meta.ui.visibility` |
+/// | `visibility` | `model`, `app`, or both | both | the tool's users, for hosts that show apps: the model, the page, or both | `_meta.ui.visibility` |
 /// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
 /// | `strict` | flag | no | arguments are not coerced, so a number in quotes is an error | nothing |
-/// | `task` | `task`, `task = required`, or `task(required, manual, ttl = "1h", poll = "2s", patience = "45s")` | not a task | calls go on after their request for clients that know tasks | `execution.taskSupport` |
+/// | `task` | `task`, `task = required`, or `task(required, manual, ttl = "1h", poll = "2s", patience = "45s")` | not a task | for clients that support tasks, calls continue after their request has been answered | `execution.taskSupport` |
 /// | `ttl` | as `timeout` | unspecified | how long a client may cache the result | `ttlMs` |
 /// | `cache` | `"public"` or `"private"` | unspecified | whether the cached result may be shared between users | `cacheScope` |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
@@ -288,7 +288,7 @@ pub use mcp_macros::resource_template;
 /// sends only the best 100.
 ///
 /// To use a completer, put `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or
-/// [`resource_template`](macro@resource_template). Where that is not possible, the completer can name the argument
+/// [`resource_template`](macro@resource_template). If that is not possible, the completer can name the argument
 /// instead:
 ///
 /// | Option | Value | Meaning |
@@ -565,7 +565,7 @@ pub use mcp_macros::skills;
 /// |---|---|---|---|---|
 /// | `uri` | a URI that begins with `ui://` | `ui://PACKAGE/PATH` | the URI of the page | `uri`, `_meta.ui.resourceUri` of tools |
 /// | `csp(…)` | see below | no origins | the origins that the page uses; the host refuses all others | `_meta.ui.csp` |
-/// | `permissions(…)` | any of `camera`, `microphone`, `geolocation`, `clipboard_write` | none | browser features that the page asks for | `_meta.ui.permissions` |
+/// | `permissions(…)` | any of `camera`, `microphone`, `geolocation`, `clipboard_write` | none | browser features that the page requests | `_meta.ui.permissions` |
 /// | `domain` | string | the host's choice | the origin on which the host serves the page; each host documents its format | `_meta.ui.domain` |
 /// | `prefers_border` | flag | the host's choice | the host draws a border and a background | `_meta.ui.prefersBorder` |
 /// | `deprecated_key` | flag | no | tools also name the page in the deprecated key, for hosts that read nothing else | `_meta["ui/resourceUri"]` of tools |

@@ -16,7 +16,8 @@ use crate::writer::{milliseconds, now};
 const CANDIDATES: i64 = 64;
 /// No limit on the number of rows.
 const ALL: i64 = -1;
-/// A session's expiry is written when it would grow by more than this part of the time for which the session is kept.
+/// A session's expiry is written only if the extension exceeds the time for which the session is kept, divided by this
+/// number.
 const SIGNIFICANT: u32 = 8;
 
 /// A session to insert.

@@ -99,8 +99,8 @@ impl Sources {
         Self(files)
     }
 
-    /// Returns the file and line of the function with this name. If there is none, returns those of the text itself,
-    /// because a tool's name may differ from its function's and a resource has a URI.
+    /// Returns the file and line of the function with this name. If there is none, returns the file and line of the
+    /// name itself as a string, because a tool's name may differ from its function's and a resource has a URI.
     fn definition(&self, name: &str) -> Option<String> {
         let function = format!("fn {name}");
         let is_function = |line: &str| {

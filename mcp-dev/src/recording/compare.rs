@@ -231,7 +231,8 @@ fn by_key(entries: &mut Value, key: &str) {
     *entries = Value::Object(members);
 }
 
-/// Removes differences in the text that servers send for older clients if it only repeats the structured content.
+/// Removes differences in the JSON text that servers send for older clients if they repeat differences in the
+/// structured content.
 fn drop_echoes(found: &mut Vec<Change>) {
     const STRUCTURED: &str = "/result/structuredContent";
     let structured: Vec<String> = found
@@ -316,7 +317,7 @@ fn cut(text: &str, from: usize) -> String {
     part
 }
 
-/// Returns a text without characters that control a terminal or are invisible.
+/// Returns a text with all characters escaped that control a terminal or are invisible.
 pub(super) fn printable(text: &str) -> String {
     let acts = |character: char| {
         (character.is_control() && character != '\n' && character != '\t')

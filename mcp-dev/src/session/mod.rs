@@ -90,7 +90,7 @@ pub(crate) struct Reply {
     pub(crate) request: u64,
     /// The sequence number of the response's message.
     pub(crate) response: u64,
-    /// Milliseconds from the request to its response.
+    /// Time from the request to its response in milliseconds.
     pub(crate) ms: f64,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct InProcessClient {
     next_id: AtomicU64,
     shared: Arc<ConnectionShared>,
     dispatcher: Arc<Dispatcher>,
-    /// The caller as which the server sees this client.
+    /// This client's identity as seen by the server.
     caller: Caller,
     /// The tasks that read and write, aborted when the client is dropped.
     _tasks: JoinSet<()>,

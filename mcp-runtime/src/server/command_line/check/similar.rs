@@ -36,7 +36,7 @@ pub(super) enum Reason {
 }
 
 impl SimilarPair<'_> {
-    /// Returns what to report.
+    /// Returns the text to report.
     pub(super) fn text(&self) -> String {
         let (one, other) = (self.one, self.other);
         match self.reason {

@@ -29,7 +29,7 @@ const MEMBERS: [&str; 6] = [
     "metadata",
     "allowed-tools",
 ];
-/// Length below which a description cannot say what a skill does and when to use it, in characters.
+/// Length in characters below which a description is too short to explain a skill's purpose and when to use it.
 const SHORTEST_DESCRIPTION: usize = 20;
 const LONGEST_COMPATIBILITY: usize = 500;
 /// Number of lines in `SKILL.md` above which the rest belongs in other files.
