@@ -196,8 +196,7 @@ impl Comparison<'_> {
             return true;
         }
         let whole = |number: &Number| number.is_i64() || number.is_u64();
-        // 1 and 1.0 are equal. Two different large integers are not, although they may be equal as floating-point
-        // numbers.
+        // 1 and 1.0 are equal. Large integers can differ although they are equal as floats.
         !(whole(old) && whole(new)) && old.as_f64().is_some() && old.as_f64() == new.as_f64()
     }
 }
@@ -248,8 +247,7 @@ fn drop_echoes(found: &mut Vec<Change>) {
     });
 }
 
-/// Returns `true` if a member is meant for the connection. In a server's own data, a member with this name may have any
-/// meaning.
+/// Returns `true` if a member is meant for the connection. In a server's own data, `_meta` may have any meaning.
 fn is_meta(name: &str, place: &str) -> bool {
     name == "_meta" && !place.starts_with("/result/structuredContent")
 }
