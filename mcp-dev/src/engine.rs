@@ -1,4 +1,4 @@
-//! The calls of pages, and the connections that carry them: one for each era, opened when it is first needed.
+//! Calls made by pages, and the connections that carry them: one per era, opened when it is first needed.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,16 +15,16 @@ use crate::recording::{self, Recorder, Replay, Report};
 use crate::session::{Era, Manner, Session};
 use crate::target::Target;
 
-/// Time in which a server must answer the first message, when it is not yet known to speak the era.
+/// Maximum time for a server to answer the first message when it is not yet known to support the era.
 const PROBE: Duration = Duration::from_secs(20);
-/// Time in which a server must answer the first message.
+/// Maximum time for a server to answer the first message.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Calls that may run at once.
+/// Maximum number of concurrent calls.
 const MAX_CALLS: usize = 200;
 
 const NO_SERVER: &str = "no server yet: nothing has been built successfully";
 
-/// A request that a page wants to be sent.
+/// A request that a page wants to send.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Call {
     /// Chosen by the page.
@@ -33,16 +33,16 @@ pub(crate) struct Call {
     pub(crate) method: String,
     #[serde(default)]
     pub(crate) params: Value,
-    /// Headers that mirror arguments.
+    /// Headers in which arguments are mirrored.
     #[serde(default)]
     pub(crate) headers: Vec<(String, String)>,
 }
 
-/// An answer to a question of the server.
+/// An answer to a question from the server.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) era: Era,
-    /// The number of the question's message.
+    /// The sequence number of the question's message.
     pub(crate) seq: u64,
     /// The member `result` or `error` of the response.
     #[serde(rename = "answer")]
@@ -56,9 +56,9 @@ pub(crate) struct Engine {
     modern: AsyncMutex<Option<Arc<Session>>>,
     legacy: AsyncMutex<Option<Arc<Session>>>,
     calls: Mutex<HashMap<String, Arc<Notify>>>,
-    /// Held by a replay.
+    /// Held for the duration of a replay.
     playing: AsyncMutex<()>,
-    /// The reason that no connection may be opened now. It also ends handshakes that are under way.
+    /// The reason that no connection may currently be opened. Setting it also ends handshakes in progress.
     halted: watch::Sender<Option<String>>,
 }
 
@@ -82,8 +82,8 @@ impl Engine {
         }
     }
 
-    /// Ends all connections for a reason, and speaks to another server, or to a new build of the same. Returns before the
-    /// server has answered, with the task that waits for that.
+    /// Closes all connections with this reason and switches to another server or a new build. Returns before the server
+    /// has answered; the returned task waits for its answer.
     pub(crate) async fn replace(self: &Arc<Self>, target: Target, reason: &str) -> JoinHandle<()> {
         let had_legacy = self.stop(reason).await;
         *self.target.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
@@ -92,23 +92,23 @@ impl Engine {
         tokio::spawn(async move { engine.connect(had_legacy).await })
     }
 
-    /// Tries the modern era first, as servers of both eras want it; the legacy era if that is refused.
+    /// Tries the modern era first, as servers that support both expect, and falls back to the legacy era.
     async fn connect(&self, with_legacy: bool) {
         let mut halted = self.halted.subscribe();
         halted.mark_unchanged();
         let modern = self.session(Era::Modern, PROBE).await;
-        // Another server took the place of this one.
+        // Another server has replaced this one.
         if halted.has_changed().unwrap_or(true) {
             return;
         }
         if modern.is_err() || with_legacy {
-            // Its failure is part of the era's status.
+            // A failure is reported in the era's status.
             let _ = self.session(Era::Legacy, PATIENCE).await;
         }
     }
 
-    /// Ends all connections, also those that are being opened, and returns when the processes are gone: whether there was
-    /// one of the legacy era. None is opened until [`Engine::replace`].
+    /// Closes all connections, including those being opened, and waits until the processes have ended. Returns `true`
+    /// if there was a legacy connection. No connection is opened until [`Engine::replace`] is called.
     pub(crate) async fn stop(&self, reason: &str) -> bool {
         self.halted.send_replace(Some(reason.to_owned()));
         let [modern, legacy] = Era::BOTH.map(|era| self.stop_era(era, reason));
@@ -127,7 +127,7 @@ impl Engine {
         true
     }
 
-    /// Connects anew in an era.
+    /// Closes the connection for an era and opens a new one.
     pub(crate) async fn reconnect(&self, era: Era) {
         let session = self.slot(era).lock().await.take();
         if let Some(session) = session {
@@ -137,7 +137,7 @@ impl Engine {
         let _ = self.session(era, PATIENCE).await;
     }
 
-    /// Returns the connection of an era. Opens it if there is none, or if it has ended.
+    /// Returns the connection for an era, and opens one if there is none or it has ended.
     async fn session(&self, era: Era, patience: Duration) -> Result<Arc<Session>, String> {
         let mut slot = self.slot(era).lock().await;
         if let Some(session) = &*slot
@@ -177,10 +177,10 @@ impl Engine {
         target.clone()
     }
 
-    /// Begins a recording in a new file. Connections are opened anew, so that it begins with their first messages and with
-    /// the server's first state.
+    /// Starts a recording in a new file. Connections are reopened so that the recording starts with their first
+    /// messages and the server's initial state.
     pub(crate) async fn record(self: &Arc<Self>) -> Result<(), String> {
-        // Held until the recording begins, so that no call opens a connection before.
+        // Held until the recording starts, so that no call opens a connection before that.
         let mut slots = [self.modern.lock().await, self.legacy.lock().await];
         if self.hub.recorded().is_some_and(|(_, runs)| runs) {
             return Err("a recording is being made already".into());
@@ -199,7 +199,7 @@ impl Engine {
         drop(slots);
         for era in open {
             let engine = Arc::clone(self);
-            // Its failure is part of the era's status.
+            // A failure is reported in the era's status.
             tokio::spawn(async move { engine.session(era, PATIENCE).await });
         }
         Ok(())
@@ -214,7 +214,7 @@ impl Engine {
         }
     }
 
-    /// Plays the newest recording to the present server.
+    /// Replays the newest recording against the current server.
     pub(crate) async fn replay(&self) -> Result<Report, String> {
         let Ok(_playing) = self.playing.try_lock() else {
             return Err("a recording is being played already".into());
@@ -228,7 +228,7 @@ impl Engine {
         report.map_err(|error| format!("{error:#}"))
     }
 
-    /// Makes a call. Its outcome is an event, however it ends.
+    /// Makes a call. However it ends, its outcome is sent as an event.
     pub(crate) async fn call(self: &Arc<Self>, call: Call) {
         let key = call.key.clone();
         let cancelled = Arc::new(Notify::new());
@@ -255,7 +255,8 @@ impl Engine {
     async fn run(self: &Arc<Self>, call: Call, cancelled: &Notify) -> Result<Value, String> {
         let stopped = || json!({"cancelled": true});
         let engine = Arc::clone(self);
-        // A task of its own: the connection is for all calls, and stays if this one is cancelled.
+        // The connection is opened in a separate task because all calls share it and it must remain if this call is
+        // cancelled.
         let opening = tokio::spawn(async move { engine.session(call.era, PATIENCE).await });
         let session = tokio::select! {
             session = opening => session.map_err(|error| error.to_string())??,
@@ -275,7 +276,7 @@ impl Engine {
         Ok(stopped())
     }
 
-    /// Cancels a call, if it is still running.
+    /// Cancels a call if it is still running.
     pub(crate) fn cancel(&self, key: &str) {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cancelled) = calls.get(key) {

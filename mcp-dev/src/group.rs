@@ -1,17 +1,17 @@
-//! Programs with everything that they start: scripts, `npx` and cargo start others, which are stopped with them.
+//! Programs and everything they start: scripts, `npx` and cargo start other programs, which are stopped with them.
 
 use std::io;
 
 use tokio::process::{Child, Command};
 
-/// The processes that a program and its children are. They are killed when this is dropped.
+/// A program and all its child processes. They are killed when this is dropped.
 pub(crate) struct Group {
     #[cfg_attr(not(unix), expect(dead_code, reason = "other systems have no groups"))]
     leader: Option<u32>,
 }
 
 impl Group {
-    /// Starts a program in a group of its own.
+    /// Starts a program in a new process group.
     pub(crate) fn start(command: &mut Command) -> io::Result<(Self, Child)> {
         command.kill_on_drop(true);
         #[cfg(unix)]
@@ -28,7 +28,7 @@ impl Drop for Group {
             use rustix::process::{Pid, Signal, kill_process_group};
             let leader = self.leader.and_then(|id| i32::try_from(id).ok());
             if let Some(leader) = leader.and_then(Pid::from_raw) {
-                // It fails if there is no such process any more.
+                // This fails if the process no longer exists.
                 let _ = kill_process_group(leader, Signal::KILL);
             }
         }

@@ -1,8 +1,8 @@
-//! Everything that pages are told: events as they happen, and a snapshot for a page that has just been opened.
+//! Everything sent to pages: events as they happen, and a snapshot for a newly opened page.
 //!
-//! Nothing here grows without bound: messages are kept by `record`, and lines of standard error, open questions and outcomes
-//! of calls have limits. Of a flood of messages that nobody waits for only so many in a second are kept and shown; the others
-//! are counted. A flood of requests is slowed down instead.
+//! Nothing here grows without bound: messages are kept by `record`, and lines of standard error, open questions and
+//! outcomes of calls have limits. In a flood of unsolicited messages, only a limited number per second are kept and
+//! shown; the others are counted. A flood of requests is slowed down instead.
 
 #[cfg(test)]
 mod tests;
@@ -20,29 +20,29 @@ use crate::record::{Entry, Record};
 use crate::recording::Recorder;
 use crate::session::Era;
 
-/// Events that a slow page may be behind.
+/// Maximum number of events that a slow page may lag behind.
 const MAX_BEHIND: usize = 1_024;
-/// Longest text of a message in an event; pages fetch longer ones.
+/// Maximum length of a message's text in an event; pages fetch longer messages separately.
 const MAX_INLINE: usize = 64 << 10;
-/// Lines of standard error that are kept.
+/// Maximum number of lines of standard error that are kept.
 const MAX_LINES: usize = 500;
-/// Notifications, lines and strays of one second that are kept and shown.
+/// Maximum number of notifications, lines and unexpected messages that are kept and shown per second.
 const MAX_PER_SECOND: u32 = 300;
-/// Requests of servers that are taken in one second; further ones wait.
+/// Maximum number of requests accepted from servers per second; further requests wait.
 const MAX_REQUESTS: u32 = 300;
-/// Outcomes of calls that are kept, for pages that were away when they came.
+/// Maximum number of call outcomes kept for pages that were not connected when they arrived.
 const MAX_FINISHED: usize = 500;
-/// Time between two numbers of skipped messages.
+/// Interval at which the number of skipped messages is sent.
 const COUNTED: Duration = Duration::from_millis(300);
-/// Messages in the snapshot.
+/// Maximum number of messages in the snapshot.
 const MAX_IN_SNAPSHOT: usize = 300;
 
-/// Where all parts of the program write what pages show.
+/// The hub to which all parts of the program write the data that pages show.
 pub(crate) struct Hub {
     started: Instant,
     name: String,
     project: bool,
-    /// The port of the frames of apps.
+    /// The port on which app frames are served.
     app_port: AtomicU16,
     state: Mutex<State>,
     events: broadcast::Sender<Arc<str>>,
@@ -51,27 +51,27 @@ pub(crate) struct Hub {
 struct State {
     record: Record,
     recorder: Option<Recorder>,
-    /// Values that no recording may hold.
+    /// Values that must not occur in a recording.
     secrets: Vec<String>,
-    /// What pages know of the newest recording.
+    /// The status of the newest recording, as sent to pages.
     recording: Value,
     lines: VecDeque<Value>,
     eras: BTreeMap<&'static str, Value>,
     build: Value,
-    /// Open questions of the server, by the number of their message.
+    /// Open questions from the server, by the sequence number of their message.
     questions: BTreeMap<u64, Value>,
-    /// What `check` of the server found.
+    /// The findings of the server's `check` command.
     findings: Value,
     /// The newest outcomes of calls, as events.
     finished: VecDeque<Value>,
     shown: Budget,
     requests: Budget,
-    /// Messages and lines that were not shown, and the number of them that pages know.
+    /// The number of messages and lines that were not shown, and the last such number sent to pages.
     skipped: u64,
     told: u64,
 }
 
-/// Counts what happens in one second.
+/// Counts events in the current second.
 struct Budget {
     since: Instant,
     used: u32,
@@ -85,7 +85,7 @@ impl Budget {
         }
     }
 
-    /// Takes one of `max`. The error is the time until there are new ones.
+    /// Uses one of `max` permits. The error is the time until new permits are available.
     fn take(&mut self, max: u32) -> Result<(), Duration> {
         let age = self.since.elapsed();
         if age >= Duration::from_secs(1) {
@@ -105,7 +105,7 @@ pub(crate) struct Wire<'a> {
     pub(crate) sent: bool,
     pub(crate) text: &'a str,
     pub(crate) notes: Value,
-    /// A flood of such messages may be cut: nobody waits for one.
+    /// Such messages may be skipped in a flood because nothing waits for them.
     pub(crate) droppable: bool,
 }
 
@@ -142,11 +142,11 @@ impl Hub {
     }
 
     fn publish(&self, event: &Value) {
-        // Without a page there is no receiver, which is not a mistake.
+        // If no page is open, there is no receiver; that is not an error.
         let _ = self.events.send(event.to_string().into());
     }
 
-    /// Keeps a message and shows it. `None`: it was one too many of a flood.
+    /// Keeps and shows a message. Returns `None` if the message was skipped because of a flood.
     pub(crate) fn message(&self, wire: Wire<'_>) -> Option<u64> {
         let mut state = self.state();
         if wire.droppable && flooded(&mut state) {
@@ -165,7 +165,7 @@ impl Hub {
         {
             self.stop_recording_of(&mut state);
         }
-        // Published under the lock, so that pages see messages in their order.
+        // Published under the lock so that pages see messages in order.
         self.publish(&describe(&entry));
         Some(entry.seq)
     }
@@ -184,7 +184,7 @@ impl Hub {
         self.publish(&line);
     }
 
-    /// Waits until another request of a server may be taken.
+    /// Waits until another request from a server may be accepted.
     pub(crate) async fn turn(&self) {
         loop {
             let taken = self.state().requests.take(MAX_REQUESTS);
@@ -195,7 +195,7 @@ impl Hub {
         }
     }
 
-    /// Tells pages how many messages were skipped, for as long as the program runs.
+    /// Keeps pages informed of the number of skipped messages for as long as the program runs.
     pub(crate) async fn keep_counted(&self) {
         loop {
             tokio::time::sleep(COUNTED).await;
@@ -207,11 +207,11 @@ impl Hub {
         }
     }
 
-    /// Shows the state of the connection in one era.
+    /// Shows the state of an era's connection.
     pub(crate) fn era(&self, era: Era, status: Value) {
         let mut event = json!({"type": "era", "era": era.name()});
         event["status"] = status;
-        // Published under the lock here and below, so that pages see changes in their order.
+        // Published under the lock here and below so that pages see changes in order.
         let mut state = self.state();
         state.eras.insert(era.name(), event.clone());
         self.publish(&event);
@@ -225,14 +225,14 @@ impl Hub {
         self.publish(&event);
     }
 
-    /// Shows what `check` of the server found in its definitions.
+    /// Shows what the server's `check` command found in its definitions.
     pub(crate) fn findings(&self, findings: Value) {
         let mut state = self.state();
         self.publish(&json!({"type": "findings", "findings": findings}));
         state.findings = findings;
     }
 
-    /// Writes all messages from now on to a recording, too.
+    /// From now on, also writes all messages to a recording.
     pub(crate) fn record_to(&self, mut recorder: Recorder) {
         let mut state = self.state();
         for secret in &state.secrets {
@@ -280,7 +280,7 @@ impl Hub {
         state.recording = status;
     }
 
-    /// Returns the file of the newest recording, and whether it is being written.
+    /// Returns the newest recording's file, and `true` if it is still being written.
     pub(crate) fn recorded(&self) -> Option<(PathBuf, bool)> {
         let state = self.state();
         let file = state.recording["file"].as_str()?;
@@ -291,7 +291,7 @@ impl Hub {
         self.app_port.store(port, Ordering::Relaxed);
     }
 
-    /// Shows that a call of the page has ended: with the message of its response, or for a reason.
+    /// Shows that a page's call has ended, either with a response message or for some other reason.
     pub(crate) fn finished(&self, key: &str, outcome: &Value) {
         let event = json!({"type": "finished", "key": key, "outcome": outcome});
         let mut state = self.state();
@@ -302,7 +302,7 @@ impl Hub {
         self.publish(&event);
     }
 
-    /// Opens a question of the server: the page shows a form.
+    /// Opens a question from the server, for which the page shows a form.
     pub(crate) fn ask(&self, era: Era, seq: u64, method: &str, params: &Value) {
         let event = json!({"type": "question", "era": era.name(), "seq": seq, "method": method, "params": params});
         let mut state = self.state();
@@ -310,7 +310,7 @@ impl Hub {
         self.publish(&event);
     }
 
-    /// Closes a question that was answered, or that nobody waits for any more.
+    /// Closes a question that was answered or that the server is no longer waiting for.
     pub(crate) fn settle(&self, seq: u64) {
         let mut state = self.state();
         if state.questions.remove(&seq).is_some() {
@@ -323,7 +323,7 @@ impl Hub {
         Some(Arc::clone(&self.state().record.get(seq)?.text))
     }
 
-    /// Returns everything so far for a new page, and a receiver for what happens from then on.
+    /// Returns everything so far for a new page, and a receiver for subsequent events.
     pub(crate) fn open(&self) -> (Arc<str>, broadcast::Receiver<Arc<str>>) {
         let state = self.state();
         let receiver = self.events.subscribe();
@@ -348,7 +348,7 @@ impl Hub {
     }
 }
 
-/// Counts a message that nobody waits for: whether it is one too many.
+/// Counts an unsolicited message and returns `true` if it exceeds the limit.
 fn flooded(state: &mut State) -> bool {
     let flooded = state.shown.take(MAX_PER_SECOND).is_err();
     state.skipped += u64::from(flooded);

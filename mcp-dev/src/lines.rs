@@ -1,11 +1,12 @@
-//! Lines of a process, within a limit.
+//! Reads lines from a process, up to a maximum length.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// Longest message that is read.
+/// Maximum length of a message.
 pub(crate) const MAX_MESSAGE: usize = 32 << 20;
 
-/// Reads a line of at most `max` bytes. `None`: the end; `false`: the line is longer, and its rest was skipped.
+/// Reads a line of at most `max` bytes. Returns `None` at the end of the stream, and `false` if the line was longer and
+/// the rest of it was skipped.
 pub(crate) async fn read_line(
     reader: &mut (impl AsyncBufRead + Unpin),
     line: &mut Vec<u8>,

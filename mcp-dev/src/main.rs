@@ -1,8 +1,8 @@
 //! `mcp-dev`: a page in the browser for every MCP server.
 //!
 //! The program speaks to a server as a client (`engine`, `session`), builds and watches it if it is a cargo project
-//! (`project`), and serves a page on this machine (`web`, `page/`) that shows everything and asks the user. What a message
-//! means beyond its routing is the page's business.
+//! (`project`), and serves a page on this machine (`web`, `page/`) that shows everything and asks the user. Apart from
+//! routing, only the page interprets messages.
 
 mod engine;
 mod group;
@@ -30,7 +30,7 @@ use target::{Options, Target};
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::from_arguments();
-    // A replay tells "it differs" and "it cannot be played" apart.
+    // The exit status of a replay distinguishes "it differs" from "it cannot be played".
     let broken = if options.replay.is_some() { 2 } else { 1 };
     match run(options).await {
         Ok(true) => ExitCode::SUCCESS,
@@ -42,7 +42,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Returns `false` for a recording that differs.
+/// Returns `false` if the replay of a recording differs.
 async fn run(options: Options) -> Result<bool> {
     if let Some(replay) = &options.replay {
         return tokio::select! {
@@ -95,13 +95,13 @@ async fn run(options: Options) -> Result<bool> {
         () = signals::wanted_to_end() => Ok(()),
     };
     if let Some(building) = building {
-        // Cargo is stopped with it, and nothing is started again.
+        // This also stops cargo, and nothing is started again.
         building.abort();
         let _ = building.await;
     }
     tokio::select! {
         _ = engine.stop("mcp-dev ended") => {}
-        // Asked twice, it does not wait until a server has ended by itself.
+        // On a second signal, the program does not wait for servers to end on their own.
         () = signals::wanted_to_end() => {}
     }
     result.map(|()| true)

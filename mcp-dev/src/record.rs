@@ -1,4 +1,4 @@
-//! The messages that went over the wire, the newest of them, bounded in number and bytes.
+//! Keeps the newest messages sent over the wire, limited in number and in bytes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,23 +7,24 @@ use serde_json::Value;
 
 use crate::session::Era;
 
-/// Messages that are kept.
+/// Maximum number of messages that are kept.
 const MAX_MESSAGES: usize = 2_000;
-/// Bytes of messages that are kept. One message is kept however large it is: `session` has a limit for that.
+/// Maximum number of bytes of messages that are kept. A single message is kept however large it is, because `session`
+/// limits its size.
 const MAX_BYTES: usize = 64 << 20;
 
-/// One message on the wire, or something in the place of one.
+/// One message on the wire, or other data that was sent instead of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// Counts all entries, from 1.
+    /// The entry's sequence number, starting at 1.
     pub(crate) seq: u64,
     pub(crate) era: Era,
-    /// From the client to the server.
+    /// `true` if the client sent the message to the server.
     pub(crate) sent: bool,
     /// Milliseconds since the program started.
     pub(crate) at: f64,
     pub(crate) text: Arc<str>,
-    /// Headers, a status, or the reason that this is not a message.
+    /// Headers, a status, or the reason that the entry is not a message.
     pub(crate) notes: Value,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Appends an entry, numbers it, and forgets the oldest ones that have no room any more.
+    /// Appends an entry, numbers it, and discards the oldest entries that exceed the limits.
     pub(crate) fn push(&mut self, mut entry: Entry) -> Entry {
         self.last += 1;
         entry.seq = self.last;

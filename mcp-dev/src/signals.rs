@@ -1,6 +1,6 @@
-//! The signals that end the program: those of Ctrl-C, of `kill`, and of a terminal that is closed.
+//! The signals that end the program, sent by Ctrl-C, by `kill`, and when a terminal is closed.
 
-/// Waits for one of them.
+/// Waits for one of these signals.
 #[cfg(unix)]
 pub(crate) async fn wanted_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -9,7 +9,7 @@ pub(crate) async fn wanted_to_end() {
             Ok(mut signal) => {
                 signal.recv().await;
             }
-            // The signal then ends the process as it does by default.
+            // In that case, the signal ends the process by default.
             Err(_) => std::future::pending().await,
         }
     };

@@ -13,10 +13,10 @@ use crate::recording::Replay;
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) target: Target,
-    /// The port of the page; 0: any free one.
+    /// The page's port; 0 selects any free port.
     pub(crate) port: u16,
     pub(crate) no_open: bool,
-    /// To stand between a host and the server, without a page.
+    /// Relay between a host and the server, without a page.
     pub(crate) stdio: bool,
     /// The file for a recording.
     pub(crate) record: Option<PathBuf>,
@@ -28,16 +28,16 @@ pub(crate) struct Options {
 pub(crate) enum Target {
     /// A program that speaks over its standard input and output.
     Command(Vec<String>),
-    /// An endpoint of Streamable HTTP, and headers for each request.
+    /// A Streamable HTTP endpoint, and headers to add to each request.
     Url {
         url: Uri,
         headers: Vec<(HeaderName, HeaderValue)>,
     },
-    /// A program of a cargo project, which is built first.
+    /// A cargo project's program, which is built first.
     Project(Selection),
 }
 
-/// The program of a project, as options of cargo.
+/// Cargo options that select a project's program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) folder: PathBuf,
@@ -59,7 +59,7 @@ impl fmt::Display for Target {
 }
 
 impl Options {
-    /// Reads the arguments of this process, or ends it with the usage.
+    /// Parses this process's arguments, or prints the usage and exits.
     pub(crate) fn from_arguments() -> Self {
         Self::read(command().get_matches_from(std::env::args_os()))
     }
@@ -92,7 +92,7 @@ impl Options {
     }
 }
 
-/// Reads the server that arguments name.
+/// Reads the server from the arguments.
 fn target(matches: &mut clap::ArgMatches) -> Target {
     if let Some(words) = matches.remove_many::<String>("command") {
         Target::Command(words.collect())
@@ -175,7 +175,7 @@ fn command() -> Command {
     with_target(command).subcommand(with_target(replay))
 }
 
-/// Adds the arguments that name a server.
+/// Adds the arguments that specify a server.
 fn with_target(command: Command) -> Command {
     let of_project =
         |name, value, help| option(name, value, help).conflicts_with_all(["url", "command"]);

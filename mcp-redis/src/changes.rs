@@ -1,10 +1,11 @@
-//! Those in this process who wait for a task to change.
+//! Wakes the callers in this process that are waiting for a task to change.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use tokio::sync::Notify;
 
-/// Number of groups of tasks; a change wakes those who wait for any task of its group.
+/// Number of groups into which tasks are divided. A change to a task wakes the callers waiting for any task in its
+/// group.
 const GROUPS: usize = 256;
 
 pub(crate) struct Changes([Notify; GROUPS]);
@@ -14,7 +15,7 @@ impl Changes {
         Self(std::array::from_fn(|_| Notify::new()))
     }
 
-    /// Returns what is notified when a task changes, and perhaps when others do.
+    /// Returns the `Notify` for a task, which is notified when the task changes and possibly when other tasks do.
     pub(crate) fn of(&self, id: &[u8]) -> &Notify {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
@@ -22,7 +23,7 @@ impl Changes {
         &self.0[group]
     }
 
-    /// Wakes all, after changes may have been missed.
+    /// Wakes all callers, because changes may have been missed.
     pub(crate) fn wake_all(&self) {
         for group in &self.0 {
             group.notify_waiters();

@@ -1,4 +1,4 @@
-//! Errors of the store, in words for the operator. They never have a credential in them.
+//! Errors from the store, worded for the operator. They never contain credentials.
 
 use std::error::Error;
 use std::fmt;
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use redis::{ErrorKind, ServerErrorKind};
 
-/// An error of the store. Its message names the server's address without credentials, if it is about the connection, and says
-/// what to do.
+/// An error from the store. Its message says what to do and, if the error concerns the connection, contains the
+/// server's address without credentials.
 #[derive(Clone, Debug)]
 pub struct RedisError(Arc<str>);
 
@@ -47,7 +47,7 @@ impl RedisError {
                 _ => "failed",
             },
         };
-        // The library's words for these can have the address in them as it was given.
+        // The library's messages for these errors can contain the address exactly as it was given.
         let said = match cause.kind() {
             ErrorKind::InvalidClientConfig | ErrorKind::AuthenticationFailed => String::new(),
             _ => format!(" ({cause})"),

@@ -1,4 +1,4 @@
-//! The events of sessions' streams: a list for each stream, of entries that begin with their kind.
+//! Stores the events in sessions' streams. Each stream is a list of entries that begin with their kind.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tasks as the fields of a hash.
+//! Converts tasks to and from the fields of a Redis hash.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +14,7 @@ const STATUSES: [TaskStatus; 5] = [
     TaskStatus::Failed,
     TaskStatus::Cancelled,
 ];
-/// The longest time that is written: a hundred years, which scripts count exactly.
+/// The longest duration that is written: a hundred years, which scripts can represent exactly.
 const LONGEST: Duration = Duration::from_hours(24 * 365 * 100);
 
 /// Reads a task from its fields and their values.
@@ -55,7 +55,7 @@ pub(crate) fn read(flat: Vec<String>) -> Result<StoredTask, RedisError> {
     Ok(task)
 }
 
-/// Returns the fields of a new task, without the times that Redis adds by its own clock.
+/// Returns the fields of a new task, without the times that Redis adds using its own clock.
 pub(crate) fn of_new(task: &NewTask) -> Vec<(&'static str, String)> {
     vec![
         ("id", task.id.to_string()),
@@ -74,7 +74,7 @@ pub(crate) fn of_new(task: &NewTask) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Returns the fields that a change of a task can change, and that it has a value for.
+/// Returns the fields that can change in a task and that have a value.
 pub(crate) fn of_changed(task: &StoredTask) -> Vec<(&'static str, String)> {
     let updated = task.updated_at.duration_since(UNIX_EPOCH);
     let updated = milliseconds(updated.unwrap_or_default()).to_string();
@@ -107,13 +107,13 @@ pub(crate) fn of_changed(task: &StoredTask) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// Returns the time that is this many milliseconds after 1970.
+/// Returns the time that is this many milliseconds after the start of 1970.
 pub(crate) fn time(milliseconds: &str) -> Option<SystemTime> {
     let since = Duration::from_millis(milliseconds.parse().ok()?);
     UNIX_EPOCH.checked_add(since)
 }
 
-/// Returns a length of time in milliseconds.
+/// Returns a duration in milliseconds.
 pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.min(LONGEST).as_millis()).unwrap_or(u64::MAX)
 }

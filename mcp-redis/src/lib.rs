@@ -26,8 +26,9 @@ pub use crate::error::RedisError;
 use crate::link::{AfterLoss, Link};
 pub use crate::options::RedisOptions;
 
-/// All that outlives a request, in Redis 6.2 or later: tasks, the results of `once`, legacy sessions (feature `http`) and the
-/// events of their streams. It also carries change notifications between the instances. Cheap to clone.
+/// Stores all data that outlives a request in Redis 6.2 or later: tasks, the results of `once`, legacy sessions
+/// (feature `http`) and the events in their streams. Also passes change notifications between instances. Cheap to
+/// clone.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -38,30 +39,30 @@ pub use crate::options::RedisOptions;
 /// # Ok(()) }
 /// ```
 ///
-/// All instances of a server that use the same Redis and the same [name](RedisOptions::name) share what is in it, and each goes
-/// on with tasks of the others that have died.
+/// All instances of a server that use the same Redis server and the same [name](RedisOptions::name) share this data,
+/// and each instance continues the tasks of other instances that have died.
 ///
-/// What is written survives the death of any instance. Redis' own settings decide what survives the death of Redis.
+/// The data survives the death of any instance. Redis' own settings determine which data survives the death of Redis.
 #[derive(Clone)]
 pub struct Redis(Arc<Shared>);
 
 struct Shared {
     link: Link,
     options: RedisOptions,
-    /// The beginning of all keys, with the hash tag.
+    /// The prefix of all keys, including the hash tag.
     prefix: String,
     changes: Arc<Changes>,
 }
 
 impl Redis {
-    /// Connects to Redis with the default [options](RedisOptions). The address is `redis://[user:password@]host[:port][/database]`
-    /// or `unix://path[?db=…&user=…&pass=…]`, or with the feature `tls` `rediss://…`, where the certificate must be trusted by the
-    /// system.
+    /// Connects to Redis with the default [options](RedisOptions). The address is
+    /// `redis://[user:password@]host[:port][/database]` or `unix://path[?db=…&user=…&pass=…]`, or with the feature
+    /// `tls` `rediss://…`, where the system must trust the certificate.
     ///
     /// # Errors
     ///
-    /// Fails if the address is invalid, or if Redis cannot be reached, refuses the credentials, or is too old. Errors have no
-    /// credentials in them.
+    /// Fails if the address is invalid, or if Redis cannot be reached, refuses the credentials, or is too old. Errors
+    /// do not contain credentials.
     pub async fn connect(url: &str) -> Result<Self, RedisError> {
         RedisOptions::new().connect(url).await
     }
@@ -89,7 +90,7 @@ impl Redis {
         Ok(store)
     }
 
-    /// Connects, and warns if Redis drops data when its memory is full.
+    /// Connects and warns if Redis is configured to drop data when its memory is full.
     async fn check(&self) -> Result<(), RedisError> {
         let info = self.script(&scripts::INFO);
         let info: String = self.0.link.script(&info, AfterLoss::Repeat).await?;
@@ -108,12 +109,13 @@ impl Redis {
         Ok(())
     }
 
-    /// Begins a call of a script.
+    /// Begins a call to a script.
     fn script(&self, script: &'static LazyLock<Script>) -> ScriptInvocation<'static> {
         script.key(&*self.0.prefix)
     }
 
-    /// Runs a script once its future is waited for, even if the future is dropped then: it records what has happened.
+    /// Runs a script that records an event. Once the future has been polled, the script runs even if the future is
+    /// dropped.
     fn record<T: FromRedisValue + Send + 'static>(
         &self,
         script: ScriptInvocation<'static>,

@@ -1,5 +1,6 @@
-//! The connection: one for all operations and for what Redis tells by itself, made again when it is lost. While Redis does not
-//! work, operations fail at once, except one each 250 ms that tries again.
+//! The connection to Redis. A single connection carries all operations and all messages from Redis, and is
+//! reestablished when it is lost. While Redis is not working, operations fail immediately, except that one every 250 ms
+//! tries again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use crate::changes::Changes;
 use crate::error::RedisError;
 use crate::options::RedisOptions;
 
-/// Time between two attempts while Redis does not work.
+/// Time between two attempts while Redis is not working.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
 
 pub(crate) struct Link {
@@ -25,12 +26,13 @@ pub(crate) struct Link {
     max_at_once: usize,
     channel: String,
     state: Arc<Mutex<LinkState>>,
-    /// Held by the one that connects, while nothing has failed yet.
+    /// Held by the operation that is connecting, as long as nothing has failed.
     connecting: tokio::sync::Mutex<()>,
     changes: Arc<Changes>,
 }
 
-/// The state of a connection. Each connection has a number, so that what happens to an old one does not harm its successor.
+/// The state of a connection. Connections are numbered, so that events on an old connection do not affect its
+/// successor.
 struct LinkState {
     number: u64,
     connection: Option<MultiplexedConnection>,
@@ -40,9 +42,9 @@ struct LinkState {
 /// The fate of an operation whose connection was lost before its result arrived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterLoss {
-    /// It fails, because it may have been done, and must not be done twice.
+    /// The operation fails, because it may have been carried out and must not be carried out twice.
     Fail,
-    /// It is done again, once, because that changes nothing.
+    /// The operation is repeated once, because repeating it has no further effect.
     Repeat,
 }
 
@@ -58,13 +60,13 @@ impl Link {
             RedisError::text(text)
         };
         let info = url.into_connection_info().map_err(|_| wrong())?;
-        // Messages that nobody asked for then arrive on the same connection.
+        // With this protocol, unsolicited messages arrive on the same connection.
         let settings = info.redis_settings().clone();
         let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP3));
         #[cfg(feature = "tls")]
         if matches!(info.addr(), redis::ConnectionAddr::TcpTls { .. }) {
-            // The client takes what the process has chosen, and panics in a program with several providers that has chosen none. If there is
-            // one, it stays.
+            // The client uses the process's default provider, and panics if there are several providers but no default.
+            // An existing default is kept.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
         let address = info.addr().to_string();
@@ -90,7 +92,7 @@ impl Link {
         &self.address
     }
 
-    /// Runs a script, in at most the time limit.
+    /// Runs a script, and fails if it exceeds the time limit.
     pub(crate) async fn script<T: FromRedisValue>(
         &self,
         script: &ScriptInvocation<'static>,
@@ -123,19 +125,19 @@ impl Link {
         });
         done.await.unwrap_or_else(|_| {
             let error = RedisError::no_answer(&self.address, self.limit);
-            // The connection may be one to a machine that no longer exists.
+            // The machine at the other end of the connection may no longer exist.
             self.fail(number, &error);
             Err(error)
         })
     }
 
-    /// Returns the connection, or makes one.
+    /// Returns the connection, or establishes one.
     async fn connection(&self, number: &mut u64) -> Result<MultiplexedConnection, RedisError> {
         if let Some(known) = self.known(number) {
             return known;
         }
         let is_first = lock(&self.state).failure.is_none();
-        // While Redis fails, each attempt is for itself, so that one that hangs delays no other.
+        // While Redis is failing, attempts are independent, so that one that hangs does not delay others.
         let _turn = if is_first {
             let turn = self.connecting.lock().await;
             if let Some(known) = self.known(number) {
@@ -157,7 +159,7 @@ impl Link {
         }
     }
 
-    /// Returns the connection or the failure that there is. `None` if the caller may try to connect.
+    /// Returns the existing connection or failure, or `None` if the caller may try to connect.
     fn known(&self, number: &mut u64) -> Option<Result<MultiplexedConnection, RedisError>> {
         let mut state = lock(&self.state);
         *number = state.number;
@@ -205,7 +207,7 @@ impl Link {
         let mut connection = made.await.map_err(of)?;
         connection.subscribe(&self.channel).await.map_err(of)?;
         let mut state = lock(&self.state);
-        // Of those that connect at the same time, the last to begin wins.
+        // If several connections are being established at the same time, the one that was started last is used.
         if state.number == number || state.connection.is_none() {
             state.number = state.number.max(number);
             state.connection = Some(connection.clone());
@@ -226,7 +228,7 @@ impl Link {
         forget(&self.state, number);
     }
 
-    /// Notes that Redis does not work, unless another connection has been made since.
+    /// Records that Redis is not working, unless another connection has been established since.
     fn fail(&self, number: u64, error: &RedisError) {
         let mut state = lock(&self.state);
         if state.number != number && state.connection.is_some() {
@@ -247,7 +249,7 @@ fn forget(state: &Mutex<LinkState>, number: u64) {
     }
 }
 
-/// Returns `true` if the next operation would fail as well, and another connection may help.
+/// Returns `true` if the next operation would fail as well but a new connection may help.
 fn is_about_server(error: &redis::RedisError) -> bool {
     matches!(
         error.kind(),

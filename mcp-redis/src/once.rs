@@ -1,4 +1,4 @@
-//! Results of `once` in calls that are not tasks.
+//! Stores results of `once` in calls that are not tasks.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::fields::milliseconds;
 use crate::link::AfterLoss::{Fail, Repeat};
 use crate::{Redis, scripts};
 
-/// Time for which results are kept: longer than a call can last by default.
+/// Time for which results are kept, which is longer than a call can last by default.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// Returns what a claim is recognized by if it has to be sent again, because the connection was lost.
+/// Returns a token that identifies a claim if it has to be sent again because the connection was lost.
 pub(crate) fn claim() -> String {
-    // An id of a task is unpredictable and unique, which is all that is needed.
+    // A task id is used because it is unpredictable and unique.
     TaskId::random().to_string()
 }
 

@@ -1,4 +1,4 @@
-//! The connection to Redis, the names of the keys, and how much they may hold.
+//! Options for the connection to Redis, the names of keys, and the amount of data.
 
 use std::env;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use mcp_runtime::Limits;
 use crate::Redis;
 use crate::error::RedisError;
 
-/// The connection to Redis, the names of the keys, and how much they may hold.
+/// Options for the connection to Redis, the names of keys, and the amount of data.
 #[derive(Clone, Debug)]
 pub struct RedisOptions {
     pub(crate) name: String,
@@ -29,36 +29,37 @@ impl RedisOptions {
         }
     }
 
-    /// Sets the name of the server, which its instances share. Each key begins with it, in braces: servers with different
-    /// names can use one Redis, and all keys of a server are in one slot of a cluster. Default `mcp`. 1 to 64 letters,
-    /// digits, `-`, `_`, `.` and `:`.
+    /// Sets the name of the server, which its instances share. Each key begins with this name in braces, so that
+    /// servers with different names can share one Redis server and all of a server's keys are in the same slot of a
+    /// cluster. The name consists of 1 to 64 letters, digits, `-`, `_`, `.` and `:`. Defaults to `mcp`.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the time after which an operation fails, whatever Redis does. Default 2 s. Afterwards, operations fail at once,
-    /// except one each 250 ms that tries again.
+    /// Sets the time after which an operation fails, whatever Redis does. Defaults to 2 s. After such a failure,
+    /// operations fail immediately, except that one every 250 ms tries again.
     #[must_use]
     pub fn operation_timeout(mut self, timeout: Duration) -> Self {
         self.operation_timeout = timeout;
         self
     }
 
-    /// Sets the maximum number of operations that are on their way to Redis or back at the same time, on the one connection
-    /// that they share. Others wait. Default 1,024.
+    /// Sets the maximum number of operations in flight at the same time on the single connection that they share. Other
+    /// operations wait. Defaults to 1,024.
     #[must_use]
     pub fn max_at_once(mut self, max: usize) -> Self {
         self.max_at_once = max.max(1);
         self
     }
 
-    /// Sets how much Redis may hold, normally the [`Limits`] of the server. Of `tasks`, these are `max_tasks`, `max_per_caller`,
-    /// `max_bytes` and `max_bytes_per_caller`; calls with results of `once` that are not tasks are counted apart, up to
-    /// `max_tasks` and `max_bytes`, and when they are full, such work is refused. Of `sessions`, these are `max_sessions` and
-    /// `max_per_principal`; of `streams`, `max_replay_events` and `max_replay_bytes`, as in memory. All instances count
-    /// together, and should have the same limits.
+    /// Sets how much data Redis may hold. Normally, pass the server's [`Limits`]. From `tasks`, `max_tasks`,
+    /// `max_per_caller`, `max_bytes` and `max_bytes_per_caller` are used. Calls with results of `once` that are not
+    /// tasks are counted separately, up to `max_tasks` and `max_bytes`; when these are exceeded, such work is refused.
+    /// From `sessions`, `max_sessions` and `max_per_principal` are used; from `streams`, `max_replay_events` and
+    /// `max_replay_bytes`, as in memory. The limits apply to all instances together, so all instances should have the
+    /// same limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

@@ -1,4 +1,4 @@
-//! The log of change notifications. A message on the connection tells that there are new ones; the log has them.
+//! The log of change notifications. A message on the connection announces new notifications, which are in the log.
 
 use std::pin::pin;
 
@@ -11,7 +11,7 @@ use crate::link::AfterLoss::Repeat;
 use crate::tasks::LOOK_AGAIN;
 use crate::{Redis, once, scripts};
 
-/// What the channel of changes has instead of the id of a task.
+/// Sent on the channel for changes in place of a task id.
 const CHANGED: &[u8] = b"notifications";
 
 impl NotificationRelay for Redis {
@@ -19,7 +19,7 @@ impl NotificationRelay for Redis {
         Box::pin(async move {
             let mut publish = self.script(&scripts::PUBLISH_CHANGES);
             publish.arg(once::claim()).arg(texts);
-            // A notification that comes twice says the same.
+            // Receiving a notification twice has no further effect.
             let _: u64 = self.0.link.script(&publish, Repeat).await?;
             Ok(())
         })
@@ -28,7 +28,7 @@ impl NotificationRelay for Redis {
     fn receive<'a>(&'a self, after: Option<&'a str>) -> StoreFuture<'a, RelayedTexts> {
         Box::pin(async move {
             let mut changed = pin!(self.0.changes.of(CHANGED).notified());
-            // From here on, no change is missed while the connection lives; a new one wakes all.
+            // From here on, no change is missed while the connection lasts; a new connection wakes all callers.
             changed.as_mut().enable();
             let received = self.read_log(after).await?;
             let is_new = received

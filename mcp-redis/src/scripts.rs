@@ -1,4 +1,4 @@
-//! The scripts that Redis runs, each of which is atomic.
+//! The scripts that Redis runs. Each one is atomic.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Legacy sessions. Redis decides by the number of changes which change is first.
+//! Stores legacy sessions. Redis uses the number of changes to determine which change comes first.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl SessionStore for Redis {
     ) -> MaybeReady<'a, bool> {
         MaybeReady::later(async move {
             let json = mcp_runtime::serde_json::to_string(&*record)?;
-            // A mark before it, so that an empty owner is not the same as none.
+            // A prefix distinguishes an empty owner from no owner.
             let owner = record
                 .owner()
                 .map_or(String::new(), |owner| format!("1{owner}"));
@@ -73,7 +73,8 @@ impl SessionStore for Redis {
             let json = mcp_runtime::serde_json::to_string(&*record)?;
             let mut save = self.script(&scripts::SAVE_SESSION);
             save.arg(id).arg(record.changes()).arg(json);
-            // If it is refused because the first attempt was made, the runtime makes its change to what is stored.
+            // If the repeated save is refused because the first attempt succeeded, the runtime applies its change to
+            // the stored record.
             Ok(self.0.link.script(&save, Repeat).await?)
         })
     }

@@ -1,4 +1,4 @@
-//! Tasks. The rules of changes are the runtime's; Redis decides by version which change is first.
+//! Stores tasks. The runtime defines the rules for changes; Redis uses versions to determine which change comes first.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::fields::{self, milliseconds};
 use crate::link::AfterLoss::{Fail, Repeat};
 use crate::{Redis, once, scripts};
 
-/// Time after which a task is looked at again, although Redis has told of no change.
+/// Time after which a task is read again even though Redis has not reported a change.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The error for an attempt that is not the latest.
 const STALE: &str = "the task has ended or was claimed again";
-/// The error for a step that does not fit.
+/// The error for a step for which there is no room.
 const FULL: &str = "the store of tasks is full";
 
 impl Redis {
-    /// Returns a task and the time of Redis' clock.
+    /// Returns a task and the time according to Redis' clock.
     async fn find(
         &self,
         id: &TaskId,
@@ -38,7 +38,7 @@ impl Redis {
         Ok(Some((fields::read(fields)?, now)))
     }
 
-    /// Makes the task of an attempt due after this time. Returns `false` if it is not the latest attempt.
+    /// Makes an attempt's task due after this time. Returns `false` if this is not the latest attempt.
     async fn set_due(
         &self,
         (id, attempt): (&TaskId, u64),
@@ -48,7 +48,7 @@ impl Redis {
         let mut set = self.script(&scripts::SET_DUE);
         set.arg(id.as_str()).arg(attempt).arg(milliseconds(after));
         set.arg(u8::from(gives_back));
-        // Giving back twice would count another attempt as given back.
+        // Giving the task back twice would count another attempt as given back.
         let after_loss = if gives_back { Fail } else { Repeat };
         self.0.link.script(&set, after_loss).await
     }
@@ -199,7 +199,7 @@ impl TaskStore for Redis {
             loop {
                 let of_task = self.0.changes.of(id.as_str().as_bytes());
                 let mut changed = std::pin::pin!(of_task.notified());
-                // From here on, no change is missed while the connection lives; a new one wakes all.
+                // From here on, no change is missed while the connection lasts; a new connection wakes all callers.
                 changed.as_mut().enable();
                 let mut known = self.script(&scripts::VERSION);
                 let known: Vec<u64> = self.0.link.script(known.arg(id.as_str()), Repeat).await?;

@@ -23,7 +23,7 @@ pub enum ErrorKind {
     Io,
     /// A definition with that name or URI already exists.
     Duplicate,
-    /// A value for [`Server::state_with`](crate::Server::state_with) cannot be made.
+    /// A value for [`Server::state_with`](crate::Server::state_with) cannot be created.
     State,
 }
 
@@ -43,7 +43,7 @@ impl Error {
         self.with_shared_source(source.into().into())
     }
 
-    /// Sets a source that other errors have, too.
+    /// Sets a source that is shared with other errors.
     pub(crate) fn with_shared_source(
         mut self,
         source: Arc<dyn std::error::Error + Send + Sync>,

@@ -1,6 +1,6 @@
 //! A map for short keys that uses a cheaper hash than `std`.
 //!
-//! The hash has no secret, so use it only where nobody can harm others by choosing keys that collide. Suitable keys are
+//! The hash is not keyed, so use it only where no one can harm others by choosing keys that collide. Suitable keys are
 //! names defined by the server, random ids, and the ids of a client's pending requests, of which there are only a few
 //! at a time.
 

@@ -1,10 +1,10 @@
 #![cfg_attr(doctest, doc = "The guide.")]
 #![cfg_attr(not(doctest), doc = mcp_macros::guide_page!("README.md", "src/guide_items.txt"))]
 //!
-//! <!-- The pages are in `docs/` of the repository, which `mcp-runtime/docs` links to. Tests read them as they are, so that a
-//! failure names the file and line; documentation gets them with links to modules and items. -->
+//! <!-- The pages are in `docs/` of the repository, which `mcp-runtime/docs` links to. Tests read the files directly,
+//! so that a failure names the file and line; in the documentation, the pages contain links to modules and items. -->
 
-// Links to items need their features. The documentation on docs.rs is built with all of them.
+// Links to items need the items' features. The documentation on docs.rs is built with all of them.
 #![cfg_attr(
     not(all(
         feature = "auth",
@@ -18,7 +18,7 @@
     allow(rustdoc::broken_intra_doc_links)
 )]
 
-/// Declares a module for each page. The features are those that the examples of the page need.
+/// Declares a module for each page. The listed features are needed by the page's examples.
 macro_rules! pages {
     ($($module:ident = $page:literal $(needs $features:meta)?;)*) => {$(
         #[cfg(any(not(doctest), all($($features)?)))]

@@ -20,8 +20,8 @@
 //! }
 //! ```
 //!
-//! The [guide] begins with a [first server](guide::first_server), and has a [cookbook](guide::cookbook) and a page about
-//! [error messages](guide::troubleshooting).
+//! The [guide] begins with a [first server](guide::first_server) and includes a [cookbook](guide::cookbook) and a page
+//! about [error messages](guide::troubleshooting).
 //!
 //! | purpose | attribute | return type |
 //! |---|---|---|
@@ -138,14 +138,15 @@ pub use server::{Cacheable, Server};
 pub use transport::{Transport, shutdown_signal};
 pub use types::SamplingRequest;
 
-/// MCP Apps: pages that hosts show next to the results of tools, by the extension `io.modelcontextprotocol/ui`.
+/// MCP Apps: pages that hosts show next to tools' results, using the extension `io.modelcontextprotocol/ui`.
 pub mod apps {
     pub use crate::extension::apps::{App, MIME_TYPE};
 }
 
-/// Stores for what outlives a request: all of them in a [`Backend`](backend::Backend), and the trait for tasks, with its store in memory.
+/// Stores for data that outlives a request: a [`Backend`](backend::Backend) that combines all stores, and the trait for
+/// tasks with its in-memory store.
 ///
-/// The traits for sessions and for events are in [`http`], the one for the results of [`once`](Context::once) in
+/// The traits for sessions and for events are in [`http`]; the trait for the results of [`once`](Context::once) is in
 /// [`once`](mod@once).
 pub mod backend {
     pub use crate::server::Backend;
@@ -212,7 +213,7 @@ pub mod skills {
     pub use crate::extension::skills::{Skill, Skills};
 }
 
-/// Tasks: calls to tools that go on after their request.
+/// Tasks: tool calls that continue after their request has been answered.
 pub mod tasks {
     pub use crate::handler::task_options::TaskOptions;
 }
@@ -261,7 +262,7 @@ pub mod trace {
     pub use crate::telemetry::TraceContext;
 }
 
-/// Types for values that JSON has no type for.
+/// Types for values for which JSON has no type.
 pub mod values {
     pub use crate::handler::values::Base64;
     #[cfg(feature = "duration")]

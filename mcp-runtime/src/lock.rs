@@ -1,4 +1,4 @@
-//! Locking of mutexes that outlives panics.
+//! Locks mutexes even after panics.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -41,7 +41,7 @@
 /// | `destructive` | flag | unspecified, which clients treat as true | the tool may delete or overwrite data | `annotations.destructiveHint` |
 /// | `idempotent` | flag | unspecified | repeated calls have no further effect | `annotations.idempotentHint` |
 /// | `open_world` | flag | unspecified, which clients treat as true | the tool interacts with the world outside the server | `annotations.openWorldHint` |
-/// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | icons for user interfaces, each an `https:` or `data:` URI | `icons` |
+/// | `icons` | `["https://…", icon(src = "…", mime_type = "…", sizes = "48x48 any", theme = "dark")]` | none | icons for user interfaces, each given as an `https:` or `data:` URI | `icons` |
 /// | `meta` | an expression of type `serde_json::Value`, an object | none | additional metadata | `_meta` |
 /// | `tags("…", …)` | strings | none | tags for selection | nothing |
 /// | `scopes` | such as `("notes:read", "notes:write")` | none | the required scopes; a caller must have all of them (see below) | an error if any is missing |
@@ -54,10 +54,10 @@
 /// | `requires` | any of `sampling`, `sampling_tools`, `elicitation`, `elicitation_url`, `roots` | nothing | features that the client must support | an error if any is missing |
 /// | `text` | `"compact"`, `"none"` or `"table"` | `"compact"` | the text of a result that is `Json<T>`: its JSON, nothing (except for clients before 2025-06-18, which read nothing else), or a Markdown table of its rows | the text in `content` |
 /// | `app` | the path of a type with [`#[app]`](macro@app) | none | the page that shows the results | `_meta.ui.resourceUri` |
-/// | `visibility` | `model`, `app`, or both | both | the users of the tool, for hosts that show apps: the model, the page, or both | `_meta.ui.visibility` |
+/// | `visibility` | `model`, `app`, or both | both | the tool's users, for hosts that show apps: the model, the page, or both | `_meta.ui.visibility` |
 /// | `schema` | a `Schema`, a `serde_json::Value` or a JSON string | generated from the parameters | the input schema, sent unchanged | `inputSchema` |
 /// | `strict` | flag | no | arguments are not coerced, so a number in quotes is an error | nothing |
-/// | `task` | `task`, `task = required`, or `task(required, manual, ttl = "1h", poll = "2s", patience = "45s")` | not a task | calls go on after their request for clients that know tasks | `execution.taskSupport` |
+/// | `task` | `task`, `task = required`, or `task(required, manual, ttl = "1h", poll = "2s", patience = "45s")` | not a task | for clients that support tasks, calls continue after their request has been answered | `execution.taskSupport` |
 /// | `ttl` | as `timeout` | unspecified | how long a client may cache the result | `ttlMs` |
 /// | `cache` | `"public"` or `"private"` | unspecified | whether the cached result may be shared between users | `cacheScope` |
 /// | `crate` | a path | `::mcp_runtime` | the path of the runtime crate | nothing |
@@ -89,9 +89,9 @@
 ///
 /// A tool with `scopes` is omitted from the lists sent to callers who lack any of them. If such a caller calls it
 /// anyway, the call is rejected before any of the tool's code runs. The error names all required scopes so that the
-/// client can request them; over HTTP, the response has status 403 and a challenge. To callers rejected by the
-/// `visible_if` function, the tool appears not to exist. This function runs for every list request and every call, so
-/// it must not block. If it panics, the caller is rejected.
+/// client can request them; over HTTP, the response has status 403 and a challenge. The tool appears not to exist to
+/// callers rejected by the `visible_if` function. This function runs for every list request and every call, so it must
+/// not block. If it panics, the caller is rejected.
 ///
 /// Scopes are granted through credentials. They do not apply over standard input and output or within the same process:
 /// see [`Caller`](crate::Caller). Caches never share caller-dependent lists or results between users, regardless of
@@ -245,7 +245,7 @@ pub use mcp_macros::resource;
 /// `#[arg(any_path)]` accepts these values as well; the function must then validate them before using them as paths.
 /// Source: revision 2026-07-28, server/resources, "Security Considerations".
 ///
-/// The options are the same as for [`resource`](macro@resource), except that there is no `size`, and that `list` takes
+/// The options are the same as for [`resource`](macro@resource), except that there is no `size` and that `list` takes
 /// the path of a function that returns the matching resources for `resources/list`. All parameters of that function are
 /// injected.
 ///
@@ -288,7 +288,7 @@ pub use mcp_macros::resource_template;
 /// sends only the best 100.
 ///
 /// To use a completer, put `#[complete(frameworks)]` on a parameter of a [`prompt`](macro@prompt) or
-/// [`resource_template`](macro@resource_template). Where that is not possible, the completer can name the argument
+/// [`resource_template`](macro@resource_template). If that is not possible, the completer can name the argument
 /// instead:
 ///
 /// | Option | Value | Meaning |
@@ -478,8 +478,8 @@ pub use mcp_macros::data;
 /// }
 /// ```
 ///
-/// In an enum, `#[expose]` on some of the variants marks only these; the messages of the others stay hidden. This includes
-/// variants that pass on another error, such as those with `#[error(transparent)]` of `thiserror`:
+/// In an enum, `#[expose]` on some of the variants marks only these; the other variants' messages stay hidden. This
+/// includes variants that pass on another error, such as those with `#[error(transparent)]` of `thiserror`:
 ///
 /// ```
 /// # #[derive(Debug)] struct Refused;
@@ -498,9 +498,9 @@ pub use mcp_macros::data;
 /// # impl std::error::Error for StoreError {}
 /// ```
 ///
-/// If an error without the mark wraps one with it ([`source`](std::error::Error::source)), the model reads the message of
-/// the inner one. The messages of all other errors stay hidden, unless `.expose()` is called where they occur. The type
-/// must implement `std::error::Error`, either manually or through any derive, and must not be generic.
+/// If an unmarked error wraps a marked one ([`source`](std::error::Error::source)), the model reads the inner error's
+/// message. The messages of all other errors stay hidden unless `.expose()` is called where they occur. The type must
+/// implement `std::error::Error`, either manually or through any derive, and must not be generic.
 ///
 /// | Option | Meaning |
 /// |---|---|
@@ -508,8 +508,8 @@ pub use mcp_macros::data;
 #[doc(inline)]
 pub use mcp_macros::expose;
 
-/// Includes the skills of a folder in the program, for [`Server::skills`](crate::Server::skills). The path is relative to the
-/// directory of the package's `Cargo.toml`.
+/// Includes the skills from a folder in the program, for [`Server::skills`](crate::Server::skills). The path is
+/// relative to the directory of the package's `Cargo.toml`.
 ///
 /// ```no_run
 /// # macro_rules! skills { ($folder:literal) => { mcp_runtime::skills!("../examples/skills/") } }
@@ -518,18 +518,18 @@ pub use mcp_macros::expose;
 /// let server = new_server!().skills(skills!("skills/"));
 /// ```
 ///
-/// The skills are read and checked when the program is compiled: every mistake is a compile error that names the file, and
-/// the program contains the bytes of the files with their digests. Nothing is read when the program runs.
+/// The skills are read and checked when the program is compiled. Every mistake is a compile error that names the file.
+/// The program contains the files' bytes and their digests, so nothing is read at run time.
 ///
-/// The program is compiled again when a file changes or disappears, but not when one is added, unless the package has a build
-/// script with this line:
+/// The program is recompiled when a file changes or disappears. It is recompiled when a file is added only if the
+/// package has a build script with this line:
 ///
 /// ```
 /// println!("cargo::rerun-if-changed=skills");
 /// ```
 ///
-/// The result is of type [`Skills`](crate::skills::Skills), so other skills can be added, and visibility can depend on the
-/// caller.
+/// The result is of type [`Skills`](crate::skills::Skills), so you can add other skills and make visibility depend on
+/// the caller.
 ///
 /// | Option | Meaning |
 /// |---|---|
@@ -540,7 +540,7 @@ pub use mcp_macros::expose;
 #[cfg(feature = "skills")]
 pub use mcp_macros::skills;
 
-/// Embeds a page that hosts show next to the results of tools, by the extension `io.modelcontextprotocol/ui` (MCP Apps).
+/// Embeds a page that hosts show next to tools' results, using the extension `io.modelcontextprotocol/ui` (MCP Apps).
 ///
 /// ```ignore
 /// use mcp_runtime::prelude::*;
@@ -557,15 +557,15 @@ pub use mcp_macros::skills;
 /// ```
 ///
 /// The path is relative to the folder of the package's `Cargo.toml`. The page becomes part of the program, which is
-/// compiled again when the file changes. It is an error if the file does not exist, is not UTF-8, or is larger than 4 MiB.
-/// A script element `<script src="mcp-app.js"></script>` is replaced with a script that defines `mcpApp`, through which the
-/// page talks to its host; the page of the guide about apps has its functions.
+/// recompiled when the file changes. It is an error if the file does not exist, is not UTF-8, or is larger than 4 MiB.
+/// A script element `<script src="mcp-app.js"></script>` is replaced with a script that defines `mcpApp`, through which
+/// the page communicates with its host. The guide's page about apps describes its functions.
 ///
 /// | Option | Value | Default | Meaning | On the wire |
 /// |---|---|---|---|---|
 /// | `uri` | a URI that begins with `ui://` | `ui://PACKAGE/PATH` | the URI of the page | `uri`, `_meta.ui.resourceUri` of tools |
 /// | `csp(…)` | see below | no origins | the origins that the page uses; the host refuses all others | `_meta.ui.csp` |
-/// | `permissions(…)` | any of `camera`, `microphone`, `geolocation`, `clipboard_write` | none | browser features that the page asks for | `_meta.ui.permissions` |
+/// | `permissions(…)` | any of `camera`, `microphone`, `geolocation`, `clipboard_write` | none | browser features that the page requests | `_meta.ui.permissions` |
 /// | `domain` | string | the host's choice | the origin on which the host serves the page; each host documents its format | `_meta.ui.domain` |
 /// | `prefers_border` | flag | the host's choice | the host draws a border and a background | `_meta.ui.prefersBorder` |
 /// | `deprecated_key` | flag | no | tools also name the page in the deprecated key, for hosts that read nothing else | `_meta["ui/resourceUri"]` of tools |

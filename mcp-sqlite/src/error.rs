@@ -1,4 +1,4 @@
-//! Errors of the store, in words for the operator.
+//! Errors from the store, worded for the operator.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rusqlite::ErrorCode;
 
-/// An error of the store. Its message names the file, if it could not be opened, and says what to do.
+/// An error from the store. Its message says what to do and names the file if it could not be opened.
 #[derive(Clone, Debug)]
 pub struct SqliteError(Arc<str>);
 

@@ -1,4 +1,4 @@
-//! The events of sessions' streams in the file.
+//! Stores the events in sessions' streams in the file.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::error::SqliteError;
 use crate::row::{length, whole};
 use crate::writer::{milliseconds, now};
 
-/// A stream as a row. Its entries have the positions from `first` to before `next`.
+/// A stream as a row. Its entries have positions from `first` up to but excluding `next`.
 struct Stream {
     number: i64,
     first: i64,
@@ -77,7 +77,7 @@ fn append(
         None => create(db, session, stream, position)?,
     };
     if kept.next == position.saturating_add(1) {
-        // The instance did not learn that its first attempt had succeeded.
+        // The instance was not notified that its first attempt had succeeded.
         return Ok(true);
     }
     if kept.next != position {
@@ -97,7 +97,7 @@ fn append(
         length(limits.max_replay_events).max(2),
         length(limits.max_replay_bytes),
     );
-    // The last entry stays, whatever its size.
+    // The last entry is kept, whatever its size.
     while kept.next - kept.first > 1
         && (kept.next - kept.first > max_entries || kept.bytes > max_bytes)
     {
@@ -137,7 +137,7 @@ fn create(db: &Connection, session: &str, stream: i64, position: i64) -> Result<
     })
 }
 
-/// Drops streams of a session that have ended, oldest first, while the session has too many or too much.
+/// Drops a session's ended streams, oldest first, until it no longer exceeds the maximum number of streams or bytes.
 fn make_room(db: &Connection, session: &str, (max_streams, max_bytes): (i64, i64)) -> Result<()> {
     loop {
         let sql = "SELECT count(*), coalesce(sum(bytes), 0) FROM streams WHERE session = ?1";
@@ -181,7 +181,7 @@ fn read(
     entries.collect::<Result<_>>().map(Some)
 }
 
-/// Returns a stream, unless it has expired at a time.
+/// Returns a stream unless it has expired at the given time.
 fn find(db: &Connection, session: &str, stream: i64, at: Option<i64>) -> Result<Option<Stream>> {
     let sql = "SELECT number, first, next, bytes FROM streams \
                WHERE session = ?1 AND stream = ?2 AND (?3 IS NULL OR expires_at > ?3)";

@@ -26,11 +26,12 @@ pub use crate::error::SqliteError;
 pub use crate::options::SqliteOptions;
 use crate::writer::Writer;
 
-/// Number of groups of tasks; a change wakes those who wait for any task of its group.
+/// Number of groups into which tasks are divided. A change to a task wakes the callers waiting for any task in its
+/// group.
 const GROUPS: usize = 256;
 
-/// All that outlives a request, in an SQLite file: tasks, the results of `once`, legacy sessions (feature `http`) and the events of their
-/// streams. Cheap to clone.
+/// Stores all data that outlives a request in an SQLite file: tasks, the results of `once`, legacy sessions (feature
+/// `http`) and the events in their streams. Cheap to clone.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -41,14 +42,15 @@ const GROUPS: usize = 256;
 /// # Ok(()) }
 /// ```
 ///
-/// Several processes on one machine can share the file, and each goes on with tasks of the others that have died. The file
-/// must be on a local disk, because SQLite's write-ahead log does not work over a network.
+/// Several processes on one machine can share the file, and each process continues the tasks of other processes that
+/// have died. The file must be on a local disk, because SQLite's write-ahead log does not work over a network.
 ///
-/// What is written survives the death of the process. After a power cut, the last moments may be missing, unless
-/// [`SqliteOptions::survives_power_cut`] is set; the file is whole in any case.
+/// The data survives the death of the process. After a power cut, the most recent data may be missing unless
+/// [`SqliteOptions::survives_power_cut`] is set; the file is intact in any case.
 ///
-/// Next to the file are, while it is open, two others that end with `-wal` and `-shm` and belong to it. On Unix, the file is
-/// created for its owner only: it contains arguments, results, the claims of callers, and the ids of sessions.
+/// While the file is open, there are two other files next to it that end with `-wal` and `-shm` and belong to it. On
+/// Unix, only the owner can read and write the file, because it contains arguments, results, callers' claims, and
+/// session ids.
 #[derive(Clone)]
 pub struct Sqlite(Arc<Shared>);
 
@@ -59,7 +61,7 @@ struct Shared {
 }
 
 impl Sqlite {
-    /// Opens a file, or creates it, with the default [options](SqliteOptions).
+    /// Opens a file with the default [options](SqliteOptions), or creates it if it does not exist.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Results of `once` in calls that are not tasks.
+//! Stores results of `once` in calls that are not tasks.
 
 use mcp_runtime::once::{CallId, OnceClaim, OnceStore, StoreFuture};
 use rusqlite::{OptionalExtension as _, params};

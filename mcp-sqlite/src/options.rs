@@ -1,4 +1,4 @@
-//! How a file is opened and how much it may hold.
+//! Options for opening a file and for the amount of data that it may hold.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use mcp_runtime::Limits;
 use crate::Sqlite;
 use crate::error::SqliteError;
 
-/// How a file is opened and how much it may hold.
+/// Options for opening a file and for the amount of data that it may hold.
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
     pub(crate) limits: Limits,
@@ -30,35 +30,37 @@ impl SqliteOptions {
     /// Sets how much the file may hold. The server's limits do not reach the store, so if you set
     /// [`Server::limits`](mcp_runtime::Server::limits), pass the same value here. These limits are used:
     ///
-    /// - `tasks`: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`. Results of `once` in calls that are not tasks
-    ///   are counted separately, up to `max_tasks` and `max_bytes`; when there are more, such work is refused.
+    /// - `tasks`: `max_tasks`, `max_per_caller`, `max_bytes` and `max_bytes_per_caller`. Results of `once` in calls
+    ///   that are not tasks are counted separately, up to `max_tasks` and `max_bytes`; when these are exceeded, such
+    ///   work is refused.
     /// - `sessions`: `max_sessions` and `max_per_principal`.
     /// - `streams`: `max_replay_events` and `max_replay_bytes`.
     ///
-    /// They apply to all processes that share the file together.
+    /// The limits apply to all processes that share the file, taken together.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Waits for the disk at each commit (`synchronous = FULL`), so that what has been acknowledged survives a power cut.
-    /// Default `false`: it survives the death of the process, and the last moments before a power cut may be missing.
-    /// Writes take as long as the disk does then, and those that wait share one commit.
+    /// Waits for the disk at each commit (`synchronous = FULL`), so that acknowledged data survives a power cut. Each
+    /// write then takes as long as the disk needs, and waiting writes share one commit. Defaults to `false`:
+    /// acknowledged data survives the death of the process, but the most recent data may be missing after a power cut.
     #[must_use]
     pub fn survives_power_cut(mut self, survives: bool) -> Self {
         self.syncs = survives;
         self
     }
 
-    /// Sets the time to wait while another process writes. Default 5 s. After that, the operation fails.
+    /// Sets the maximum time to wait while another process is writing, after which the operation fails. Defaults to 5
+    /// s.
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
         self
     }
 
-    /// Opens a file, or creates it.
+    /// Opens a file, or creates it if it does not exist.
     ///
     /// # Errors
     ///

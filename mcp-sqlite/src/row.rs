@@ -1,4 +1,4 @@
-//! Rows of the table of tasks.
+//! Rows of the `tasks` table.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use rusqlite::{Error, Result, Row};
 pub(crate) const COLUMNS: &str = "number, bytes, id, owner, tool, status, message, created_at, updated_at, ttl, \
      poll_interval, version, attempt, tries, state, call, outcome_kind, outcome, due, expires_at";
 
-/// A task with what only the store knows of it.
+/// A task with the data that only the store uses.
 pub(crate) struct TaskRow {
     pub(crate) number: i64,
     pub(crate) bytes: i64,

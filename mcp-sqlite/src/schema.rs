@@ -1,4 +1,4 @@
-//! Opens a file, checks that it is one of this crate, and creates its tables.
+//! Opens a file, checks that it belongs to this crate, and creates its tables.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -11,12 +11,12 @@ use crate::options::SqliteOptions;
 
 /// The version of the tables that this build writes and reads.
 const VERSION: i64 = 2;
-/// Marks a file as one of this crate: `mcpt` in ASCII.
+/// Marks a file as belonging to this crate: `mcpt` in ASCII.
 const APPLICATION: i64 = 0x6d63_7074;
-/// Time between two attempts to switch to the write-ahead log, for which SQLite does not wait by itself.
+/// Time between two attempts to switch to the write-ahead log. SQLite does not retry this on its own.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// Opens a file, or creates it.
+/// Opens a file, or creates it if it does not exist.
 pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, SqliteError> {
     create_for_owner(path);
     let failed = |error: rusqlite::Error| SqliteError::at_open(path, &error);
@@ -27,21 +27,21 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
     connection
         .busy_timeout(options.busy_timeout)
         .map_err(failed)?;
-    // Before anything is changed in a file that may belong to another program.
+    // This check comes before any change, because the file may belong to another program.
     check_owner(&connection, path)?;
     if use_log(&connection, options.busy_timeout).map_err(failed)? != "wal" {
         let text = "the write-ahead log cannot be used here; choose a file on a local disk";
         return Err(SqliteError::new(path, text));
     }
     let synchronous = if options.syncs {
-        // On macOS, `FULL` alone leaves data in the cache of the disk.
+        // On macOS, `FULL` alone leaves data in the disk's cache.
         "FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON"
     } else {
         "NORMAL"
     };
     let settings = format!("PRAGMA synchronous = {synchronous}; BEGIN IMMEDIATE");
     connection.execute_batch(&settings).map_err(failed)?;
-    // Of two processes, the second waited for the first here.
+    // If two processes open the file, the second has waited here for the first.
     let version = check_owner(&connection, path)?;
     if version < 1 {
         connection
@@ -62,7 +62,7 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, S
     Ok(connection)
 }
 
-/// Creates the file so that only its owner can read it. If this fails, opening it tells why.
+/// Creates the file so that only its owner can read it. If this fails, opening the file reports the reason.
 fn create_for_owner(path: &Path) {
     let mut file = std::fs::OpenOptions::new();
     file.write(true).create_new(true);
@@ -71,7 +71,7 @@ fn create_for_owner(path: &Path) {
     drop(file.open(path));
 }
 
-/// Returns the version of the tables, which is 0 if the file is empty.
+/// Returns the version of the tables, or 0 if the file is empty.
 fn check_owner(connection: &Connection, path: &Path) -> Result<i64, SqliteError> {
     let number = |sql: &str| {
         let found = connection.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -103,7 +103,7 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<i64, SqliteError>
     Ok(version)
 }
 
-/// Switches to the write-ahead log. Returns the name of the log that is used.
+/// Switches to the write-ahead log. Returns the name of the journal mode in use.
 fn use_log(connection: &Connection, patience: Duration) -> Result<String, rusqlite::Error> {
     let started = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Legacy sessions in the file.
+//! Stores legacy sessions in the file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,13 @@ use crate::Sqlite;
 use crate::row::length;
 use crate::writer::{milliseconds, now};
 
-/// Maximum number of idle sessions that are considered first when one has to make room. If all are in use, all others are considered.
+/// Maximum number of idle sessions considered first when a session has to make room. If all of these are in use, all
+/// other sessions are considered.
 const CANDIDATES: i64 = 64;
 /// No limit on the number of rows.
 const ALL: i64 = -1;
-/// A session's expiry is written when it would grow by more than this part of the time for which the session is kept.
+/// A session's expiry is written only if the extension exceeds the time for which the session is kept, divided by this
+/// number.
 const SIGNIFICANT: u32 = 8;
 
 /// A session to insert.
@@ -93,7 +95,7 @@ impl SessionStore for Sqlite {
                 return Ok(None);
             };
             let Ok(record) = mcp_runtime::serde_json::from_str::<SessionRecord>(&json) else {
-                // Another version of the program has written it. The client starts over.
+                // The session was written by another version of the program, so the client must start over.
                 return Ok(None);
             };
             let longer = now() + milliseconds(keep);
@@ -129,7 +131,8 @@ impl SessionStore for Sqlite {
     }
 }
 
-/// Inserts a session if there is room for it. Otherwise, returns at most this number of sessions that may have to make room.
+/// Inserts a session if there is room for it. Otherwise, returns a limited number of sessions that may have to make
+/// room.
 fn insert(
     db: &Connection,
     session: &SessionRow,
@@ -153,7 +156,7 @@ fn insert(
         let sql = "SELECT id, used_at FROM sessions ORDER BY used_at LIMIT ?1";
         return idle(db, sql, params![candidates]);
     }
-    // Only a session that has expired can have the id.
+    // Only an expired session can already have this id.
     remove(db, &session.id)?;
     let sql = "INSERT INTO sessions (id, owner, changes, record, used_at, expires_at) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

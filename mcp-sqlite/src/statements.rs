@@ -1,4 +1,4 @@
-//! The operations on the tables, each inside of a transaction of the writer.
+//! The operations on the tables, each of which runs inside one of the writer's transactions.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,12 +13,13 @@ use rusqlite::{Connection, OptionalExtension as _, Result, params};
 use crate::row::{self, TaskRow, length, whole};
 use crate::writer::{milliseconds, now};
 
-/// Maximum number of rows that one sweep removes, so that it does not keep others waiting.
+/// Maximum number of rows that one sweep removes, so that other operations do not have to wait long.
 const MAX_SWEPT: i64 = 500;
-/// Time for which the results of `once` in calls that are not tasks are kept: longer than such a call can last by default.
+/// Time for which the results of `once` are kept in calls that are not tasks. It is longer than such a call can last by
+/// default.
 const ONCE_KEPT: Duration = Duration::from_hours(24);
 
-/// Removes some of what has expired.
+/// Removes some of the expired rows.
 pub(crate) fn sweep(connection: &Connection, now: i64) -> Result<()> {
     for (table, key) in [
         ("tasks", "number"),
@@ -37,7 +38,7 @@ pub(crate) fn sweep(connection: &Connection, now: i64) -> Result<()> {
     Ok(())
 }
 
-/// Creates a task. `Ok(None)` if its id is in use.
+/// Creates a task. Returns `Ok(None)` if its id is in use.
 pub(crate) fn create(
     connection: &Connection,
     task: &NewTask,
@@ -105,14 +106,14 @@ pub(crate) fn version(connection: &Connection, id: &TaskId) -> Result<Option<(i6
     found.optional()
 }
 
-/// Returns a page of a caller's tasks. `Ok(None)` if the cursor is invalid.
+/// Returns a page of a caller's tasks, or `Ok(None)` if the cursor is invalid.
 pub(crate) fn list(
     connection: &Connection,
     owner: &str,
     cursor: Option<&TaskId>,
     max: usize,
 ) -> Result<Option<TaskPage>> {
-    // A cursor is the id of the caller's own task that ends the page, so it tells nothing about other callers.
+    // A cursor is the id of the caller's own task at the end of the page, so it reveals nothing about other callers.
     let after = match cursor {
         None => 0,
         Some(id) => match find(connection, id)? {
@@ -239,7 +240,7 @@ fn begin_attempt(connection: &Connection, found: TaskRow, due: i64) -> Result<St
     Ok(task)
 }
 
-/// Makes the task of an attempt due after this time. Returns `false` if it is not the latest attempt.
+/// Makes an attempt's task due after this time. Returns `false` if this is not the latest attempt.
 pub(crate) fn set_due(
     connection: &Connection,
     (id, attempt): (&TaskId, u64),
@@ -256,7 +257,7 @@ pub(crate) fn set_due(
     Ok(changed > 0)
 }
 
-/// Claims a step. `Ok(None)` for an older attempt; `Some(Err(()))` if there is no room.
+/// Claims a step. Returns `Ok(None)` for an older attempt, and `Some(Err(()))` if there is no room.
 pub(crate) fn begin_step(
     connection: &Connection,
     (id, attempt): (&TaskId, u64),
@@ -284,7 +285,7 @@ pub(crate) fn begin_step(
     Ok(Some(Ok(OnceClaim::Granted)))
 }
 
-/// Stores the result of a step. `Ok(None)` for an older attempt; `Some(false)` if there is no room.
+/// Stores a step's result. Returns `Ok(None)` for an older attempt, and `Some(false)` if there is no room.
 pub(crate) fn complete_step(
     connection: &Connection,
     (id, attempt): (&TaskId, u64),
@@ -328,7 +329,7 @@ pub(crate) fn delete_all(connection: &Connection, owner: &str) -> Result<usize> 
         .execute([owner])
 }
 
-/// Returns the task of an attempt that may still write.
+/// Returns the task for an attempt if the attempt may still write to it.
 fn latest(connection: &Connection, id: &TaskId, attempt: u64) -> Result<Option<TaskRow>> {
     let found = find(connection, id)?;
     Ok(found
@@ -367,23 +368,23 @@ fn has_room(connection: &Connection, owner: &str, more: i64, limits: &TaskLimits
     )
 }
 
-/// Returns the number of a caller's tasks and their bytes.
+/// Returns the number of a caller's tasks and their total size in bytes.
 fn usage(connection: &Connection, owner: &str) -> Result<(i64, i64)> {
     used(connection, &format!("of {owner}"))
 }
 
-/// Returns the number of all tasks and their bytes.
+/// Returns the number of all tasks and their total size in bytes.
 fn total(connection: &Connection) -> Result<(i64, i64)> {
     used(connection, "all")
 }
 
-/// Returns `true` if the results of `once` in calls that are not tasks have room for more.
+/// Returns `true` if there is room for more results of `once` in calls that are not tasks.
 pub(crate) fn has_room_for_once(connection: &Connection, limits: &TaskLimits) -> Result<bool> {
     let (number, used) = used(connection, "once")?;
     Ok(number < length(limits.max_tasks) && used < length(limits.max_bytes))
 }
 
-/// Returns the number and the bytes of what is counted under a name.
+/// Returns the number and total bytes of the rows that are counted in this scope.
 pub(crate) fn used(connection: &Connection, scope: &str) -> Result<(i64, i64)> {
     let mut select =
         connection.prepare_cached("SELECT tasks, bytes FROM usage WHERE scope = ?1")?;

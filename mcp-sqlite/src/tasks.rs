@@ -1,4 +1,4 @@
-//! Tasks in the file.
+//! Stores tasks in the file.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -14,15 +14,15 @@ use tokio::time::timeout;
 use crate::error::SqliteError;
 use crate::{GROUPS, Sqlite, statements};
 
-/// Time after which a task is looked at again that another process may have changed.
+/// Time after which a task is read again because another process may have changed it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// The error for an attempt that is not the latest.
 const STALE: &str = "the task has ended or was claimed again";
-/// The error for a step that does not fit.
+/// The error for a step for which there is no room.
 const FULL: &str = "the store of tasks is full";
 
 impl Sqlite {
-    /// Returns what is notified when a task changes, and perhaps when others do.
+    /// Returns the `Notify` for a task, which is notified when the task changes and possibly when other tasks do.
     fn changes_of(&self, id: &TaskId) -> &Notify {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);

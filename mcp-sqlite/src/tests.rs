@@ -1,4 +1,4 @@
-//! The store keeps the rules of stores, in one process and in two, and says what is wrong with a file.
+//! Tests that the store follows the rules for stores, with one process and with two, and reports problems with a file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -248,7 +248,7 @@ async fn the_fault_of_one_operation_is_not_that_of_all() {
     assert_eq!(page.tasks.len(), 2);
 }
 
-/// Pays, and says how often that was done.
+/// Pays and returns the number of payments so far.
 #[tool]
 async fn pay(ctx: &Context, paid: State<AtomicUsize>) -> Result<usize> {
     let pay = ctx.once("pay", async || Ok(paid.fetch_add(1, Ordering::Relaxed) + 1));
@@ -298,7 +298,7 @@ async fn the_results_of_calls_that_are_no_tasks_are_bounded() {
         let used: String = used.await.unwrap();
         used
     };
-    // Two names of three bytes and two results of one.
+    // Two names of three bytes each and two results of one byte each.
     assert_eq!(used().await, "2 8");
     let removed = store
         .0

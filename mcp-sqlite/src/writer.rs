@@ -1,4 +1,4 @@
-//! The thread that has the connection. Operations that wait at the same time share one transaction.
+//! The thread that owns the connection. Operations that are waiting at the same time share one transaction.
 
 use std::io;
 use std::thread;
@@ -12,16 +12,16 @@ use tokio::time::timeout;
 use crate::error::SqliteError;
 use crate::statements;
 
-/// Maximum number of operations that wait.
+/// Maximum number of waiting operations.
 const MAX_WAITING: usize = 1024;
 /// Maximum number of operations in one transaction.
 const MAX_BATCH: usize = 256;
 /// Time after which an operation fails, whatever the disk does.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Shortest time between two sweeps of what has expired.
+/// Minimum time between two sweeps for expired rows.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// Sends operations to the thread, which ends once the last of these is dropped.
+/// Sends operations to the thread, which ends once the last of its senders is dropped.
 pub(crate) struct Writer(mpsc::Sender<Box<dyn Operation>>);
 
 /// An operation on the database. It may be run again if its transaction was rolled back.
@@ -31,7 +31,7 @@ trait Operation: Send {
     /// Returns `true` if its result is no longer waited for.
     fn is_abandoned(&self) -> bool;
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
-    /// Passes the result on, after the transaction.
+    /// Passes the result on after the transaction.
     fn finish(self: Box<Self>, outcome: Result<(), SqliteError>);
 }
 
@@ -72,7 +72,7 @@ where
         let Self { result, reply, .. } = *self;
         let none = || SqliteError::text("the operation was not run");
         let result = outcome.and_then(|()| result.ok_or_else(none));
-        // A caller that no longer waits does not need it.
+        // Sending fails if the caller is no longer waiting, and then the result is not needed.
         let _ = reply.send(result);
     }
 }
@@ -101,7 +101,8 @@ impl Writer {
         self.run(OperationKind::Write, work)
     }
 
-    /// Runs an operation in a transaction, even if its future is dropped once it waits: it records what has happened.
+    /// Runs an operation that records an event in a transaction. Once the future has been polled, the operation runs
+    /// even if the future is dropped.
     pub(crate) fn record<T: Send + 'static>(
         &self,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -139,7 +140,7 @@ fn serve(connection: &Connection, mut queue: mpsc::Receiver<Box<dyn Operation>>)
     let mut batch = Vec::new();
     while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
         batch.retain(|operation| !operation.is_abandoned());
-        // Reading needs neither the lock nor the disk, for which the writes may wait.
+        // Reads come first because they need neither the lock nor the disk, for which writes may have to wait.
         for mut operation in batch.extract_if(.., |operation| !operation.writes()) {
             let outcome = operation.run(connection);
             operation.finish(outcome.map_err(|error| SqliteError::in_operation(&error)));
@@ -178,20 +179,21 @@ fn in_transaction(
         if done.is_err() {
             break;
         }
-        // It may have been abandoned while the transaction waited for the lock.
+        // The operation may have been abandoned while the transaction waited for the lock.
         if !operation.is_abandoned() {
             done = operation.run(connection);
         }
     }
     let done = done.and_then(|()| connection.execute_batch("COMMIT"));
     if done.is_err() && !connection.is_autocommit() {
-        // If this fails, the next transaction cannot begin and says so.
+        // If this fails, the next transaction cannot begin and reports the error.
         let _ = connection.execute_batch("ROLLBACK");
     }
     done
 }
 
-/// Runs operations whose common transaction has failed, each in one of its own, so that the fault of one is not that of all.
+/// Runs each operation of a failed shared transaction in its own transaction, so that one failure does not affect the
+/// others.
 fn one_by_one(
     connection: &Connection,
     batch: &mut Vec<Box<dyn Operation>>,
@@ -202,11 +204,11 @@ fn one_by_one(
         failure.sqlite_error_code(),
         Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
     );
-    // Otherwise, the sweep may have failed, and not the operation.
+    // Otherwise, the sweep may have failed rather than the operation.
     let is_alone = batch.len() == 1 && !swept;
     for mut operation in batch.drain(..) {
         let outcome = if is_locked || is_alone {
-            // All have waited for the lock together.
+            // All operations have already waited for the lock together.
             Err(SqliteError::in_operation(failure))
         } else {
             let outcome = in_transaction(connection, std::slice::from_mut(&mut operation), false);
@@ -224,9 +226,9 @@ pub(crate) fn now() -> i64 {
     milliseconds(since)
 }
 
-/// Returns a length of time in milliseconds.
+/// Returns a duration in milliseconds.
 pub(crate) fn milliseconds(time: Duration) -> i64 {
-    // A quarter of the range, so that sums do not overflow: 73 million years.
+    // The maximum is a quarter of the range (73 million years), so that sums do not overflow.
     i64::try_from(time.as_millis())
         .unwrap_or(i64::MAX)
         .min(i64::MAX / 4)

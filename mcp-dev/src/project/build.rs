@@ -1,4 +1,4 @@
-//! Runs `cargo build`, and collects what rustc says as it says it.
+//! Runs `cargo build` and collects rustc's diagnostics as they appear.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use tokio::process::Command;
 use super::Project;
 use crate::group::Group;
 
-/// Bytes of diagnostics that are kept.
+/// Maximum number of bytes of diagnostics that are kept.
 const MAX_TEXT: usize = 256 << 10;
 
 /// A program that was built.
@@ -19,7 +19,7 @@ pub(super) struct Built {
     pub(super) warnings: String,
 }
 
-/// Builds the program of a project. The error is what rustc or cargo wrote.
+/// Builds a project's program. The error is the output of rustc or cargo.
 pub(super) async fn build(project: &Project) -> Result<Built, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -52,7 +52,7 @@ pub(super) async fn build(project: &Project) -> Result<Built, String> {
     let said = async {
         let mut text = Vec::new();
         if let Some(mut stderr) = stderr {
-            // Cargo's own output is short; it is read to its end so that cargo never waits.
+            // Cargo's own output is short; it is read to the end so that cargo never blocks.
             let _ = stderr.read_to_end(&mut text).await;
         }
         String::from_utf8_lossy(&text).into_owned()

@@ -1,4 +1,5 @@
-//! What a server's own command `check` says about its definitions, with the lines of the sources that define them.
+//! Reports what a server's own `check` command says about its definitions, along with the source lines that define
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,22 +12,22 @@ use tokio::process::Command;
 use super::Project;
 use crate::group::Group;
 
-/// Time that the command may take.
+/// Maximum time that the command may take.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Longest report that is read.
+/// Maximum size of a report.
 const MAX_REPORT: u64 = 4 << 20;
-/// Source files that are searched, and the longest of them.
+/// Maximum number of source files to search, and the maximum size of each.
 const MAX_FILES: usize = 1_000;
 const MAX_FILE: u64 = 1 << 20;
 
-/// What the command says.
+/// The command's findings.
 pub(super) struct Report {
     pub(super) findings: Value,
     /// The names of environment variables whose values are secret.
     pub(super) secrets: Vec<String>,
 }
 
-/// Runs the command. `None`: the server has no such command, or its report cannot be read.
+/// Runs the command. Returns `None` if the server has no such command or its report cannot be read.
 pub(super) async fn check(project: &Project, program: &Path) -> Option<Report> {
     if !project.uses_runtime() {
         return None;
@@ -64,7 +65,7 @@ pub(super) async fn check(project: &Project, program: &Path) -> Option<Report> {
     Some(Report { findings, secrets })
 }
 
-/// The source files of a package.
+/// A package's source files.
 struct Sources(Vec<(String, String)>);
 
 impl Sources {
@@ -98,8 +99,8 @@ impl Sources {
         Self(files)
     }
 
-    /// Returns the file and line of the function with this name, or of the text: a tool may have another name than its
-    /// function, and a resource has a URI.
+    /// Returns the file and line of the function with this name. If there is none, returns the file and line of the
+    /// name itself as a string, because a tool's name may differ from its function's and a resource has a URI.
     fn definition(&self, name: &str) -> Option<String> {
         let function = format!("fn {name}");
         let is_function = |line: &str| {

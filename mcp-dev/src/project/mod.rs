@@ -1,4 +1,4 @@
-//! A server as a cargo project: builds it, speaks to the program, and starts again when its sources change.
+//! A server given as a cargo project: builds it, connects to the program, and restarts it when its sources change.
 
 mod build;
 mod check;
@@ -17,7 +17,7 @@ use crate::target::{Selection, Target};
 use build::Built;
 use watch::Watch;
 
-/// A program of a project.
+/// A program in a project.
 pub(crate) struct Project {
     selection: Selection,
     package: String,
@@ -27,7 +27,7 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// Finds the program that is meant.
+    /// Finds the selected program.
     pub(crate) fn find(selection: &Selection) -> Result<Self> {
         let manifest = selection.folder.join("Cargo.toml");
         if !manifest.is_file() {
@@ -80,13 +80,13 @@ impl Project {
         &self.program
     }
 
-    /// Whether the program may have the commands of mcp-runtime.
+    /// Returns `true` if the program may have mcp-runtime's commands.
     fn uses_runtime(&self) -> bool {
         let mut packages = self.metadata.packages.iter();
         packages.any(|package| *package.name == "mcp-runtime")
     }
 
-    /// The folder of the package.
+    /// The package's folder.
     fn folder(&self) -> PathBuf {
         let mut packages = self.metadata.packages.iter();
         let package = packages.find(|package| *package.name == *self.package);
@@ -114,7 +114,7 @@ fn chosen<'a>(metadata: &'a Metadata, selection: &Selection) -> Result<Vec<&'a P
     }
 }
 
-/// A run of `check`, which ends when nobody wants its report any more.
+/// A run of `check`, which is stopped when its report is no longer needed.
 struct Checking(JoinHandle<()>);
 
 impl Drop for Checking {
@@ -123,25 +123,25 @@ impl Drop for Checking {
     }
 }
 
-/// The builds of a project: the first, and one after each change.
+/// A project's builds: the first one, and one after each change.
 pub(crate) struct Builds {
     project: Arc<Project>,
     watch: Option<Watch>,
     begun: bool,
-    /// The last program, and the time when it was written.
+    /// The most recently built program, and the time at which it was written.
     program: Option<(PathBuf, Option<SystemTime>)>,
 }
 
 /// A build that succeeded.
 pub(crate) struct Success {
     pub(crate) program: PathBuf,
-    /// There is something new to start.
+    /// `true` if the program has changed since the last build.
     pub(crate) changed: bool,
     pub(crate) warnings: String,
 }
 
 impl Builds {
-    /// Watches the sources. The second value is the reason that changes of them are not seen.
+    /// Watches the sources. The second value, if any, is the reason that changes to them cannot be detected.
     pub(crate) fn new(project: Project) -> (Self, Option<String>) {
         let (watch, problem) = match Watch::start(&project) {
             Ok(watch) => (Some(watch), None),
@@ -156,7 +156,7 @@ impl Builds {
         (builds, problem)
     }
 
-    /// Waits until there is something to build. `false`: there will be nothing any more.
+    /// Waits until there is something to build. Returns `false` if there will be nothing more to build.
     pub(crate) async fn change(&mut self) -> bool {
         if self.begun {
             match &mut self.watch {
@@ -168,10 +168,10 @@ impl Builds {
         true
     }
 
-    /// Builds. The error is what rustc or cargo wrote.
+    /// Builds the project. The error is the output of rustc or cargo.
     pub(crate) async fn build(&mut self) -> Result<Success, String> {
         let Built { program, warnings } = build::build(&self.project).await?;
-        // Somebody else may have built what is new to this program.
+        // Another process may have built a program that this one has not seen yet.
         let written = std::fs::metadata(&program).and_then(|file| file.modified());
         let found = Some((program.clone(), written.ok()));
         let changed = self.program != found || cfg!(windows);
@@ -184,7 +184,7 @@ impl Builds {
     }
 }
 
-/// Builds the project and starts the server, again after each change, until the program ends.
+/// Builds the project and starts the server, and does so again after each change until this program ends.
 pub(crate) async fn keep_built(project: Project, engine: Arc<Engine>) {
     let hub = Arc::clone(&engine.hub);
     let (mut builds, problem) = Builds::new(project);
@@ -193,7 +193,7 @@ pub(crate) async fn keep_built(project: Project, engine: Arc<Engine>) {
     }
     let mut checking = None::<Checking>;
     while builds.change().await {
-        // Windows does not replace a program that runs.
+        // Windows cannot replace a running program.
         if cfg!(windows) && builds.program.is_some() {
             engine.stop("the server is built again").await;
         }
@@ -228,6 +228,6 @@ pub(crate) async fn keep_built(project: Project, engine: Arc<Engine>) {
             hub.findings(report.map(|report| report.findings).unwrap_or_default());
         })));
     }
-    // The last run of `check` may go on.
+    // The last run of `check` may still be in progress.
     std::future::pending::<()>().await;
 }

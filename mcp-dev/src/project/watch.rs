@@ -1,4 +1,4 @@
-//! Sees changes of a project's sources: of its own packages and of those that it depends on by path.
+//! Watches a project's sources, including those of its path dependencies, for changes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use tokio::sync::mpsc;
 
 use super::Project;
 
-/// Quiet after a change, so that a save of many files is one change.
+/// Quiet period after a change, so that saving many files counts as one change.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// A watch over the sources of a project.
+/// A watch on a project's sources.
 pub(super) struct Watch {
     watcher: RecommendedWatcher,
     changes: mpsc::Receiver<()>,
@@ -27,7 +27,7 @@ impl Watch {
         let (sender, changes) = mpsc::channel(1);
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| concerns_build(&event)) {
-                // If it is full, a change is already told.
+                // If the channel is full, a change has already been reported.
                 let _ = sender.try_send(());
             }
         })?;
@@ -51,9 +51,9 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Waits for a change, and for the quiet after it.
+    /// Waits for a change and for the quiet period after it.
     pub(super) async fn change(&mut self) {
-        // Folders that were made since then. A folder that cannot be watched was mentioned at the start.
+        // Also watches folders created in the meantime. A folder that cannot be watched was reported at the start.
         let _ = self.cover();
         if self.changes.recv().await.is_none() {
             return std::future::pending().await;
@@ -61,7 +61,7 @@ impl Watch {
         while let Ok(Some(())) = tokio::time::timeout(QUIET, self.changes.recv()).await {}
     }
 
-    /// Watches the packages and their folders, except those with what cargo has built and hidden ones.
+    /// Watches the packages and their folders, except hidden folders and build output.
     fn cover(&mut self) -> Result<()> {
         for package in self.packages.clone() {
             self.add(&package, RecursiveMode::NonRecursive)?;
@@ -91,7 +91,8 @@ impl Watch {
     }
 }
 
-/// Whether an event may change what is built. Cargo decides: if nothing did, it builds nothing.
+/// Returns `true` if an event may affect the build. Cargo has the final say: it builds nothing if nothing relevant
+/// changed.
 fn concerns_build(event: &Event) -> bool {
     !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(|path| is_source(path))
 }

@@ -1,4 +1,5 @@
-//! What clients would see differently: two outcomes without what differs between any two runs, such as times and ids.
+//! Finds differences that clients would see: compares two outcomes, ignoring anything that differs between any two
+//! runs, such as times and ids.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +10,19 @@ use super::mask::MASK;
 use super::read::Outcome;
 use super::steady::{is_near, steady};
 
-/// Characters of a value that are shown, and those of them before the first difference.
+/// Maximum number of characters of a value that are shown, and of characters shown before the first difference.
 const MAX_SHOWN: usize = 120;
 const LEAD: usize = 30;
-/// Members of a result that belong to a connection or an era, and not to what a client asked for.
+/// Members of a result that depend on the connection or the era rather than on the client's request.
 const PASSING: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "nextCursor"];
-/// Lists, with the member of an entry by which it is known. Their order means nothing.
+/// Lists, each with the member that identifies an entry. The order of entries is not significant.
 const LISTS: [(&str, &str); 4] = [
     ("tools", "name"),
     ("prompts", "name"),
     ("resources", "uri"),
     ("resourceTemplates", "uriTemplate"),
 ];
-/// The code of a resource that does not exist, before 2026-07-28 and since.
+/// The error code for a resource that does not exist, before 2026-07-28 and since then.
 const NOT_FOUND: [i64; 2] = [-32002, -32602];
 
 /// One difference.
@@ -29,20 +30,21 @@ const NOT_FOUND: [i64; 2] = [-32002, -32602];
 pub(super) struct Change {
     /// A JSON pointer into the message.
     pub(super) place: String,
-    /// What was recorded; none if it is new.
+    /// The recorded value, or `None` if the value is new.
     pub(super) before: Option<String>,
-    /// What is there now; none if it is gone.
+    /// The current value, or `None` if the value no longer exists.
     pub(super) now: Option<String>,
 }
 
-/// Compares outcomes of a recording with those of the present.
+/// Compares recorded outcomes with current ones.
 pub(super) struct Comparison<'a> {
-    /// Seconds since 1970 when the recording was made, and now: times near them are times of a run.
+    /// The time of the recording, and the current time, in seconds since 1970. Times near them are considered to depend
+    /// on the run.
     pub(super) recorded: u64,
     pub(super) now: u64,
-    /// The outcomes are of two eras.
+    /// `true` if the outcomes come from different eras.
     pub(super) across_eras: bool,
-    /// Places that are not compared. `*` stands for one step of a place.
+    /// Places that are not compared. `*` matches one step of a place.
     pub(super) ignored: &'a [String],
 }
 
@@ -70,7 +72,7 @@ impl Comparison<'_> {
         found
     }
 
-    /// Returns what does not belong to a connection, an era, or an order that nobody promises.
+    /// Returns the outcome without anything that depends on the connection, the era, or an unspecified order.
     fn essence(&self, method: &str, outcome: Outcome) -> Value {
         let mut value = outcome.value;
         if outcome.kind == "error" {
@@ -87,7 +89,7 @@ impl Comparison<'_> {
             return value;
         };
         members.retain(|name, _| !PASSING.contains(&name.as_str()));
-        // Only the modern era has structured content that is no object.
+        // Only the modern era allows structured content that is not an object.
         if self.across_eras
             && let Some(structured) = members.get_mut("structuredContent")
             && let Some(inside) = structured.as_object_mut()
@@ -151,7 +153,7 @@ impl Comparison<'_> {
             }
             (Value::String(old), Value::String(new)) => self.differ_in_text(old, new, place, found),
             (Value::Number(old), Value::Number(new)) if self.same_number(old, new) => {}
-            // A secret may be anything.
+            // A hidden secret can have had any value.
             (Value::String(old), _) if old == MASK => {}
             _ if before == now => {}
             _ => found.push(Change {
@@ -162,7 +164,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares two texts, which may be JSON.
+    /// Compares two strings, which may contain JSON.
     fn differ_in_text(&self, old: &str, new: &str, place: &str, found: &mut Vec<Change>) {
         let [steady_old, steady_new] =
             [(old, self.recorded), (new, self.now)].map(|(text, time)| steady(text, time));
@@ -194,12 +196,12 @@ impl Comparison<'_> {
             return true;
         }
         let whole = |number: &Number| number.is_i64() || number.is_u64();
-        // 1 and 1.0 are the same; two large whole numbers are not, though they may be as floating-point numbers.
+        // 1 and 1.0 are equal. Large integers can differ although they are equal as floats.
         !(whole(old) && whole(new)) && old.as_f64().is_some() && old.as_f64() == new.as_f64()
     }
 }
 
-/// Appends a page of a list to those before it.
+/// Appends a page to the preceding pages of a list.
 pub(super) fn add_page(list: &mut Value, page: Value) {
     let Value::Object(page) = page else {
         return;
@@ -211,7 +213,8 @@ pub(super) fn add_page(list: &mut Value, page: Value) {
     }
 }
 
-/// Makes an object of a list, with a key of each entry. What has none, or that of another, stays apart.
+/// Converts a list into an object with a key for each entry. Entries without a key, or with another entry's key, are
+/// kept separately.
 fn by_key(entries: &mut Value, key: &str) {
     let Value::Array(list) = entries.take() else {
         return;
@@ -227,7 +230,8 @@ fn by_key(entries: &mut Value, key: &str) {
     *entries = Value::Object(members);
 }
 
-/// Says the same as structured content: the text that servers send for older clients.
+/// Removes differences in the JSON text that servers send for older clients if they repeat differences in the
+/// structured content.
 fn drop_echoes(found: &mut Vec<Change>) {
     const STRUCTURED: &str = "/result/structuredContent";
     let structured: Vec<String> = found
@@ -243,7 +247,7 @@ fn drop_echoes(found: &mut Vec<Change>) {
     });
 }
 
-/// Whether a member is for the connection. In the data of a server, it may be anything.
+/// Returns `true` if a member is meant for the connection. In a server's own data, `_meta` may have any meaning.
 fn is_meta(name: &str, place: &str) -> bool {
     name == "_meta" && !place.starts_with("/result/structuredContent")
 }
@@ -252,7 +256,7 @@ fn as_set(entries: &[Value]) -> BTreeSet<String> {
     entries.iter().map(Value::to_string).collect()
 }
 
-/// A name as a step of a JSON pointer.
+/// Returns a name as a step of a JSON pointer.
 fn step(name: &str) -> String {
     printable(&name.replace('~', "~0").replace('/', "~1"))
 }
@@ -263,11 +267,11 @@ fn fits_place(pattern: &str, place: &str) -> bool {
         let step = steps.next();
         step.is_some_and(|step| wanted == "*" || wanted == step)
     });
-    // What is within is ignored, too.
+    // Everything within such a place is ignored, too.
     all && pattern.starts_with('/')
 }
 
-/// Whether a text is another one with secrets in the places of masks.
+/// Returns `true` if `text` equals `masked` with secrets in place of the masks.
 fn fits_mask(masked: &str, text: &str) -> bool {
     let mut parts = masked.split(MASK);
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
@@ -286,7 +290,7 @@ fn fits_mask(masked: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Returns the beginning of a value as people read it.
+/// Returns the beginning of a value in readable form.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => shown_from(text, 0),
@@ -311,7 +315,7 @@ fn cut(text: &str, from: usize) -> String {
     part
 }
 
-/// Returns a text without characters that would act on a terminal, or hide.
+/// Returns a text with all characters escaped that control a terminal or are invisible.
 pub(super) fn printable(text: &str) -> String {
     let acts = |character: char| {
         (character.is_control() && character != '\n' && character != '\t')

@@ -1,7 +1,7 @@
-//! Hides secrets: what a schema says is one, and the values of environment variables and headers that hold one. A value that
-//! was a secret once is hidden wherever it occurs.
+//! Hides secrets: values that a schema marks as secret, and the values of environment variables and headers that
+//! contain secrets. Once a value is known to be a secret, it is hidden wherever it occurs.
 //!
-//! What a schema says is read by `schema`.
+//! The module `schema` reads the schemas.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,32 +10,34 @@ use serde_json::{Value, json};
 use super::schema::{Hider, hides_something};
 use crate::session::Era;
 
-/// Stands for a secret.
+/// Replaces a secret.
 pub(super) const MASK: &str = "•••";
-/// Shorter values are hidden only where a schema says so: elsewhere they mean something else.
+/// Values shorter than this are hidden only where a schema says so, because elsewhere they are unlikely to be the
+/// secret.
 const SHORTEST: usize = 4;
 const MAX_SECRETS: usize = 1_000;
-/// Open requests, tasks, tools and forms that are remembered, each. What belongs to others is hidden.
+/// Maximum number of open requests, of tasks, of tools and of forms that are remembered. Values that belong to any
+/// others are hidden.
 const MAX_KNOWN: usize = 10_000;
-/// Longest id of a request that is remembered, in bytes.
+/// Maximum length of a request id that is remembered, in bytes.
 const MAX_ID: usize = 1_000;
-/// Bytes of schemas and names that are remembered.
+/// Maximum number of bytes of schemas and names that are remembered.
 const MAX_SCHEMAS: usize = 32 << 20;
 
-/// What a request was, by which its response is understood.
+/// The kind of a request, needed to interpret its response.
 enum Request {
     ListTools,
-    /// Its result is that of a tool, now or later.
+    /// A request whose result is the tool's result, now or later.
     Call(String),
     Form(Schema),
 }
 
-/// A schema, as far as it matters here.
+/// The part of a schema that is relevant here.
 #[derive(Clone)]
 enum Schema {
     Open,
     Hides(Value),
-    /// It is not known, so everything is hidden.
+    /// The schema is unknown, so everything is hidden.
     Unknown,
 }
 
@@ -47,12 +49,12 @@ struct Tool {
 
 #[derive(Default)]
 pub(super) struct Masker {
-    /// By era and name.
+    /// Tools, by era and name.
     tools: HashMap<(Era, String), Tool>,
     requests: HashMap<(Era, bool, String), Request>,
-    /// The tools of tasks, by their ids.
+    /// The tools that tasks run, by era and task id.
     tasks: HashMap<(Era, String), String>,
-    /// Forms that a result asked to fill in, by their keys.
+    /// Forms that a result asked the client to fill in, by era and key.
     forms: HashMap<(Era, String), Schema>,
     /// Bytes of the schemas and names in `tools`, `tasks` and `forms`.
     held: usize,
@@ -60,7 +62,8 @@ pub(super) struct Masker {
 }
 
 impl Masker {
-    /// Knows what is secret in this process, which the server has too: see [`in_environment`].
+    /// Creates a masker that knows the secrets in this process's environment, which the server shares: see
+    /// [`in_environment`].
     pub(super) fn of_environment() -> Self {
         let mut masker = Self::default();
         for (_, value) in in_environment(std::env::vars_os().filter_map(|(name, value)| {
@@ -81,7 +84,7 @@ impl Masker {
             return;
         }
         self.secrets.insert(secret.to_owned());
-        // As it stands in JSON within a text.
+        // The secret in the form in which JSON inside a string contains it.
         let quoted = json!(secret).to_string();
         let quoted = quoted.trim_matches('"');
         if quoted != secret {
@@ -89,7 +92,7 @@ impl Masker {
         }
     }
 
-    /// Returns a message without secrets, and learns from it.
+    /// Returns a message without its secrets, and learns secrets from it.
     pub(super) fn mask(&mut self, era: Era, sent: bool, mut message: Value) -> Value {
         let id = message["id"].to_string();
         let method = message["method"].as_str().map(str::to_owned);
@@ -116,7 +119,7 @@ impl Masker {
 
     fn request(&mut self, era: Era, sent: bool, id: &str, method: &str, params: &mut Value) {
         if sent && matches!(method, "initialize" | "server/discover") {
-            // The ids of a connection begin anew.
+            // Each connection numbers its requests from the beginning.
             self.requests.retain(|(other, _, _), _| *other != era);
         }
         let request = match method {
@@ -146,7 +149,7 @@ impl Masker {
             for (key, answer) in answers {
                 let schema = self.forms.get(&(era, key.clone())).cloned();
                 if let Some(content) = answer.get_mut("content") {
-                    // Sampling has content too, and no form.
+                    // Sampling results have content too, but no form.
                     let full = self.is_full(self.forms.len());
                     let other = if full { Schema::Unknown } else { Schema::Open };
                     self.hide(&schema.unwrap_or(other), content);
@@ -186,7 +189,7 @@ impl Masker {
                     self.tasks.insert((era, task.to_owned()), name.clone());
                 }
                 let tool = self.tool(era, &name);
-                // That of a task is within.
+                // A task's result is nested in the response.
                 for at in ["/structuredContent", "/result/structuredContent"] {
                     if let Some(structured) = result.pointer_mut(at) {
                         self.hide(&tool.result, structured);
@@ -198,7 +201,7 @@ impl Masker {
                     self.hide(&schema, content);
                 }
             }
-            // The answer to a form that is not known any more.
+            // The answer to a form that is no longer known.
             None if result["action"].is_string() => {
                 if let Some(content) = result.get_mut("content") {
                     self.hide(&Schema::Unknown, content);
@@ -213,7 +216,7 @@ impl Masker {
             return;
         };
         if self.is_full(self.tools.len()) {
-            // An old definition may hide less.
+            // An older definition may hide less.
             self.tools.remove(&(era, name.to_owned()));
             return;
         }
@@ -227,7 +230,7 @@ impl Masker {
         }
     }
 
-    /// A tool that was not listed in an era was listed in the other one.
+    /// Finds a tool. If it was not listed in the given era, the other era's definition is used.
     fn tool(&self, era: Era, name: &str) -> Tool {
         let eras = [era, Era::Modern, Era::Legacy].into_iter();
         let mut known = eras.filter_map(|era| self.tools.get(&(era, name.to_owned())));
@@ -263,7 +266,7 @@ impl Masker {
         }
     }
 
-    /// Returns a value without the secrets that are known.
+    /// Returns a value without known secrets.
     fn plain(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.plain_text(text)),
@@ -278,7 +281,7 @@ impl Masker {
     }
 
     fn plain_text(&self, mut text: String) -> String {
-        // The longest first: one secret may be within another.
+        // The longest secrets are replaced first, because one secret may contain another.
         let mut found: Vec<&String> = self
             .secrets
             .iter()
@@ -320,8 +323,8 @@ const WORDS: [&str; 9] = [
     "CREDENTIAL",
 ];
 
-/// Returns the variables that hold secrets: by their names, or because they are URLs with a password, of which it is the
-/// password.
+/// Returns the secrets in environment variables: the values of variables whose names suggest a secret, and the
+/// passwords in URLs.
 pub(super) fn in_environment(
     variables: impl Iterator<Item = (String, String)>,
 ) -> Vec<(String, String)> {

@@ -1,7 +1,8 @@
-//! Recordings: what went over the wire, in a file of one message a line, without secrets.
+//! Recordings: files that contain the messages sent over the wire, one per line, without secrets.
 //!
-//! Hiding secrets: `mask` and `schema`. Reading a recording: `read`; playing it to the present server: `replay` and `player`;
-//! saying what differs: `compare` and `steady`, in a `report`; making a test of it: `test`.
+//! `mask` and `schema` hide secrets. `read` reads a recording, `replay` and `player` replay it against the current
+//! server, `compare` and `steady` find the differences, and `report` presents them. `test` turns a recording into a
+//! test.
 
 mod compare;
 mod mask;
@@ -29,11 +30,11 @@ use mask::Masker;
 pub(crate) use replay::{Replay, as_test, play, replay};
 pub(crate) use report::Report;
 
-/// The version of the format.
+/// The version of the file format.
 const FORMAT: u64 = 1;
-/// Longest recording.
+/// Maximum size of a recording.
 const MAX_BYTES: usize = 64 << 20;
-/// Files that are tried for a name that is free.
+/// Maximum number of file names that are tried to find an unused one.
 const MAX_NAMES: u32 = 10_000;
 
 /// Writes a recording.
@@ -43,18 +44,18 @@ pub(crate) struct Recorder {
     masker: Masker,
     bytes: usize,
     messages: u64,
-    /// The reason that it ended by itself.
+    /// The reason that the recording ended on its own.
     failure: Option<String>,
 }
 
 impl Recorder {
-    /// Makes the file. One that exists is not written over.
+    /// Creates the file. An existing file is never overwritten.
     pub(crate) fn new(path: &Path, target: Option<&Target>) -> Result<Self> {
         let file = create(path).with_context(|| format!("cannot make `{}`", path.display()))?;
         Self::begin(path.to_owned(), file, target)
     }
 
-    /// Makes a file with a name that is free, in the current folder.
+    /// Creates a file with an unused name in the current folder.
     pub(crate) fn with_free_name(target: Option<&Target>) -> Result<Self> {
         for number in 1..=MAX_NAMES {
             let path = PathBuf::from(format!("recording-{number}.jsonl"));
@@ -75,7 +76,7 @@ impl Recorder {
         if let Some(Target::Url { headers, .. }) = target {
             for value in headers.iter().filter_map(|(_, value)| value.to_str().ok()) {
                 masker.learn(value);
-                // The token without its scheme.
+                // The token without its authentication scheme.
                 masker.learn(value.rsplit(' ').next().unwrap_or_default());
             }
         }
@@ -94,14 +95,15 @@ impl Recorder {
         self.masker.learn(secret);
     }
 
-    /// Learns what is secret from a message that went before the recording.
+    /// Learns secrets from a message that was sent before the recording started.
     pub(crate) fn learn(&mut self, entry: &Entry) {
         if let Ok(message) = serde_json::from_str(&entry.text) {
             self.masker.mask(entry.era, entry.sent, message);
         }
     }
 
-    /// Writes a message. What is none is left out. Returns `false` when the recording has ended by itself with it.
+    /// Writes a message; entries that are not messages are left out. Returns `false` if this entry caused the recording
+    /// to end on its own.
     pub(crate) fn write(&mut self, entry: &Entry) -> bool {
         if self.failure.is_some() || entry.notes.get("stray").is_some() {
             return true;
@@ -123,7 +125,7 @@ impl Recorder {
         self.failure.is_none()
     }
 
-    /// Returns what pages are told about it.
+    /// Returns the recording's status, as sent to pages.
     pub(crate) fn status(&self, runs: bool) -> Value {
         json!({
             "file": self.path.display().to_string(),
@@ -135,7 +137,7 @@ impl Recorder {
     }
 }
 
-/// Makes a file that only its owner can read.
+/// Creates a file that only its owner can read.
 fn create(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -147,7 +149,7 @@ fn create(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// The present time in seconds since 1970.
+/// Returns the current time in seconds since 1970.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

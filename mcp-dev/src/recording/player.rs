@@ -1,4 +1,4 @@
-//! Makes recorded calls again over a connection, with the answers that questions got then.
+//! Repeats recorded calls over a connection, using the recorded answers to questions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use crate::hub::Hub;
 use crate::session::{Era, Manner, Session};
 use crate::target::Target;
 
-/// Time that a server has for its first message, and for a call.
+/// Maximum time for a server's first message, and for each call.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Rounds of questions of one call, and pages of one list.
+/// Maximum number of rounds of questions per call, and of pages per list.
 const MAX_ROUNDS: usize = 50;
 
-/// A connection for a replay. The server is stopped when this is dropped.
+/// A connection used for a replay. The server is stopped when this is dropped.
 pub(super) struct Player {
     era: Era,
     session: Arc<Session>,
     hub: Arc<Hub>,
     events: broadcast::Receiver<Arc<str>>,
-    /// The name of the server.
+    /// The server's name.
     pub(super) server: Option<String>,
-    /// Schemas of the arguments of tools whose arguments are mirrored in headers.
+    /// Input schemas of tools whose arguments are mirrored in headers.
     mirrored: HashMap<String, Value>,
 }
 
@@ -61,7 +61,7 @@ impl Player {
         Ok(player)
     }
 
-    /// Ends the connection, and returns when the process is gone.
+    /// Closes the connection and waits until the process has ended.
     pub(super) async fn close(self) {
         self.session.end("the recording has been played");
         self.session.gone().await;
@@ -75,7 +75,7 @@ impl Player {
             outcome: None,
             answers: Vec::new(),
         };
-        // Calls that need headers say so themselves, if there is no list.
+        // If there is no list, calls that need headers fail and report it themselves.
         let Ok((outcome, _)) = self.play(&tools).await else {
             return;
         };
@@ -89,7 +89,7 @@ impl Player {
         }
     }
 
-    /// Makes a call again. Returns how it ends, and the differences in what it asks meanwhile.
+    /// Repeats a call. Returns its outcome and the differences in the questions it asked meanwhile.
     pub(super) async fn play(&mut self, call: &Recorded) -> Result<(Outcome, Vec<Change>), String> {
         let mut answers = Answers {
             left: call.answers.clone(),
@@ -140,7 +140,7 @@ impl Player {
         Err(format!("no end after {MAX_ROUNDS} rounds"))
     }
 
-    /// Sends a request once, and answers questions that come as requests meanwhile.
+    /// Sends a request once and answers questions that arrive as requests in the meantime.
     async fn round(
         &mut self,
         call: &Recorded,
@@ -181,14 +181,14 @@ impl Player {
     }
 }
 
-/// The answers of a recorded call that have not been given yet.
+/// A recorded call's answers that have not been used yet.
 struct Answers {
     left: Vec<Answered>,
     changes: Vec<Change>,
 }
 
 impl Answers {
-    /// Returns the answer to a question: that with its key, or the next one of its kind.
+    /// Returns the answer to a question: the one with the question's key, or else the next answer of the same kind.
     fn take(&mut self, key: Option<&str>, question: &Value) -> Value {
         let method = question["method"].as_str().unwrap_or_default();
         let fits = |answer: &Answered| {
@@ -220,7 +220,7 @@ impl Answers {
         }
     }
 
-    /// Returns the differences, with the questions that are not asked any more.
+    /// Returns the differences, including the questions that are no longer asked.
     fn changes(self) -> Vec<Change> {
         let mut changes = self.changes;
         changes.extend(self.left.into_iter().map(|answer| Change {
@@ -232,7 +232,7 @@ impl Answers {
     }
 }
 
-/// Adds the headers that mirror arguments.
+/// Adds the headers in which arguments are mirrored.
 fn mirror(schema: &Value, values: &Value, headers: &mut Vec<(String, String)>) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let Some(value) = values.get(name).filter(|value| !value.is_null()) else {

@@ -1,4 +1,4 @@
-//! Reads a recording: the calls of a client, how each ended, and the answers that questions got.
+//! Reads a recording: a client's calls, how each ended, and the answers to questions.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,9 +13,9 @@ use super::mask::in_environment;
 use super::{FORMAT, MAX_BYTES};
 use crate::session::Era;
 
-/// Calls of a recording.
+/// Maximum number of calls in a recording.
 const MAX_CALLS: usize = 10_000;
-/// Requests that are played again: those that ask for something, and do not speak about the connection.
+/// Requests that are replayed: those that request data or an action and do not concern the connection.
 const REPLAYED: [&str; 8] = [
     "tools/list",
     "tools/call",
@@ -30,12 +30,12 @@ const REPLAYED: [&str; 8] = [
 /// A recording.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
-    /// The name of the server.
+    /// The server's name.
     pub(super) server: Option<String>,
-    /// Seconds since 1970.
+    /// The time at which the recording started, in seconds since 1970.
     pub(super) started: u64,
     pub(super) calls: Vec<Recorded>,
-    /// What its reader should know about it.
+    /// Warnings about the recording for its reader.
     pub(super) warnings: Vec<String>,
 }
 
@@ -45,9 +45,9 @@ pub(super) struct Recorded {
     pub(super) era: Era,
     pub(super) method: String,
     pub(super) params: Value,
-    /// None: it was cancelled, or the recording ends before.
+    /// `None` if the call was cancelled or the recording ended before it.
     pub(super) outcome: Option<Outcome>,
-    /// The answers to its questions, in their order.
+    /// The answers to its questions, in order.
     pub(super) answers: Vec<Answered>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Outcome {
 /// An answer to a question.
 #[derive(Clone, Debug)]
 pub(super) struct Answered {
-    /// The key that the question had, in the modern era.
+    /// The question's key, in the modern era.
     pub(super) key: Option<String>,
     pub(super) result: Value,
 }
@@ -71,7 +71,7 @@ impl Recorded {
         self.method.ends_with("/list")
     }
 
-    /// Whether another call asks for the same.
+    /// Returns `true` if the other call makes the same request.
     pub(super) fn asks_as(&self, other: &Self) -> bool {
         self.method == other.method && self.params == other.params
     }
@@ -84,7 +84,7 @@ struct Line {
     message: Value,
 }
 
-/// What a request without a response is.
+/// The kind of a request that has no response yet.
 enum Open {
     Call(usize),
     Task(usize),
@@ -96,7 +96,7 @@ struct Reader {
     recording: Recording,
     open: HashMap<(Era, String), Open>,
     tasks: HashMap<(Era, String), usize>,
-    /// The newest call of an era, to which a question of the server belongs.
+    /// The newest call in each era, to which a question from the server belongs.
     newest: HashMap<Era, usize>,
     asked: HashMap<(Era, String), usize>,
 }
@@ -106,7 +106,7 @@ impl Recording {
         let name = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open `{name}`"))?;
         let length = file.metadata().map_or(0, |about| about.len());
-        // With room for the first line.
+        // Leaves room for the first line.
         let longest = MAX_BYTES + 1_000;
         if length > longest as u64 {
             bail!(
@@ -118,12 +118,12 @@ impl Recording {
         let secrets = in_environment(std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         }));
-        // What is read may be a pipe, or grow.
+        // The file may be a pipe, or may grow while it is read.
         let file = BufReader::new(file.take(longest as u64));
         Self::read_from(file, &name, &secrets)
     }
 
-    /// Reads a file with a name. `secrets`: values that must not be in it, with their names.
+    /// Reads a file, which errors refer to by `name`. `secrets` are values that it must not contain, with their names.
     pub(super) fn read_from(
         mut file: impl BufRead,
         name: &str,
@@ -169,7 +169,7 @@ impl Recording {
     }
 }
 
-/// Reads the first line, and returns the time in it.
+/// Reads the first line and returns the time that it contains.
 fn head(line: &str, name: &str) -> Result<u64> {
     let head = serde_json::from_str::<Value>(line).unwrap_or_default();
     match head["mcp-dev"].as_u64() {
@@ -239,7 +239,7 @@ impl Reader {
             self.answered(call, answers);
             self.open.insert((era, id), Open::Task(call));
         } else if matches!(&*method, "initialize" | "server/discover") {
-            // The ids of a connection begin anew.
+            // Each connection numbers its requests from the beginning.
             self.open.retain(|(other, _), _| *other != era);
             self.asked.retain(|(other, _), _| *other != era);
             self.open.insert((era, id), Open::Opening);
@@ -247,7 +247,7 @@ impl Reader {
             let goes_on =
                 params.get("inputResponses").is_some() || params.get("requestState").is_some();
             if let Some(members) = params.as_object_mut() {
-                // Claims and tokens are those of a connection, and a task is a way to wait.
+                // Claims and tokens belong to the connection, and a task is only a way to wait.
                 for member in ["_meta", "inputResponses", "requestState", "task"] {
                     members.shift_remove(member);
                 }
@@ -264,7 +264,7 @@ impl Reader {
         }
     }
 
-    /// Returns the number of a call, which may be one that goes on: with answers, or with the next page of a list.
+    /// Returns the index of a call, which may continue an earlier one with answers or with the next page of a list.
     fn call(&mut self, call: Recorded, goes_on: bool) -> usize {
         let calls = &mut self.recording.calls;
         let next_page = call.is_list() && call.params["cursor"].is_string();
@@ -321,7 +321,7 @@ impl Reader {
                     self.ended(call, outcome);
                 }
             }
-            // The result of `tasks/result` is that of the call, and `tasks/get` has it within.
+            // The result of `tasks/result` is the call's result, whereas `tasks/get` contains it.
             Some(Open::Task(call)) => {
                 let within = |kind| Outcome {
                     kind,

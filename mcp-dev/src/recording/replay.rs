@@ -1,4 +1,4 @@
-//! Plays a recording to the present server in both eras, and says what clients would see differently.
+//! Replays a recording against the current server in both eras, and reports the differences that clients would see.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -16,26 +16,26 @@ use crate::project::{Builds, Project};
 use crate::session::Era;
 use crate::target::Target;
 
-/// A recording to play, and how.
+/// A recording to replay, and the options for it.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     pub(crate) file: PathBuf,
-    /// Write a test instead of playing it.
+    /// Write a test instead of replaying the recording.
     pub(crate) test: bool,
-    /// Play it to a server of another name, too.
+    /// Replay the recording even if the server has a different name.
     pub(crate) anyway: bool,
     pub(crate) json: bool,
     /// Places that are not compared.
     pub(crate) ignored: Vec<String>,
 }
 
-/// Does what the command line wants with a recording. Returns whether clients see the same.
+/// Handles a recording as the command line requests. Returns `true` if clients see no differences.
 pub(crate) async fn replay(options: &Replay, target: Target) -> Result<bool> {
     if options.test {
         say(&as_test(&options.file).await?)?;
         return Ok(true);
     }
-    // A recording that cannot be read needs no build.
+    // The recording is read first, because there is no need to build if it cannot be read.
     let recording = read(&options.file).await?;
     let target = match target {
         Target::Project(selection) => {
@@ -65,7 +65,7 @@ fn say(text: &str) -> Result<()> {
     }
 }
 
-/// Returns a recording as a test in Rust.
+/// Returns a recording as a Rust test.
 pub(crate) async fn as_test(file: &Path) -> Result<String> {
     let recording = read(file).await?;
     for warning in &recording.warnings {
@@ -75,7 +75,7 @@ pub(crate) async fn as_test(file: &Path) -> Result<String> {
     Ok(test::write(&recording, &name.unwrap_or_default()))
 }
 
-/// Plays a recording to a server.
+/// Replays a recording against a server.
 pub(crate) async fn play(options: &Replay, target: &Target) -> Result<Report> {
     play_read(read(&options.file).await?, options, target).await
 }
@@ -117,7 +117,7 @@ async fn play_read(recording: Recording, options: &Replay, target: &Target) -> R
             .any(|call| call.era.name() == era.era)
     };
     let same = eras.iter().all(|era| {
-        // An era that was never spoken is not missed.
+        // The failure of an era that was never used in the recording does not matter.
         era.differing == 0 && (era.failure.is_none() || !recorded_in(era))
     });
     Ok(Report {
@@ -137,7 +137,7 @@ fn same_server(recorded: Option<&str>, present: Option<&str>) -> Result<()> {
     }
 }
 
-/// Plays all calls in an era.
+/// Replays all calls in an era.
 async fn play_all(
     recording: &Recording,
     options: &Replay,
@@ -179,8 +179,8 @@ async fn play_all(
     }
 }
 
-/// Returns the calls to play in an era: its own, and those of the other era that it has no such call for. Lists say
-/// different things in different eras; of those of one era, the newest counts.
+/// Returns the calls to replay in an era: its own calls, and calls in the other era without an equivalent in this one.
+/// Lists differ between eras, so only the newest list recorded in this era is replayed.
 pub(super) fn chosen(calls: &[Recorded], era: Era) -> Vec<&Recorded> {
     let is_newest = |at: usize, call: &Recorded| {
         let mut later = calls.iter().skip(at + 1);
@@ -200,7 +200,7 @@ pub(super) fn chosen(calls: &[Recorded], era: Era) -> Vec<&Recorded> {
     chosen.map(|(_, call)| call).collect()
 }
 
-/// Whether a secret is missing that the call needs.
+/// Returns `true` if the call needs a secret that is hidden.
 pub(super) fn hides_something(call: &Recorded) -> bool {
     call.params.to_string().contains(MASK)
         || call

@@ -1,4 +1,4 @@
-//! What a replay has found, for people at a terminal, for the page, and for programs.
+//! The results of a replay, for people at a terminal, for the page, and for programs.
 
 use std::fmt;
 
@@ -7,33 +7,33 @@ use serde::Serialize;
 use super::compare::{Change, printable, shown};
 use super::read::Recorded;
 
-/// Differences of one call that are listed.
+/// Maximum number of differences listed per call.
 const MAX_LISTED: usize = 20;
-/// Calls with differences that are listed, of each era.
+/// Maximum number of calls with differences listed per era.
 const MAX_CALLS: usize = 200;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(super) file: String,
-    /// Whether clients see the same.
+    /// `true` if clients see no differences.
     pub(super) same: bool,
     pub(super) warnings: Vec<String>,
     pub(super) eras: Vec<EraReport>,
 }
 
-/// What a client of one era sees.
+/// The results for clients of one era.
 #[derive(Debug, Serialize)]
 pub(super) struct EraReport {
     pub(super) era: &'static str,
-    /// The reason that nothing could be played.
+    /// The reason that nothing could be replayed.
     pub(super) failure: Option<String>,
     pub(super) played: usize,
     pub(super) differing: usize,
     /// The first calls that differ.
     pub(super) calls: Vec<CallReport>,
-    /// Calls that were not played, because an argument or an answer of them is hidden.
+    /// Calls that were not replayed because one of their arguments or answers is hidden.
     pub(super) hidden: Vec<String>,
-    /// Calls that have no outcome in the recording.
+    /// Number of calls without an outcome in the recording.
     pub(super) unfinished: usize,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct EraReport {
 pub(super) struct CallReport {
     pub(super) call: String,
     pub(super) changes: Vec<Change>,
-    /// Further differences, which are not listed.
+    /// Number of further differences that are not listed.
     pub(super) more: usize,
 }
 
@@ -65,7 +65,7 @@ impl EraReport {
         }
     }
 
-    /// Counts a call with its differences.
+    /// Counts a call and adds its differences.
     pub(super) fn add(&mut self, call: &Recorded, mut changes: Vec<Change>) {
         self.played += 1;
         if changes.is_empty() {
@@ -85,7 +85,7 @@ impl EraReport {
     }
 }
 
-/// Says in a line what a call asks for.
+/// Describes a call's request in one line.
 pub(super) fn title(call: &Recorded) -> String {
     let params = &call.params;
     let name = params["name"].as_str().or(params["uri"].as_str());

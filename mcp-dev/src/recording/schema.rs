@@ -1,11 +1,11 @@
-//! What a schema calls a secret: `writeOnly`, and the format `password`.
+//! Finds values that a schema marks as secret, with `writeOnly` or the format `password`.
 
 use serde_json::{Value, json};
 
 use super::mask::MASK;
 
 const MAX_DEPTH: usize = 64;
-/// Steps through the schemas of one value: a schema may refer to itself.
+/// Maximum number of steps through the schemas for one value, because a schema may refer to itself.
 const MAX_STEPS: usize = 200_000;
 /// Members of a schema that are lists of schemas for the same value.
 const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -13,7 +13,7 @@ const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const SINGLES: [&str; 3] = ["if", "then", "else"];
 
 fn is_secret(schema: &Value) -> bool {
-    // A format that the APIs of models do not list stands in the description, as mcp-runtime writes it.
+    // mcp-runtime writes a format that model APIs do not list into the description.
     let described = schema["description"].as_str();
     let described = described.map(|text| text.strip_suffix(')').unwrap_or(text));
     schema["writeOnly"] == true
@@ -21,7 +21,7 @@ fn is_secret(schema: &Value) -> bool {
         || described.is_some_and(|text| text.ends_with("format `password`"))
 }
 
-/// Whether there may be a secret in what the schema describes.
+/// Returns `true` if a value that matches the schema may contain a secret.
 pub(super) fn hides_something(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => is_secret(schema) || members.values().any(hides_something),
@@ -34,7 +34,7 @@ pub(super) fn hides_something(schema: &Value) -> bool {
 #[derive(Default)]
 pub(super) struct Hider {
     steps: usize,
-    /// The values that were hidden, as texts.
+    /// The values that were hidden, as strings.
     pub(super) hidden: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Hider {
             return;
         }
         self.steps += 1;
-        // What nobody has looked at may be a secret.
+        // A value that has not been examined may be a secret.
         if is_secret(schema) || depth > MAX_DEPTH || self.steps > MAX_STEPS {
             return self.hide_all(value);
         }
@@ -80,7 +80,7 @@ impl Hider {
                         continue;
                     }
                     self.walk(&schema["additionalProperties"], root, member, depth);
-                    // Any of them may be the one that is meant.
+                    // Any of these schemas may be the one that applies.
                     let patterns = schema["patternProperties"].as_object();
                     for (_, property) in patterns.into_iter().flatten() {
                         self.walk(property, root, member, depth);

@@ -1,25 +1,26 @@
-//! Texts and numbers without what differs between any two runs: times near the time of the run, and random ids.
+//! Removes from strings and numbers the parts that differ between any two runs: times near the time of the run, and
+//! random ids.
 
 use super::mask::MASK;
 
-/// `d` stands for a digit, `x` for a hexadecimal one.
+/// `d` matches a decimal digit and `x` a hexadecimal digit.
 const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 const TIMES: [&str; 2] = ["dddd-dd-ddTdd:dd:dd", "dddd-dd-dd dd:dd:dd"];
-/// In seconds.
+/// The length of a day in seconds.
 const DAY: u64 = 24 * 60 * 60;
 
-/// Whether a number is the time of a run in seconds or milliseconds, give or take a day.
+/// Returns `true` if a number is the time of a run in seconds or milliseconds, give or take a day.
 pub(super) fn is_near(number: u64, time: u64) -> bool {
     let times = [number, number / 1_000];
     times.iter().any(|one| one.abs_diff(time) <= DAY)
 }
 
-/// Whether a text of a recording that was made at a time is the same in each run.
+/// Returns `true` if a text from a recording made at the given time is the same in every run.
 pub(super) fn is_steady(text: &str, time: u64) -> bool {
     steady(text, time) == text && !text.contains(MASK)
 }
 
-/// Returns a text without times near a time, and without random ids.
+/// Returns a text without random ids and without times near the given time.
 pub(super) fn steady(text: &str, time: u64) -> String {
     let bytes = text.as_bytes();
     let mut steady = Vec::with_capacity(bytes.len());
@@ -40,7 +41,7 @@ pub(super) fn steady(text: &str, time: u64) -> String {
     String::from_utf8_lossy(&steady).into_owned()
 }
 
-/// Whether the date at the beginning is at most a day away from a time.
+/// Returns `true` if the date at the beginning is at most a day away from the given time.
 fn is_day_near(date: &[u8], time: u64) -> bool {
     let number = |from: usize, to: usize| {
         let digits = date.get(from..to).unwrap_or_default();
@@ -49,18 +50,18 @@ fn is_day_near(date: &[u8], time: u64) -> bool {
             .fold(0_u64, |number, digit| number * 10 + u64::from(digit - b'0'))
     };
     let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
-    // Years begin in March, so that the day that some of them have more is their last.
+    // Years begin in March here, so that a leap day is the last day of its year.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {
         (year.saturating_sub(1), month + 9)
     };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    // 719,469 is the first day of 1970 by this count.
+    // By this count, the first day of 1970 has the number 719,469.
     (days * DAY).abs_diff(719_469 * DAY + time / DAY * DAY) <= DAY
 }
 
-/// Returns the length of fractions of a second and of a zone.
+/// Returns the combined length of fractional seconds and a time zone.
 fn zone(text: &[u8]) -> usize {
     let mut length = 0;
     if text.first() == Some(&b'.') {

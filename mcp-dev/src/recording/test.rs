@@ -1,4 +1,4 @@
-//! Writes a recording as a test in Rust, for the client of `mcp_runtime::testing`.
+//! Writes a recording as a Rust test that uses the client in `mcp_runtime::testing`.
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use super::report::title;
 use super::steady::is_steady;
 use crate::session::Era;
 
-/// Longest text that a test expects.
+/// Maximum length of a text that a test expects.
 const MAX_EXPECTED: usize = 10_000;
-/// Entries and members that `json!` takes before a compiler gives up.
+/// Maximum number of entries and members for which `json!` compiles.
 const MAX_MACRO: usize = 60;
 const INDENT: &str = "    ";
 
-/// Returns the test of a recording with a name: each call, its answers, and what it returned.
+/// Returns a recording as a test with this name, containing each call, its answers, and its result.
 pub(super) fn write(recording: &Recording, name: &str) -> String {
     let count = |era| {
         recording
@@ -49,7 +49,7 @@ pub(super) fn write(recording: &Recording, name: &str) -> String {
         "// Made of a recording by mcp-dev. `server()` returns your server, in its first state.\n\
         #[cfg(test)]\n#[tokio::test]\nasync fn as_in_{name}() {{\n"
     );
-    // An import that nothing needs would be a warning.
+    // An unused import would cause a warning.
     for (word, import) in [
         ("json!(", "use mcp_runtime::prelude::json;"),
         ("Response::", "use mcp_runtime::testing::Response;"),
@@ -71,7 +71,7 @@ pub(super) fn write(recording: &Recording, name: &str) -> String {
     text
 }
 
-/// Returns a call as lines. None: the test client has no such call, or nothing came back.
+/// Returns a call as lines, or `None` if the test client has no such call or the call has no outcome.
 fn lines(call: &Recorded, started: u64) -> Option<String> {
     let params = &call.params;
     let name = params["name"].as_str().or(params["uri"].as_str())?;
@@ -151,12 +151,12 @@ fn comment(reason: &str, call: &Recorded) -> String {
     format!("// {reason}: {}", title(call).replace('\n', " "))
 }
 
-/// Whether a text is the same in each run, and short enough.
+/// Returns `true` if a text is the same in every run and is short enough.
 fn is_expected(text: &str, started: u64) -> bool {
     text.len() <= MAX_EXPECTED && is_steady(text, started)
 }
 
-/// The value that a tool returned, which older protocol versions wrap if it is no object.
+/// Returns the value that the tool returned. Older protocol versions wrap it if it is not an object.
 fn unwrapped<'v>(call: &Recorded, structured: &'v Value) -> &'v Value {
     match structured.as_object() {
         Some(members) if call.era == Era::Legacy && members.len() == 1 => {
@@ -166,7 +166,7 @@ fn unwrapped<'v>(call: &Recorded, structured: &'v Value) -> &'v Value {
     }
 }
 
-/// Returns an answer as an argument of `answer`, if there is such a one.
+/// Returns an answer as an argument to `answer`, or `None` if that is not possible.
 fn answer(answer: &Answered) -> Option<String> {
     let result = &answer.result;
     if let Some(roots) = result["roots"].as_array() {
@@ -197,7 +197,7 @@ fn answer(answer: &Answered) -> Option<String> {
     }
 }
 
-/// Returns all text of a result, as the test client does.
+/// Returns all text in a result, as the test client does.
 fn text_of(method: &str, result: &Value) -> String {
     let blocks = match method {
         "tools/call" => &result["content"],
@@ -220,7 +220,7 @@ fn text_of(method: &str, result: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns a value as an expression. None: a number of it is none in Rust.
+/// Returns a value as an expression, or `None` if it contains a number that Rust cannot express.
 fn literal(value: &Value) -> Option<String> {
     let mut text = String::new();
     let mut size = 0;
@@ -234,7 +234,8 @@ fn literal(value: &Value) -> Option<String> {
     ))
 }
 
-/// Writes a value as `json!` takes it: Rust writes some characters of strings in another way than JSON.
+/// Writes a value in the form that `json!` accepts, because Rust and JSON escape some characters in strings
+/// differently.
 fn write_json(value: &Value, text: &mut String, size: &mut usize) -> Option<()> {
     *size += 1;
     match value {
@@ -268,7 +269,7 @@ fn write_json(value: &Value, text: &mut String, size: &mut usize) -> Option<()> 
 fn number_literal(number: &Number) -> Option<String> {
     let text = number.to_string();
     if let Some(number) = number.as_i64() {
-        // What does not fit into `i32` needs the name of its type.
+        // An integer that does not fit into `i32` needs a type suffix.
         let suffix = if i32::try_from(number).is_ok() {
             ""
         } else {
@@ -279,7 +280,7 @@ fn number_literal(number: &Number) -> Option<String> {
     if number.as_u64().is_some() {
         return Some(format!("{text}_u64"));
     }
-    // A whole number that is larger than that, or one with a fraction.
+    // The number is a larger integer, or it has a fraction.
     let is_whole = text
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'-');

@@ -1,19 +1,20 @@
-//! What a host and the servers that take turns behind one connection tell each other.
+//! Passes messages between a host and the successive servers behind its single connection.
 //!
-//! Each message passes as it was written, except that: requests of servers get ids that no other server has used; the
-//! capabilities say that lists change; and a new server is told what the host told the first, whose answers the host has.
+//! Messages are passed on unchanged, with three exceptions: servers' requests get ids that no other server has used,
+//! the capabilities declare that lists change, and a new server receives the messages with which the host set up the
+//! first one, whose responses the host already has.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
-/// Messages of the host that wait for a server.
+/// Maximum number of messages from the host that wait for a server.
 const MAX_WAITING: usize = 1_000;
-/// Requests, in either direction, whose responses are awaited.
+/// Maximum number of requests in either direction that await a response.
 const MAX_OPEN: usize = 10_000;
-/// Requests that were cancelled and may still be answered.
+/// Maximum number of cancelled requests that may still be answered.
 const MAX_CANCELLED: usize = 100;
-/// Characters of the compiler's words in an error.
+/// Maximum number of characters of compiler output in an error.
 const MAX_REASON: usize = 4_000;
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
@@ -29,20 +30,22 @@ pub(super) enum Out {
 #[derive(Default)]
 pub(super) struct Dialogue {
     server: Server,
-    /// The number of the present server.
+    /// The number of the current server.
     number: u64,
-    /// What the host said to open the connection, in the legacy era: its request, once it is answered, and its notification.
+    /// The messages with which the host opened the connection in the legacy era: its request, once answered, and its
+    /// notification.
     initialize: Option<Value>,
     initialized: Option<String>,
-    /// Lists of which the host expects to hear, in the legacy era.
+    /// Lists for which the host expects change notifications in the legacy era.
     lists: Vec<&'static str>,
-    /// Requests whose effect a new server needs, by what they are about: the level of the log, subscriptions.
+    /// Requests that must be repeated to a new server because they have a lasting effect, by subject: the log level and
+    /// subscriptions.
     lasting: BTreeMap<String, Value>,
-    /// Requests of the host without a response, by their ids.
+    /// Unanswered requests from the host, by their ids.
     open: HashMap<String, Value>,
     /// Ids of open requests that the host has cancelled, the oldest first. Few servers still answer them.
     cancelled: VecDeque<String>,
-    /// The servers' ids of their requests without a response, by the ids that the host knows.
+    /// The ids that servers gave their unanswered requests, by the ids that the host knows.
     asked: HashMap<String, Value>,
     last_asked: u64,
     waiting: VecDeque<Value>,
@@ -50,14 +53,14 @@ pub(super) struct Dialogue {
 
 #[derive(Default, PartialEq)]
 enum Server {
-    /// None was started yet.
+    /// No server has been started yet.
     #[default]
     Expected,
-    /// There is none, and none will come before a change, for this reason.
+    /// There is no server for this reason, and none will be started before the next change.
     Failed(String),
-    /// It has ended.
+    /// The server has ended.
     Ended,
-    /// It was told what the first one was, and has not answered.
+    /// The server was sent the request with which the host opened the connection, and has not answered it.
     Opening,
     Ready,
 }
@@ -75,7 +78,7 @@ fn error(id: &Value, reason: &str) -> Out {
 }
 
 impl Dialogue {
-    /// Takes a line of the host.
+    /// Handles a line from the host.
     pub(super) fn host(&mut self, line: &str) -> Vec<Out> {
         match serde_json::from_str(line) {
             Ok(Value::Array(batch)) => {
@@ -113,7 +116,7 @@ impl Dialogue {
         Vec::new()
     }
 
-    /// Passes a request or notification to the server.
+    /// Passes a request or a notification to the server.
     fn forward(&mut self, message: Value) -> Out {
         let text = message.to_string();
         let params = &message["params"];
@@ -131,7 +134,7 @@ impl Dialogue {
             }
             Some("notifications/cancelled") => {
                 let id = params["requestId"].to_string();
-                // A subscription ends like this. A call may still be answered.
+                // Cancelling ends a subscription, whereas a call may still be answered.
                 match self.open.get(&id).and_then(method) {
                     Some("subscriptions/listen") => drop(self.open.remove(&id)),
                     Some(_) if !self.cancelled.contains(&id) => {
@@ -152,7 +155,7 @@ impl Dialogue {
                 return error(&message["id"], "too many requests are open");
             }
             let id = message["id"].clone();
-            // Of others only the response is awaited, and arguments can be large.
+            // Other requests only await their responses, so they are kept without their arguments, which can be large.
             let is_needed = matches!(
                 method(&message),
                 Some("initialize" | "server/discover" | "subscriptions/listen")
@@ -167,14 +170,14 @@ impl Dialogue {
         Out::Server(text)
     }
 
-    /// Passes a response of the host to the server that has asked.
+    /// Passes a response from the host to the server that sent the request.
     fn answered(&mut self, mut message: Value) -> Option<Out> {
         let id = self.asked.remove(message["id"].as_str()?)?;
         message["id"] = id;
         Some(Out::Server(message.to_string()))
     }
 
-    /// Takes a line of the present server.
+    /// Handles a line from the current server.
     pub(super) fn server(&mut self, line: &str) -> Vec<Out> {
         match serde_json::from_str(line) {
             Ok(Value::Array(batch)) => {
@@ -212,7 +215,7 @@ impl Dialogue {
                 let id = &message["params"]["requestId"];
                 let known = self.asked.iter().find(|(_, asked)| *asked == id);
                 let Some(known) = known.map(|(known, _)| known.clone()) else {
-                    // Its own subscription, or nothing that the host knows.
+                    // The id belongs to a subscription, or to no request that the host knows.
                     return vec![Out::Host(line)];
                 };
                 self.asked.remove(&known);
@@ -226,7 +229,7 @@ impl Dialogue {
                         let reason = format!("the new server refuses the host: {problem}");
                         eprintln!("mcp-dev: {reason}");
                         let out = self.ended(&reason);
-                        // It still runs, so requests are refused until another one comes.
+                        // The server is still running, so requests are refused until another server is started.
                         self.server = Server::Failed(reason);
                         out
                     }
@@ -244,7 +247,7 @@ impl Dialogue {
         }
     }
 
-    /// Returns a response as the host gets it.
+    /// Returns a response in the form in which the host receives it.
     fn response(&mut self, request: &Value, line: String, mut message: Value) -> String {
         let opens = matches!(method(request), Some("initialize" | "server/discover"));
         if !opens || !message["result"]["capabilities"].is_object() {
@@ -257,7 +260,7 @@ impl Dialogue {
         for list in LISTS {
             let capability = &mut message["result"]["capabilities"][list];
             if capability.is_object() {
-                // Another build may have others.
+                // Another build may have different lists.
                 capability["listChanged"] = json!(true);
                 if legacy {
                     self.lists.push(list);
@@ -276,7 +279,7 @@ impl Dialogue {
         format!("mcp-dev-opening-{}", self.number)
     }
 
-    /// Takes note of a server that was started.
+    /// Records that a server was started.
     pub(super) fn started(&mut self, number: u64) -> Vec<Out> {
         self.number = number;
         match &self.initialize {
@@ -290,7 +293,7 @@ impl Dialogue {
         }
     }
 
-    /// The server can be told everything. `again`: it is not the first.
+    /// Returns everything to send now that the server is ready. `again` is `true` unless this is the first server.
     fn ready(&mut self, again: bool) -> Vec<Out> {
         self.server = Server::Ready;
         let mut out = Vec::new();
@@ -320,7 +323,7 @@ impl Dialogue {
         out
     }
 
-    /// Takes note that there is no server any more: calls that are under way end with the reason.
+    /// Records that the server has ended. Calls in progress fail with the reason.
     pub(super) fn ended(&mut self, reason: &str) -> Vec<Out> {
         let mut out = Vec::new();
         self.cancelled.clear();
@@ -332,7 +335,7 @@ impl Dialogue {
             lasts
         });
         if self.server == Server::Opening {
-            // The next would end in the same way.
+            // The next server would end in the same way.
             out.extend(self.refuse(reason));
         }
         for known in std::mem::take(&mut self.asked).into_keys() {
@@ -345,7 +348,7 @@ impl Dialogue {
         out
     }
 
-    /// Ends all requests that wait for a server.
+    /// Fails all requests that are waiting for a server.
     pub(super) fn refuse(&mut self, reason: &str) -> Vec<Out> {
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         let requests = waiting.filter(|message| !message["id"].is_null());
@@ -354,14 +357,14 @@ impl Dialogue {
             .collect()
     }
 
-    /// Takes note that a build has failed. A server that runs goes on.
+    /// Records that a build has failed. A running server continues to run.
     pub(super) fn cannot_start(&mut self, reason: &str) -> Vec<Out> {
         if !matches!(self.server, Server::Expected | Server::Failed(_)) {
             return Vec::new();
         }
         let reason = format!("the server cannot be built:\n{reason}");
         let mut out = Vec::new();
-        // Hosts give up when this one fails, so it waits for the next build.
+        // Hosts give up when `initialize` fails, so it waits for the next build.
         self.waiting.retain(|message| {
             let waits = message["id"].is_null() || method(message) == Some("initialize");
             if !waits {
@@ -373,7 +376,7 @@ impl Dialogue {
         out
     }
 
-    /// Whether a message waits for a server that has ended.
+    /// Returns `true` if a request is waiting although the server has ended.
     pub(super) fn needs_server(&self) -> bool {
         self.server == Server::Ended && self.waiting.iter().any(|message| !message["id"].is_null())
     }

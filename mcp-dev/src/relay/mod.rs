@@ -1,6 +1,6 @@
-//! Stands between a host and a server, so that the host's connection survives new builds of the server, and its deaths.
+//! Relays between a host and a server so that the host's connection survives new builds and crashes of the server.
 //!
-//! What is told to whom: `dialogue`. Starting and stopping the server: `process`.
+//! The module `dialogue` decides which messages are passed to whom; `process` starts and stops the server.
 
 mod dialogue;
 mod process;
@@ -20,7 +20,7 @@ use crate::target::Target;
 use dialogue::{Dialogue, Out};
 use process::Process;
 
-/// The time that a host has to read the last lines.
+/// Maximum time for a host to read the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// Something that happened.
@@ -33,21 +33,21 @@ enum Event {
     Server(u64, String),
     /// The server of this number ended.
     ServerEnded(u64, String),
-    /// There is a program to start, as it is now.
+    /// There is a program to start, with these words.
     Program(Vec<String>),
     /// There is no new program.
     BuildFailed(String),
 }
 
-/// Relays until the host leaves or a signal comes.
+/// Relays until the host disconnects or a signal arrives.
 pub(crate) async fn run(target: Target, project: Option<Project>) -> Result<()> {
     let (events, mut inbox) = mpsc::channel(64);
     let host = events.clone();
-    // A thread, because a read of the standard input cannot be stopped.
+    // Uses a thread because reading from standard input cannot be stopped.
     std::thread::spawn(move || read_host(&host));
     let (lines, written) = mpsc::channel(4);
     let (flushed, all_flushed) = oneshot::channel::<()>();
-    // A thread here too: a host that does not read would block the signals.
+    // Also uses a thread, because a host that does not read its input would otherwise block signal handling.
     std::thread::spawn(move || {
         write_host(written);
         drop(flushed);
@@ -77,7 +77,7 @@ pub(crate) async fn run(target: Target, project: Option<Project>) -> Result<()> 
 
 struct Relay {
     dialogue: Dialogue,
-    /// The words of the server's program. None yet: it is being built.
+    /// The server's program and its arguments; empty while it is being built.
     program: Vec<String>,
     process: Option<Process>,
     /// Counts the servers that were started.
@@ -99,7 +99,7 @@ impl Relay {
                     self.process = None;
                     self.dialogue.ended(&reason)
                 }
-                // An older server still had something to say.
+                // This event comes from an older server.
                 Event::Server(..) | Event::ServerEnded(..) => continue,
                 Event::Program(words) => {
                     self.program = words;
@@ -117,7 +117,7 @@ impl Relay {
                 }
             };
             self.write(out).await?;
-            // A server that has died is started when it is needed again.
+            // A server that has died is restarted when it is next needed.
             if self.process.is_none() && !self.program.is_empty() && self.dialogue.needs_server() {
                 let out = self.start();
                 self.write(out).await?;
@@ -154,7 +154,7 @@ impl Relay {
                         continue;
                     };
                     if let Err(reason) = process.send(line).await {
-                        // It is stopped, and told to be gone like any other that ends.
+                        // The server is stopped, and its end is reported like any other.
                         eprintln!("mcp-dev: {reason}");
                         process.kill();
                     }
@@ -165,7 +165,7 @@ impl Relay {
     }
 }
 
-/// Tells the program to start, again after each change of a project.
+/// Reports the program to start, and reports it again after each change to a project.
 async fn build(target: Target, project: Option<Project>, events: mpsc::Sender<Event>) {
     if let Target::Command(words) = target {
         let _ = events.send(Event::Program(words)).await;
@@ -189,7 +189,7 @@ async fn build(target: Target, project: Option<Project>, events: mpsc::Sender<Ev
     }
 }
 
-/// Writes lines to the host until one of both ends.
+/// Writes lines to the host until either side ends.
 fn write_host(mut lines: mpsc::Receiver<String>) {
     let mut stdout = std::io::stdout().lock();
     while let Some(line) = lines.blocking_recv() {
@@ -200,7 +200,7 @@ fn write_host(mut lines: mpsc::Receiver<String>) {
     }
 }
 
-/// Reads the lines of the host until it leaves.
+/// Reads lines from the host until it disconnects.
 fn read_host(events: &mpsc::Sender<Event>) {
     let mut stdin = std::io::stdin().lock();
     loop {

@@ -1,4 +1,4 @@
-//! A server's process between its lines: starting it, writing to it, stopping it and everything that it has started.
+//! Starts a server's process, writes to it, and stops it along with everything it has started.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::Event;
 use crate::group::Group;
 use crate::lines::{MAX_MESSAGE, read_line};
 
-/// Time in which a process must have read enough of its input for the next line.
+/// Maximum time for a process to read enough of its input for the next line.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time in which a process may end by itself once its input is closed.
+/// Time that a process has to end on its own once its input is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A server that runs. It is stopped when this is dropped.
+/// A running server. It is stopped when this is dropped.
 pub(super) struct Process {
     lines: mpsc::Sender<String>,
     stop: watch::Sender<bool>,
@@ -24,8 +24,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a program, whose lines and end are told as events of the server `number`. Its standard error is that of this
-    /// program.
+    /// Starts a program and reports its lines and its exit as events of server `number`. It inherits this program's
+    /// standard error.
     pub(super) fn start(
         words: &[String],
         number: u64,
@@ -65,7 +65,7 @@ impl Process {
             let _ = child.kill().await;
             gone_end.send_replace(true);
             if let Some(reader) = reader {
-                // What it wrote last is told first.
+                // The last lines that it wrote are reported before its end.
                 let _ = tokio::time::timeout(GRACE, reader).await;
             }
             let _ = events.send(Event::ServerEnded(number, reason)).await;
@@ -80,19 +80,19 @@ impl Process {
         }
     }
 
-    /// Has the process stopped.
+    /// Requests that the process be stopped.
     pub(super) fn kill(&self) {
         self.stop.send_replace(true);
     }
 
-    /// Stops the process, and returns when it is gone.
+    /// Stops the process and waits until it has ended.
     pub(super) async fn stop(mut self) {
         self.kill();
         let _ = self.gone.wait_for(|gone| *gone).await;
     }
 }
 
-/// Waits for the end of a process, which is wanted once `stopped` is true. Returns how it ended.
+/// Waits for a process to end, and ends it once `stopped` is true. Returns a description of how it ended.
 async fn wait(
     child: &mut Child,
     mut stopped: watch::Receiver<bool>,

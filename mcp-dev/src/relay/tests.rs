@@ -10,7 +10,7 @@ fn response(id: &Value, result: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
 }
 
-/// What is written to the host, or to the server.
+/// Returns the messages that are written to the host or to the server.
 fn written(out: &[Out], host: bool) -> Vec<Value> {
     let lines = out.iter().filter_map(|out| match out {
         Out::Host(line) if host => Some(line),
@@ -22,7 +22,7 @@ fn written(out: &[Out], host: bool) -> Vec<Value> {
         .collect()
 }
 
-/// A host of the legacy era whose connection is open.
+/// Opens a connection for a host in the legacy era.
 fn opened() -> Dialogue {
     let mut dialogue = Dialogue::default();
     assert_eq!(dialogue.started(1), []);
@@ -57,7 +57,7 @@ fn a_new_server_is_told_what_the_first_was() {
     let started = written(&dialogue.started(2), false);
     assert_eq!(started[0]["method"], "initialize");
     assert_eq!(started[0]["params"]["protocolVersion"], "2025-11-25");
-    // The host speaks meanwhile, and waits.
+    // Meanwhile, the host sends a request, which has to wait.
     assert_eq!(dialogue.host(&request(3, "tools/list", &json!({}))), []);
     let ready = dialogue.server(&response(&started[0]["id"], &json!({"capabilities": {}})));
     let server = written(&ready, false);
@@ -76,7 +76,7 @@ fn a_new_server_is_told_what_the_first_was() {
     let host = written(&ready, true);
     assert_eq!(host[0]["method"], "notifications/tools/list_changed");
     assert_eq!(host.len(), 1);
-    // What the host did not ask for is not for it.
+    // A response to a request that the host did not send is not passed to it.
     assert_eq!(dialogue.server(&response(&server[1]["id"], &json!({}))), []);
     let list = response(&json!(3), &json!({"tools": []}));
     assert_eq!(dialogue.server(&list), [Out::Host(list.clone())]);
@@ -133,7 +133,7 @@ fn without_a_server_calls_end_and_the_opening_waits() {
     let reason = refused[0]["error"]["message"].as_str().unwrap();
     assert!(reason.contains("mismatched types"), "{reason}");
     assert_eq!(dialogue.started(1), [Out::Server(initialize)]);
-    // A server that ends again and again is not started for what it has ended with.
+    // A server that ends repeatedly is not restarted for the request that ended it.
     dialogue.ended("exit status: 1");
     assert!(!dialogue.needs_server());
     dialogue.host(&list);
@@ -153,7 +153,7 @@ fn a_server_that_refuses_the_host_leaves_no_request_without_a_response() {
     let later = written(&dialogue.host(&list), true);
     let reason = later[0]["error"]["message"].as_str().unwrap();
     assert!(reason.contains("refuses the host"), "{reason}");
-    // The next build is asked again.
+    // The next build receives the request again.
     assert_eq!(
         written(&dialogue.started(3), false)[0]["method"],
         "initialize"
@@ -171,7 +171,7 @@ fn cancelled_requests_do_not_use_up_the_room_of_others() {
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
         dialogue.host(&cancelled.to_string());
     }
-    // The newest may still be answered.
+    // The newest request may still be answered.
     let late = response(&json!(10_001), &json!({}));
     assert_eq!(dialogue.server(&late), [Out::Host(late.clone())]);
 }

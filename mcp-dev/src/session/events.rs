@@ -1,9 +1,9 @@
 //! Reads a stream of server-sent events.
 
-/// Longest event that is read.
+/// Maximum length of an event.
 const MAX_EVENT: usize = super::MAX_MESSAGE;
 
-/// What an event says.
+/// The content of an event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) data: String,
@@ -15,12 +15,12 @@ pub(super) struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
     after_return: bool,
-    /// The last id, with which a stream is resumed.
+    /// The last event id, from which a stream is resumed.
     pub(super) last_id: Option<String>,
 }
 
 impl Events {
-    /// Reads a chunk, and returns the events that it completes.
+    /// Reads a chunk and returns the events that it completes.
     pub(super) fn read(&mut self, chunk: &[u8]) -> Result<Vec<Event>, String> {
         let mut events = Vec::new();
         for byte in chunk {

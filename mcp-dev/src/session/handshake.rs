@@ -9,7 +9,7 @@ use super::{Era, Link, Session};
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 const META: &str = "io.modelcontextprotocol";
-/// Longest refusal, in characters: every page shows it.
+/// Maximum length in characters of the reason for a refusal, which every page shows.
 const MAX_REASON: usize = 1_000;
 
 fn client() -> Value {
@@ -28,7 +28,7 @@ fn capabilities(tasks: bool) -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}, "extensions": extensions})
 }
 
-/// Adds the claims to the parameters of a request, if its era has them.
+/// Adds the claims to a request's parameters if its era has claims.
 pub(super) fn claim(era: Era, tasks: bool, params: Value) -> Option<Value> {
     if era == Era::Legacy {
         return (!params.is_null()).then_some(params);
@@ -48,7 +48,7 @@ pub(super) fn claim(era: Era, tasks: bool, params: Value) -> Option<Value> {
     Some(params)
 }
 
-/// Shakes hands, and returns the status that pages show.
+/// Performs the handshake and returns the status that pages show.
 pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
     let (method, params) = match session.era {
         Era::Modern => ("server/discover", Value::Null),
@@ -58,7 +58,7 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
         }
     };
     if let Link::Http(link) = &session.link {
-        // Version 2025-11-25 is negotiated before it is claimed.
+        // Version 2025-11-25 must be negotiated before requests can claim it.
         link.set_version((session.era == Era::Modern).then_some(MODERN));
     }
     let mut pending = session.send(method, params, Vec::new()).await?;
@@ -112,7 +112,7 @@ pub(super) async fn shake(session: &Arc<Session>) -> Result<Value, String> {
     }))
 }
 
-/// Subscribes to changes of lists, as far as the server has any.
+/// Subscribes to changes of the lists that the server has.
 async fn listen(session: &Arc<Session>, result: &Value) -> Result<(), String> {
     match (session.era, &session.link) {
         (Era::Legacy, Link::Http(link)) => link.listen(session),
@@ -126,7 +126,7 @@ async fn listen(session: &Arc<Session>, result: &Value) -> Result<(), String> {
             }
             if filter != json!({}) {
                 let params = json!({"notifications": filter});
-                // It is answered when the server ends the subscription, which nobody waits for.
+                // The request is answered when the server ends the subscription; nothing waits for that.
                 session
                     .send("subscriptions/listen", params, Vec::new())
                     .await?;

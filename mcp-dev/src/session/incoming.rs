@@ -1,4 +1,5 @@
-//! Takes what a server sends: responses go to those who wait, questions to the page, and what is no message is shown as that.
+//! Handles data from a server: responses go to the waiting calls, questions go to the page, and data that is not a
+//! message is shown as such.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,12 +12,12 @@ use serde_json::{Value, json};
 use super::{Arrived, Session};
 use crate::hub::Wire;
 
-/// Questions of a server that may be open at once.
+/// Maximum number of questions from a server that may be open at the same time.
 const MAX_QUESTIONS: usize = 100;
-/// Longest parameters of a question, in bytes: every page gets them.
+/// Maximum size of a question's parameters in bytes, because every page receives them.
 const MAX_QUESTION: usize = 1 << 20;
 
-/// What the envelope of a message says.
+/// The contents of a message's envelope.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(default)]
@@ -32,8 +33,8 @@ struct Envelope<'a> {
 }
 
 impl Session {
-    /// Takes a message, or a batch of them, from the server. Of a flood of requests it takes as many as may be taken in a
-    /// second, and then waits: nothing is dropped that the server waits for.
+    /// Handles a message, or a batch of messages, from the server. In a flood of requests, it waits after the maximum
+    /// number per second, because no message that the server waits for may be dropped.
     pub(super) async fn receive(self: &Arc<Self>, text: &str, notes: &Value) {
         if text.trim_start().starts_with('[') {
             match serde_json::from_str::<Vec<&RawValue>>(text) {
@@ -79,7 +80,7 @@ impl Session {
                 let waiting = envelope.id.as_u64();
                 let waiting = waiting.and_then(|id| self.state().waiting.remove(&id));
                 let Some(waiting) = waiting else {
-                    // It came while the connection was being ended.
+                    // The question arrived while the connection was being closed.
                     if self.ended().is_some() {
                         self.hub.message(wire(true));
                         return;
@@ -88,14 +89,14 @@ impl Session {
                 };
                 let at = Instant::now();
                 let seq = self.hub.message(wire(false)).unwrap_or_default();
-                // The page may have cancelled meanwhile.
+                // The page may have cancelled the call in the meantime.
                 let _ = waiting.send(Ok(Arrived { seq, at }));
             }
             None => self.stray(text, "neither a request nor a response"),
         }
     }
 
-    /// Shows something that is not a message.
+    /// Shows data that is not a message.
     pub(super) fn stray(&self, text: &str, why: &str) {
         let notes = json!({"stray": why});
         let wire = Wire {
@@ -121,7 +122,7 @@ impl Session {
                 let mut state = self.state();
                 if state.questions.len() < MAX_QUESTIONS {
                     state.questions.insert(seq, id);
-                    // Under the lock, so that an end of the session finds the question open everywhere.
+                    // Done under the lock, so that the question is open everywhere when the session ends.
                     return self.hub.ask(self.era, seq, method, &shown);
                 }
                 let message = format!("more than {MAX_QUESTIONS} questions are open");

@@ -1,8 +1,8 @@
-//! One connection to the server in one era: numbers requests, gives responses to those who wait, passes questions of the
-//! server to the page, and says why it ended.
+//! One connection to the server in one era: numbers requests, passes responses to the waiting calls and the server's
+//! questions to the page, and reports why the connection ended.
 //!
-//! It routes messages by their ids and methods, and looks no deeper. How bytes travel: `stdio` and `http`; the first
-//! messages: `handshake`; what a message of the server is: `incoming`.
+//! It routes messages by their ids and methods and does not examine them further. `stdio` and `http` are the
+//! transports, `handshake` exchanges the first messages, and `incoming` handles messages from the server.
 
 mod events;
 mod handshake;
@@ -50,17 +50,17 @@ pub(crate) struct Session {
     hub: Arc<Hub>,
     link: Link,
     last_id: AtomicU64,
-    /// Calls may become tasks, in the modern era.
+    /// `true` if calls may become tasks, in the modern era.
     tasks: bool,
     state: Mutex<State>,
 }
 
-/// How a connection is opened.
+/// Options for opening a connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Manner {
-    /// Time in which the server must answer the first message.
+    /// Maximum time for the server to answer the first message.
     pub(crate) patience: Duration,
-    /// Whether calls may become tasks, in the modern era.
+    /// `true` if calls may become tasks, in the modern era.
     pub(crate) tasks: bool,
 }
 
@@ -72,7 +72,7 @@ enum Link {
 #[derive(Default)]
 struct State {
     waiting: HashMap<u64, oneshot::Sender<Result<Arrived, String>>>,
-    /// The ids of open questions, by the number of their message.
+    /// The ids of open questions, by the sequence number of their message.
     questions: HashMap<u64, Value>,
     /// The reason that the connection ended.
     ended: Option<String>,
@@ -86,11 +86,11 @@ struct Arrived {
 /// The response to a request.
 #[derive(Debug, Serialize)]
 pub(crate) struct Reply {
-    /// The number of the request's message.
+    /// The sequence number of the request's message.
     pub(crate) request: u64,
-    /// The number of the response's message.
+    /// The sequence number of the response's message.
     pub(crate) response: u64,
-    /// Milliseconds from the request to its response.
+    /// Time from the request to its response in milliseconds.
     pub(crate) ms: f64,
 }
 
@@ -103,8 +103,8 @@ pub(crate) struct Pending {
 }
 
 impl Session {
-    /// Starts or reaches the server and shakes hands with it, unless it is halted meanwhile, for the reason given. If this
-    /// fails, the process is gone.
+    /// Starts the server or connects to it and performs the handshake, unless `halted` gives a reason to stop in the
+    /// meantime. If this fails, the process has ended.
     pub(crate) async fn open(
         target: &Target,
         era: Era,
@@ -157,12 +157,12 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the reason that the connection ended, if it did.
+    /// Returns the reason that the connection ended, if it has ended.
     pub(crate) fn ended(&self) -> Option<String> {
         self.state().ended.clone()
     }
 
-    /// Sends a request. Its response is what [`Session::reply`] returns.
+    /// Sends a request. [`Session::reply`] returns its response.
     pub(crate) async fn send(
         self: &Arc<Self>,
         method: &str,
@@ -218,12 +218,12 @@ impl Session {
         })
     }
 
-    /// Cancels a request, as the era and the transport want it.
+    /// Cancels a request in the way that the era and the transport require.
     pub(crate) async fn cancel(self: &Arc<Self>, pending: &Pending) {
         self.state().waiting.remove(&pending.id);
         if let Link::Http(link) = &self.link {
             link.drop_exchange(pending.id);
-            // In the modern era the end of the stream is the cancellation.
+            // In the modern era, ending the stream cancels the request.
             if self.era == Era::Modern {
                 return;
             }
@@ -240,7 +240,7 @@ impl Session {
         self.write(message).await;
     }
 
-    /// Answers a question of the server: `answer` has the member `result` or `error`.
+    /// Answers a question from the server. `answer` has the member `result` or `error`.
     pub(crate) async fn answer(self: &Arc<Self>, seq: u64, answer: Value) -> Result<(), String> {
         let id = self.state().questions.remove(&seq);
         self.hub.settle(seq);
@@ -265,7 +265,7 @@ impl Session {
             Link::Stdio(link) => {
                 let text = message.to_string();
                 self.sent(&text, Value::Null);
-                // If the process is gone, `ended` says so.
+                // If the process has ended, `ended` gives the reason.
                 let _ = link.send(text).await;
             }
             Link::Http(link) => {
@@ -285,7 +285,7 @@ impl Session {
         self.hub.message(wire).unwrap_or_default()
     }
 
-    /// Ends a request that can get no response any more.
+    /// Fails a request that can no longer get a response.
     fn fail(&self, id: u64, reason: &str) {
         if let Some(waiting) = self.state().waiting.remove(&id) {
             let _ = waiting.send(Err(reason.to_owned()));
@@ -296,7 +296,7 @@ impl Session {
         self.state().waiting.contains_key(&id)
     }
 
-    /// Ends the connection: the server is stopped, and requests end with the reason.
+    /// Ends the connection. The server is stopped, and requests fail with the reason.
     pub(crate) fn end(&self, reason: &str) {
         let (waiting, questions) = {
             let mut state = self.state();
@@ -321,7 +321,7 @@ impl Session {
         }
     }
 
-    /// Ends the connection because the server has.
+    /// Ends the connection because the server has ended.
     fn died(&self, reason: &str) {
         if self.ended().is_none() {
             self.hub
@@ -330,7 +330,7 @@ impl Session {
         self.end(reason);
     }
 
-    /// Waits until the process of the server is gone.
+    /// Waits until the server's process has ended.
     pub(crate) async fn gone(&self) {
         if let Link::Stdio(link) = &self.link {
             link.gone().await;

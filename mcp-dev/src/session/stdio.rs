@@ -1,5 +1,5 @@
-//! A program that speaks over its standard input and output: starting it, reading its lines within a limit, stopping it
-//! and everything that it started.
+//! Starts a program that communicates over its standard input and output, reads its lines up to a maximum length, and
+//! stops it along with everything it started.
 
 use std::process::Stdio;
 use std::sync::{Arc, Weak};
@@ -15,21 +15,21 @@ use crate::group::Group;
 use crate::lines::read_line;
 use crate::session::Era;
 
-/// Longest line of standard error that is kept.
+/// Maximum length of a line of standard error that is kept.
 const MAX_LINE: usize = 4 << 10;
-/// Time in which a process must have read enough of its input for the next line.
+/// Maximum time for a process to read enough of its input for the next line.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time in which a process may end by itself once its input is closed.
+/// Time that a process has to end on its own once its input is closed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The side of a process that is written to.
+/// The writing end of the connection to a process.
 pub(super) struct StdioLink {
     lines: mpsc::Sender<String>,
     stop: watch::Sender<bool>,
     gone: watch::Receiver<bool>,
 }
 
-/// A process whose output nobody reads yet.
+/// A process whose output is not being read yet.
 pub(super) struct Process {
     group: Group,
     child: Child,
@@ -73,7 +73,7 @@ impl StdioLink {
         }
     }
 
-    /// Has the process stopped.
+    /// Requests that the process be stopped.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
     }
@@ -85,7 +85,7 @@ impl StdioLink {
 }
 
 impl Process {
-    /// Runs the process for a session, which it ends when it ends itself.
+    /// Runs the process for a session. When the process ends, so does the session.
     pub(super) fn attach(mut self, session: &Arc<Session>) {
         let writer = self
             .child
@@ -103,7 +103,7 @@ impl Process {
         tokio::spawn(async move {
             let status = tokio::select! {
                 status = child.wait() => Some(status),
-                // The session was ended, or dropped.
+                // The session was ended or dropped.
                 _ = stop.wait_for(|stop| *stop) => None,
             };
             if let Some(writer) = writer {
@@ -114,7 +114,7 @@ impl Process {
                 Some(status) => Some(status),
                 None => tokio::time::timeout(GRACE, child.wait()).await.ok(),
             };
-            // Whatever the process has left behind.
+            // Stops any processes that it has left behind.
             drop(group);
             let reason = match status {
                 Some(Ok(status)) => format!("the server's process ended: {status}"),
@@ -123,7 +123,7 @@ impl Process {
             };
             let _ = child.kill().await;
             if let Some(reader) = reader {
-                // What it wrote last is read first.
+                // The last lines that it wrote are read before its end is reported.
                 let _ = tokio::time::timeout(Duration::from_secs(1), reader).await;
             }
             if let Some(session) = session.upgrade() {

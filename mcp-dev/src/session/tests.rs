@@ -8,7 +8,7 @@ const MANNER: Manner = Manner {
     tasks: true,
 };
 
-/// Starts a server that is a script of the shell.
+/// Starts a server that is a shell script.
 async fn open(script: &str, era: Era) -> (Arc<Hub>, Result<(Arc<Session>, Value), String>) {
     let hub = Arc::new(Hub::new("server", false));
     let words = ["sh", "-c", script].map(str::to_owned);
@@ -128,15 +128,15 @@ async fn a_flood_of_logs_hides_no_question_and_a_huge_question_is_refused() {
     let (hub, opened) = open(&format!("{HELLO} {flood}; {asks}"), Era::Legacy).await;
     let (session, _) = opened.unwrap();
     let (_, mut events) = hub.open();
-    // The lines of standard error share the budget of the log, so the answer is looked for on the wire. Between two
-    // looks, everything that has happened is taken in.
+    // Lines of standard error share the log's budget, so the test looks for the answer on the wire. Between two
+    // attempts, it receives all events so far.
     let refused = || {
         let seen = snapshot(&hub);
         let mut messages = seen["messages"].as_array().unwrap().iter();
         messages.any(|one| one["sent"] == true && one["text"].as_str().unwrap().contains("1 MiB"))
     };
     while !refused() {
-        // Missed events are looked for in the next snapshot.
+        // Missed events can be found in the next snapshot.
         while events
             .recv()
             .await

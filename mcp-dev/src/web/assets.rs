@@ -1,5 +1,5 @@
-//! The files of the page, which are part of the program. A debug build reads them from `page/`, so that a change of the
-//! page needs no build.
+//! The files of the page, which are part of the program. A debug build reads them from `page/`, so that changes to the
+//! page need no build.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! The frames of apps: a page on a port of its own, so that it is of another origin than the page. It holds nothing but a
-//! proxy, and has the policy that the app declares, which is the path as Base64.
+//! Serves app frames on a separate port, so that their origin differs from the main page's. A frame contains only a
+//! proxy and has the policy that the app declares, which the URL's path contains as Base64.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ async fn frame(
         .decode(policy)
         .ok()
         .and_then(|policy| String::from_utf8(policy).ok());
-    // Of two directives with one name, browsers take the first.
+    // If a directive occurs twice, browsers use the first one.
     let policy = policy.map(|policy| format!("frame-ancestors {}; {policy}", ports.ancestors));
     let policy = policy.and_then(|policy| HeaderValue::from_str(&policy).ok());
     let Some(policy) = policy else {

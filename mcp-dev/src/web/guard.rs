@@ -1,8 +1,8 @@
-//! Keeps everybody but the page out: other pages in the browser, names that were rebound to this machine, other users.
+//! Rejects everyone but the page: other pages in the browser, names rebound to this machine, and other users.
 //!
-//! The token is in the fragment of the URL, which browsers never send. The page moves it into its session storage and sends
-//! it as a header. A cookie would reach every other port of this machine, and a header of our own cannot be sent by other
-//! origins.
+//! The token is in the fragment of the URL, which browsers never send. The page moves it into its session storage and
+//! sends it as a header. A cookie would be sent to every other port on this machine, whereas other origins cannot send
+//! a custom header.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' blob:; media-src blob:; frame-src {frames}; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
-/// The secret of one run of this program.
+/// The secret for one run of this program.
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
@@ -39,7 +39,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// Whom requests have to come from.
+/// Decides which requests are accepted.
 pub(super) struct Guard {
     hosts: [String; 2],
     token: Token,
@@ -47,19 +47,19 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// `app_port`: the port of the frames of apps.
+    /// `app_port` is the port on which app frames are served.
     pub(super) fn new(port: u16, app_port: u16, token: Token) -> Self {
         let names = ["127.0.0.1", "localhost"];
         let frames = names.map(|name| format!("http://{name}:{app_port}"));
         let policy = POLICY.replace("{frames}", &frames.join(" "));
         Self {
-            // Browsers leave out the port that is usual for HTTP.
+            // Browsers omit HTTP's default port.
             hosts: names.map(|name| match port {
                 80 => name.to_owned(),
                 _ => format!("{name}:{port}"),
             }),
             token,
-            // It is plain text; without a policy nothing may be shown.
+            // The policy is plain text; without one, nothing may be shown.
             policy: HeaderValue::from_str(&policy)
                 .unwrap_or(HeaderValue::from_static("default-src 'none'")),
         }
@@ -84,13 +84,14 @@ impl Guard {
     }
 }
 
-/// Refuses other hosts and origins, and gives every response the headers that keep the page closed.
+/// Rejects other hosts and origins, and adds the headers that protect the page to every response.
 pub(super) async fn origin(
     State(guard): State<Arc<Guard>>,
     request: Request,
     next: Next,
 ) -> Response {
-    // A link to the page from elsewhere, such as a terminal in the browser, may open it: the page itself holds nothing.
+    // A link from elsewhere, such as a terminal in the browser, may open the page because the page itself contains no
+    // data.
     let opens = request.uri().path() == "/"
         && request
             .headers()
@@ -130,7 +131,7 @@ pub(super) async fn origin(
     response
 }
 
-/// Refuses requests without the token.
+/// Rejects requests without the token.
 pub(super) async fn token(
     State(guard): State<Arc<Guard>>,
     request: Request,

@@ -33,7 +33,7 @@ async fn send_to(port: u16, path: &str, headers: &[(&str, &str)]) -> Response {
 const HOST: (&str, &str) = ("host", "127.0.0.1:4000");
 const TOKEN: (&str, &str) = ("x-mcp-dev-token", "TOKEN");
 
-/// Browsers leave the port out.
+/// Browsers omit the port.
 #[tokio::test]
 async fn the_page_can_be_at_the_usual_port() {
     let headers = [("host", "localhost"), ("origin", "http://localhost"), TOKEN];

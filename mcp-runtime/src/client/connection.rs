@@ -121,8 +121,8 @@ impl InProcessClient {
             .map_err(|_| Failure::Broken("the server renders tools that are not JSON"))
     }
 
-    /// Returns the extensions of the server by identifier, each with its settings and the names of its methods. No
-    /// request returns the names, so the dispatcher is called directly.
+    /// Returns the server's extensions by identifier, each with its settings and the names of its methods. No request
+    /// returns the names, so the dispatcher is called directly.
     pub(crate) fn extensions(&self) -> Map<String, Value> {
         self.dispatcher.described_extensions(self.version)
     }
@@ -208,7 +208,7 @@ impl InProcessClient {
         self.shared.answer(question).await
     }
 
-    /// Waits until the server has read all that was sent so far, such as a cancellation.
+    /// Waits until the server has read everything sent so far, such as a cancellation.
     #[cfg(feature = "cli")]
     pub(crate) async fn settle(&self) -> Result<(), Failure> {
         let method = match self.version.era() {
@@ -324,7 +324,7 @@ impl ConnectionShared {
                 let params = message["params"].take();
                 let answered = async move { shared.answer_request(&method, &id, params).await };
                 if self.host.blocks() {
-                    // The call that asks can be cancelled meanwhile.
+                    // The call that asks the question can be cancelled in the meantime.
                     tokio::spawn(answered);
                 } else {
                     answered.await;

@@ -14,7 +14,7 @@ use crate::types::LoggingLevel;
 pub struct Question {
     /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// The parameters. For `roots/list`, an empty object.
+    /// The parameters, or an empty object for `roots/list`.
     pub params: Value,
 }
 
@@ -83,7 +83,7 @@ pub(crate) trait ClientHost: Send + Sync + 'static {
     /// Called when a call has returned questions, before they are answered. Not called in legacy protocol versions.
     fn begin_round(&self) {}
 
-    /// Returns `true` if [`answer`](Self::answer) may block for long, because it waits for a person.
+    /// Returns `true` if [`answer`](Self::answer) may block for a long time because it waits for a person.
     fn blocks(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Files that cannot be opened, and files of earlier versions.
+//! Tests for files that cannot be opened, and for files from earlier versions.
 
 use super::*;
 

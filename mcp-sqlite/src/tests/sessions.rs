@@ -1,4 +1,4 @@
-//! The bounds of sessions, and of the events of their streams.
+//! Tests for the limits on sessions and on the events in their streams.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
     let insert = async |id: &str, owner: &str, busy: &'static [&'static str]| {
         let in_use = move |id: &str| busy.contains(&id);
         let inserted = done(store.insert(id, record(owner), MINUTE, &in_use)).await;
-        // The order is that of the clock, in milliseconds.
+        // Sessions are ordered by clock time in milliseconds.
         let now = crate::writer::now();
         until_after(now).await;
         inserted
@@ -48,7 +48,7 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
     };
     assert!(insert("a1", "a", &[]).await);
     assert!(insert("a2", "a", &[]).await);
-    // Each caller has its own bound, and that of all comes on top.
+    // Each caller has its own limit, and there is also a limit for all callers.
     assert!(insert("a3", "a", &["a1"]).await);
     assert!(is_there("a1").await && !is_there("a2").await);
     assert!(!insert("a4", "a", &["a1", "a3"]).await);
@@ -56,7 +56,7 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
     assert!(insert("c1", "c", &["a1"]).await);
     assert!(!is_there("a3").await && is_there("b1").await);
     assert!(!insert("d1", "d", &["a1", "b1", "c1"]).await);
-    // One that was used is not the one that was idle longest.
+    // A session that was used is no longer the one that has been idle the longest.
     assert!(
         done(SessionStore::load(&store, "a1", MINUTE * 2))
             .await
@@ -66,7 +66,7 @@ async fn the_session_that_was_idle_longest_makes_room_but_none_in_use() {
     assert!(is_there("a1").await && !is_there("b1").await);
 }
 
-/// Waits until the clock shows another millisecond.
+/// Waits until the clock has advanced by a millisecond.
 async fn until_after(than: i64) {
     while crate::writer::now() <= than {
         tokio::task::yield_now().await;
@@ -118,7 +118,7 @@ async fn a_session_that_makes_room_takes_its_streams_with_it() {
     let limits = Limits::default().with(|limits| limits.sessions.max_sessions = 0);
     let store = SqliteOptions::new().limits(limits).open(folder.file());
     let store = store.unwrap();
-    // As in memory, there is always room for one.
+    // As with the store in memory, there is always room for one session.
     assert!(done(store.insert("a", record("a"), MINUTE, &|_| false)).await);
     done(store.append("a", 1, 0, StreamEntry::Opened, MINUTE)).await;
     let message = StreamEntry::Message((*b"abc").into());
@@ -174,7 +174,7 @@ async fn a_session_that_another_version_has_written_is_not_there() {
             .await
             .is_none()
     );
-    // Nor is it kept for longer, so that it expires.
+    // Loading the session does not extend the time for which it is kept, so it expires.
     let expires = store.0.writer.read(|db| {
         db.query_row("SELECT expires_at FROM sessions", [], |row| {
             row.get::<_, i64>(0)

@@ -42,7 +42,7 @@ fn times_ids_and_secrets_are_no_differences() {
     let new = json!({"a": "at 2026-02-03T11:12:13Z, ffffffff-89ab-cdef-0123-456789abcdef", "b": "key sesame!",
         "_meta": 2, "ttlMs": 5, "ms": 1_770_076_900_000_u64, "s": 1_770_076_900, "c": 5, "zone": "2026-02-03 01:02:03"});
     assert_eq!(changes(old, new), [""; 0]);
-    // Times that have nothing to do with the runs are data.
+    // Times unrelated to the runs are data.
     let [old, new] =
         ["2024-05-01T00:00:00Z", "2024-05-02T00:00:00Z"].map(|due| json!({"due": due}));
     assert_eq!(

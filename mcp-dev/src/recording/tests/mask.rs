@@ -79,7 +79,7 @@ fn arguments_are_hidden_if_nobody_knows_their_schema_and_results_if_theirs_says_
         hidden["params"]["arguments"],
         json!({"a": {"b": [MASK, MASK]}, "d": null})
     );
-    // What one era has listed is known in the other one.
+    // Tools listed in one era are known in the other.
     let arguments = json!({"user": "ada", "key": "k"});
     let hidden = masker.mask(Era::Modern, true, call("login", arguments));
     assert_eq!(

@@ -44,7 +44,7 @@ fn record(era: Era, messages: &[(bool, Value)]) -> Recording {
     for (sent, message) in messages {
         assert!(recorder.write(&entry(era, *sent, message.to_string())));
     }
-    // What exists is not written over.
+    // An existing file is not overwritten.
     assert!(Recorder::new(&file.0, None).is_err());
     Recording::read(&file.0).unwrap()
 }

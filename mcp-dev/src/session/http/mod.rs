@@ -1,4 +1,5 @@
-//! Streamable HTTP: a request for each message, with its headers and the session's. Reading what comes back: `response`.
+//! Streamable HTTP: sends each message in an HTTP request, with its headers and the session's. `response` reads the
+//! responses.
 
 mod response;
 #[cfg(test)]
@@ -27,9 +28,9 @@ use response::{exchange, stream};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// Times that a broken stream is resumed without any event in between.
+/// Maximum number of times that a broken stream is resumed without receiving an event in between.
 const MAX_RESUMED: u32 = 5;
-/// Time in which the server must have taken a message that has no response.
+/// Maximum time for the server to accept a message that has no response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
@@ -51,13 +52,13 @@ struct State {
     listening: Option<AbortHandle>,
 }
 
-/// The value that the header `Mcp-Name` mirrors.
+/// Returns the value that is mirrored in the header `Mcp-Name`.
 pub(super) fn name_of(params: &Value) -> Option<&str> {
     let names = ["name", "uri", "taskId"];
     names.iter().find_map(|member| params[*member].as_str())
 }
 
-/// A value as a header has it: wrapped in Base64 unless it is plain.
+/// Returns a value in the form used in a header: wrapped in Base64 unless it is plain text.
 fn header_value(text: &str) -> Option<HeaderValue> {
     let plain = text.bytes().all(|byte| matches!(byte, 0x20..=0x7e))
         && text.trim() == text
@@ -125,7 +126,8 @@ impl HttpLink {
         request
     }
 
-    /// Sends a message in a task of its own, and returns the number of the message. `id`: the request that it is.
+    /// Sends a message in a separate task and returns the message's sequence number. `id` is its request id if it is a
+    /// request.
     pub(super) fn post(
         &self,
         session: &Arc<Session>,
@@ -199,21 +201,21 @@ impl HttpLink {
                 link.state().exchanges.remove(&id);
             }
         });
-        // Under the lock, so that the task takes it out after it was put in.
+        // Done under the lock, so that the task removes the entry only after it was inserted.
         if let Some(id) = id {
             state.exchanges.insert(id, task.abort_handle());
         }
         seq
     }
 
-    /// Ends an exchange whose response nobody wants any more.
+    /// Ends an exchange whose response is no longer needed.
     pub(super) fn drop_exchange(&self, id: u64) {
         if let Some(exchange) = self.state().exchanges.remove(&id) {
             exchange.abort();
         }
     }
 
-    /// Opens the stream for messages that belong to no request, and keeps it open while the server has one.
+    /// Opens the stream for messages that belong to no request, and keeps it open as long as the server provides one.
     pub(super) fn listen(&self, session: &Arc<Session>) {
         let weak = Arc::downgrade(session);
         let task = tokio::spawn(async move {
@@ -231,7 +233,7 @@ impl HttpLink {
         self.state().listening = Some(task.abort_handle());
     }
 
-    /// Ends the session at the server, and all exchanges.
+    /// Ends all exchanges and the server's session.
     pub(super) fn leave(&self) {
         let mut state = self.state();
         for (_, exchange) in state.exchanges.drain() {
@@ -260,7 +262,7 @@ impl Session {
     }
 }
 
-/// Headers as pages show them: the user's own may be secrets.
+/// Returns headers in the form that pages show. The user's own headers may be secrets.
 fn shown(headers: &HeaderMap, own: &[(HeaderName, HeaderValue)]) -> Value {
     let mut shown = json!({});
     for (name, value) in headers {

@@ -1,4 +1,4 @@
-//! Reads responses: one message as JSON, or a stream of events, which is resumed where it broke off.
+//! Reads responses. A response is one JSON message or a stream of events, which is resumed if it breaks off.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::session::events::Events;
 use crate::session::{Era, MAX_MESSAGE, Session};
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-/// Characters that are shown of a body that is not a message.
+/// Maximum number of characters shown of a body that is not a message.
 const MAX_SHOWN: usize = 1_000;
 
 /// Reads the response to a message.
@@ -57,7 +57,7 @@ pub(super) async fn exchange(
         let Some(session) = weak.upgrade() else {
             return Ok(());
         };
-        // Requests that are refused before they are read are answered without an id.
+        // The response to a request that is refused before it is read has no id.
         match (id, serde_json::from_str::<Value>(&text)) {
             (Some(id), Ok(mut message))
                 if message["error"].is_object() && message["id"].is_null() =>
@@ -118,7 +118,7 @@ async fn collect(response: Response<Incoming>) -> Result<Bytes, String> {
     Ok(body.to_bytes())
 }
 
-/// Reads a stream of events, and resumes it if it ends too early and says how.
+/// Reads a stream of events, and resumes it if it ends too early and can be resumed.
 async fn follow(
     weak: &Weak<Session>,
     response: Response<Incoming>,
@@ -148,7 +148,7 @@ async fn follow(
     Ok(())
 }
 
-/// Opens a stream with GET, and reads it to its end. Returns the id of its last event.
+/// Opens a stream with GET and reads it to the end. Returns the id of its last event.
 pub(super) async fn stream(
     weak: &Weak<Session>,
     last: Option<String>,

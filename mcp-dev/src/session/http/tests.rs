@@ -34,7 +34,7 @@ fn json(text: &str) -> Response {
         .into_response()
 }
 
-/// A server of the legacy era, whose tools are the ways in which streams end.
+/// A legacy server with a tool for each way in which a stream can end.
 async fn answer(
     Shared(resumed): Shared<Arc<AtomicU32>>,
     headers: HeaderMap,

@@ -1,7 +1,8 @@
 //! Checks whether every value that matches one JSON Schema also matches another and, if not, explains why.
 //!
-//! A tool must not accept fewer values than before, so the old schema's values must match the new schema. Nor may it return more values, so the new schema's values must match the old one. Both cases use the same check with the
-//! schemas swapped.
+//! A tool must not accept fewer values than before, so the old schema's values must match the new schema. It must not
+//! return more values than before either, so the new schema's values must match the old one. Both cases use the same
+//! check with the schemas swapped.
 //!
 //! A difference in a keyword that the check does not understand counts as a narrowing, because false alarms are better
 //! than missed changes. Descriptions and other annotations do not count.

@@ -1,5 +1,5 @@
-//! The address of `--http`: its value, or `HOST` and `PORT` of the environment, which platforms set for the programs
-//! that they run.
+//! The address for `--http`: the option's value, or the environment variables `HOST` and `PORT`, which platforms set
+//! for the programs that they run.
 
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
@@ -32,7 +32,7 @@ impl HttpAddress {
     }
 }
 
-/// Returns the address that the variables name. An empty variable counts as absent.
+/// Returns the address given by the variables. An empty variable counts as absent.
 fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<String, String> {
     let present = |name| variable(name).filter(|value| !value.is_empty());
     let host = present("HOST").and_then(|host| parse_host(&host));
@@ -41,8 +41,8 @@ fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<String,
     Ok(format!("{host}:{port}"))
 }
 
-/// Returns the host if it is an IP address or `localhost`. Some shells and tools set `HOST` to the name of the machine or
-/// of the platform, which must not open a server to the network, so names are ignored.
+/// Returns the host if it is an IP address or `localhost`. Names are ignored because some shells and tools set `HOST`
+/// to the machine's or the platform's name, and that must not expose a server to the network.
 fn parse_host(host: &OsStr) -> Option<String> {
     let text = host.to_str();
     let address = text.map(|text| {
@@ -66,7 +66,7 @@ fn parse_host(host: &OsStr) -> Option<String> {
 
 fn parse_port(port: &OsString) -> Result<u16, String> {
     let text = port.to_str();
-    // `u16::from_str` takes a plus sign.
+    // `u16::from_str` accepts a plus sign.
     let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     digits.and_then(|text| text.parse().ok()).ok_or_else(|| {
         format!(
@@ -103,7 +103,7 @@ mod tests {
             (Some("::"), Some("0"), "[::]:0"),
             (Some("[::1]"), Some("65535"), "[::1]:65535"),
             (Some("localhost"), None, "localhost:8000"),
-            // Names that shells and tools set, and what is not a host.
+            // Names that shells and tools set, and values that are not hosts.
             (Some("my-machine"), None, "127.0.0.1:8000"),
             (Some("x86_64-conda-linux-gnu"), Some("80"), "127.0.0.1:80"),
             (Some("0.0.0.0:80"), None, "127.0.0.1:8000"),

@@ -30,7 +30,7 @@ pub(super) fn parse_arguments(words: &[String], schema: &Value) -> Result<Value,
         };
         let schema = &schema["properties"][name];
         let value = match text.strip_prefix('@') {
-            // A string that is not Base64 may begin with `@`.
+            // A string that is not Base64 may itself begin with `@`.
             Some(path) if takes_bytes(schema) => read_bytes(path, schema)?,
             _ => read_text(schema, text),
         };

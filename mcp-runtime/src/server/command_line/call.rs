@@ -64,7 +64,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     let blocks = result["content"].as_array().into_iter().flatten();
     let text = blocks.map(print::content).collect::<Vec<_>>().join("\n");
     let stdout = io::stdout();
-    // A tool that has its own words for the result is left to say them.
+    // If the tool describes the result in its own words, these are printed instead of a table.
     let is_data =
         serde_json::from_str(&text).is_ok_and(|data: Value| data == result["structuredContent"]);
     if failed {

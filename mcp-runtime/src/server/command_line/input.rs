@@ -60,13 +60,13 @@ fn fits(field: &Value, value: &Value) -> bool {
     }
 }
 
-/// Reads one line from standard input. Returns `None` at its end, and when the user has given up.
+/// Reads one line from standard input. Returns `None` at the end of the input and if the user has given up.
 pub(super) fn read_line() -> Result<Option<String>, String> {
     let lines = Lines::get();
     let received = lock(&lines.received);
-    // A line that nobody waits for any more, because its question was given up, is the next one.
+    // If an earlier question was abandoned, the line that it requested becomes the next line.
     if !lines.is_reading.swap(true, Ordering::SeqCst) {
-        // The thread runs as long as the program.
+        // The thread runs for as long as the program.
         let _ = lines.wanted.send(());
     }
     lines.is_waiting.store(true, Ordering::SeqCst);
@@ -85,7 +85,7 @@ pub(super) fn read_line() -> Result<Option<String>, String> {
     }
 }
 
-/// Lets the question that waits for a line go on without it.
+/// Makes the question that is waiting for a line continue without one.
 pub(super) fn give_up() {
     let lines = Lines::get();
     if lines.is_waiting.swap(false, Ordering::SeqCst) {
@@ -93,7 +93,7 @@ pub(super) fn give_up() {
     }
 }
 
-/// The lines of standard input. One thread reads each when it is wanted, so that waiting for it can be given up.
+/// The lines of standard input. A thread reads each line on request, so that waiting for a line can be abandoned.
 struct Lines {
     wanted: Sender<()>,
     sender: Sender<Line>,

@@ -56,7 +56,7 @@ pub(super) enum Invocation {
     Command(ArgMatches),
 }
 
-/// Parses the arguments of this process. Exits if they request help or are invalid.
+/// Parses this process's arguments. Exits if they request help or are invalid.
 pub(super) fn read(identity: &Implementation, environment: &str) -> Invocation {
     if std::env::args_os().len() <= 1 {
         return Invocation::Serve(ServeOptions::default());
@@ -64,7 +64,7 @@ pub(super) fn read(identity: &Implementation, environment: &str) -> Invocation {
     parse(identity, environment, std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
-/// Parses the arguments of this process if they begin with a command. Exits if they request help for the command or are
+/// Parses this process's arguments if they begin with a command. Exits if they request help for the command or are
 /// invalid.
 pub(super) fn read_command(identity: &Implementation, environment: &str) -> Option<ArgMatches> {
     let arguments: Vec<_> = std::env::args_os().collect();
@@ -77,7 +77,7 @@ pub(super) fn read_command(identity: &Implementation, environment: &str) -> Opti
     }
 }
 
-/// Prints help or the version and exits, if the arguments of this process ask for it. Ignores all other arguments.
+/// Prints help or the version and exits if this process's arguments request it. Ignores all other arguments.
 pub(super) fn exit_for_help(identity: &Implementation, environment: &str) {
     if let Err(error) = parse(identity, environment, std::env::args_os())
         && matches!(
@@ -113,7 +113,7 @@ fn names_command(command: &Command, arguments: &[OsString]) -> bool {
     }
 }
 
-/// Parses arguments. `environment` is the section of the help about environment variables.
+/// Parses arguments. `environment` is the section about environment variables in the help.
 fn parse(
     identity: &Implementation,
     environment: &str,
@@ -163,7 +163,7 @@ fn command(identity: &Implementation, environment: &str) -> Command {
         .subcommand(shell::command())
 }
 
-/// The exit status of a command that Ctrl-C ended, which is the one that shells have for it.
+/// The exit status of a command that Ctrl-C ended, as in shells.
 const INTERRUPTED: i32 = 130;
 
 /// Runs a command. Returns the exit status.

@@ -23,7 +23,7 @@ pub(super) fn error(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{prefix} {text}");
 }
 
-/// The look of a part of the output, if a person sees it.
+/// The style for a part of the output that is shown to a person.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
     Name,
@@ -31,11 +31,11 @@ pub(super) enum Style {
     Problem,
 }
 
-/// Returns text for this stream, in colour if the stream is a terminal that a person has not asked to be plain
+/// Returns text for this stream, in colour if the stream is a terminal and the user has not requested plain output
 /// (`NO_COLOR`, no-color.org).
 pub(super) fn styled(text: impl Display, style: Style, stream: &impl IsTerminal) -> String {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-    // Older terminals of Windows show the codes.
+    // Older Windows terminals print the codes.
     let knows_codes = match env::var_os("TERM") {
         Some(name) => name != "dumb",
         None => cfg!(unix) || is_set("WT_SESSION"),
@@ -74,7 +74,8 @@ pub(super) fn content(block: &Value) -> String {
     }
 }
 
-/// Returns the text with control characters as escapes, for text of others: a terminal would obey them.
+/// Returns the text with control characters escaped. This is for text from other sources, because a terminal would
+/// interpret the characters.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

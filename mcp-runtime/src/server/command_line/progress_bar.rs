@@ -7,9 +7,9 @@ use crate::context::Progress;
 /// Maximum width of a progress bar, in characters.
 const MAX_BAR: usize = 24;
 
-/// Returns the number of columns of the terminal, which standard error knows.
+/// Returns the number of columns of the terminal that is connected to standard error.
 pub(super) fn terminal_width() -> usize {
-    /// The width of terminals that do not tell theirs.
+    /// The assumed width of terminals that do not report theirs.
     const USUAL: usize = 80;
     #[cfg(unix)]
     if let Ok(size) = rustix::termios::tcgetwinsize(rustix::stdio::stderr())
@@ -50,7 +50,7 @@ pub(super) fn bar(progress: &Progress, width: usize) -> String {
     if let Some(message) = message {
         let _ = write!(text, " {message}");
     }
-    // The line is truncated because a line that wraps cannot be cleared. Wide characters take two columns.
+    // The line is truncated because a line that wraps cannot be cleared. Wide characters occupy two columns.
     let mut left = width.saturating_sub(1);
     let fits = |c: &char| {
         let columns = if *c < '\u{1100}' { 1 } else { 2 };

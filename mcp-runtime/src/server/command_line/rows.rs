@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::server::command_line::print::Style;
 
-/// Columns between two columns of a table.
+/// The space between two columns of a table.
 const GAP: &str = "  ";
 
-/// Formats the result of a tool as a table, if it is a list of flat records, or an object with nothing else in it, and the
-/// table fits into this many columns. `styled` gives names their look.
+/// Formats a tool's result as a table if it is a list of flat records, or an object that contains only such a list, and
+/// if the table fits into this many columns. `styled` applies the style to names.
 pub(super) fn table(
     result: &Value,
     width: usize,
@@ -18,7 +18,7 @@ pub(super) fn table(
     let mut names: Vec<&str> = Vec::new();
     for name in records.iter().flat_map(|record| record.keys()) {
         if !names.contains(&name.as_str()) {
-            // A table needs a gap for each column, so what cannot fit is not collected either.
+            // A table needs a gap for each column, so columns that cannot fit are not even collected.
             if name.contains(char::is_control) || names.len() * GAP.len() > width {
                 return None;
             }
@@ -67,7 +67,7 @@ pub(super) fn table(
     Some(lines.join("\n"))
 }
 
-/// Returns the records of a list that has some and nothing else.
+/// Returns a list's records if it is not empty and contains nothing but records.
 fn records(result: &Value) -> Option<Vec<&Map<String, Value>>> {
     let list = match result {
         Value::Array(list) => list,
@@ -78,7 +78,7 @@ fn records(result: &Value) -> Option<Vec<&Map<String, Value>>> {
     records.filter(|records| !records.is_empty())
 }
 
-/// Returns the text of a value that fits into a line of a table.
+/// Returns a value's text if it fits on one line of a table.
 fn cell(value: Option<&Value>) -> Option<String> {
     match value {
         None | Some(Value::Null) => Some(String::new()),
@@ -88,7 +88,7 @@ fn cell(value: Option<&Value>) -> Option<String> {
     }
 }
 
-/// Returns the number of columns that a text takes. Wide characters take two.
+/// Returns the number of columns that a text occupies. Wide characters occupy two.
 fn columns_of(text: &str) -> usize {
     text.chars()
         .map(|c| if c < '\u{1100}' { 1 } else { 2 })

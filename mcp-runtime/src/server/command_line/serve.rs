@@ -8,14 +8,14 @@ use clap::{ArgMatches, Command};
 use crate::server::command_line::address::HttpAddress;
 use crate::server::command_line::session::TAGS;
 
-/// Stands for the address if `--http` has none.
+/// Placeholder value for `--http` without an address.
 #[cfg(feature = "http")]
 const FROM_ENVIRONMENT: &str = "$HOST:$PORT";
 
 /// Options for serving.
 #[derive(Debug, Default)]
 pub(crate) struct ServeOptions {
-    /// The tags that select what is served, one list for each time that the option is given.
+    /// The tags that select the definitions to serve, one list for each occurrence of the option.
     pub(crate) tags: Vec<String>,
     /// The address to serve HTTP on; `None` for stdio.
     #[cfg(feature = "http")]

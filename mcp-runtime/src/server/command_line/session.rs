@@ -35,7 +35,7 @@ pub(super) struct CommandSession {
 /// The names of the options shared by all commands that use the server.
 pub(super) const COMMON: [&str; 5] = ["json", "protocol-version", "as", "scope", TAGS];
 
-/// Maximum time that the server has to learn of a cancelled call.
+/// Maximum time to wait for the server to process a cancellation.
 const MAX_SETTLING: Duration = Duration::from_secs(1);
 
 /// The option that selects definitions by their tags, for commands and for serving.
@@ -213,10 +213,11 @@ impl CommandSession {
         }
         input::give_up();
         if io::stderr().is_terminal() {
-            // The terminal has shown `^C` in the line.
+            // The terminal has printed `^C` on the current line.
             input::say("\n");
         }
-        // The program may exit as soon as the server knows. A server that does not answer is not waited for.
+        // The program may exit as soon as the server has been notified. It does not wait for a server that does not
+        // answer.
         drop(tokio::time::timeout(MAX_SETTLING, self.client.settle()).await);
         Err(CommandError::Interrupted)
     }

@@ -82,7 +82,7 @@ async fn perform_line(session: &CommandSession, words: Vec<String>) -> CommandRe
     perform_in(session, name, matches).await
 }
 
-/// Prints the reason why a line failed. Returns `true` if it went well.
+/// Prints the reason if a line failed. Returns `true` if it succeeded.
 fn report(outcome: CommandResult) -> bool {
     let reason = match outcome {
         Ok(good) => return good,
@@ -118,7 +118,7 @@ fn grammar() -> Command {
         .subcommand(exit)
 }
 
-/// Reads the next line. Returns `None` at the end of the input. Ctrl-C begins a new line, and ends a script.
+/// Reads the next line. Returns `None` at the end of the input. Ctrl-C starts a new line, or ends a script.
 async fn next_line(is_script: bool) -> Result<Option<String>, CommandError> {
     const PROMPT: &str = "> ";
     if !is_script {
@@ -130,7 +130,7 @@ async fn next_line(is_script: bool) -> Result<Option<String>, CommandError> {
             line = &mut read => {
                 let line = line.unwrap_or(Ok(None))?;
                 if line.is_none() && !is_script {
-                    // What follows does not belong to the prompt.
+                    // Ends the prompt's line, because the following output does not belong to it.
                     say("\n");
                 }
                 return Ok(line);

@@ -1,10 +1,10 @@
-//! Says how to get the commands that need feature `ship`, in programs that are built without it.
+//! Explains how to enable the commands that require feature `ship` in programs built without it.
 
 use clap::{Arg, Command};
 
 use crate::server::command_line::outcome::{CommandError, CommandResult};
 
-/// Tells the author what to do. Continues a sentence.
+/// Instructions for the author, as the continuation of a sentence.
 pub(super) const HOW: &str =
     "build it with feature `ship` of mcp-runtime: `cargo run --features mcp-runtime/ship -- …`";
 
@@ -18,7 +18,7 @@ const COMMANDS: &[(&str, &str)] = &[
         "bundle",
         "Pack the server into an MCP bundle (needs feature `ship`)",
     ),
-    // Files for servers over HTTP.
+    // This command writes files for servers over HTTP.
     #[cfg(feature = "http")]
     (
         "recipe",
@@ -26,7 +26,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Adds the commands, so that they are found and explained.
+/// Adds the commands so that they are listed and explained.
 pub(super) fn with_commands(command: Command) -> Command {
     let rest = || {
         Arg::new("rest")

@@ -1,4 +1,4 @@
-//! Tells a person who starts the server at a terminal what it is, and what to type next.
+//! Explains to a person who starts the server at a terminal what it is and what to type next.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::{env, fmt};
@@ -9,7 +9,7 @@ use crate::types::Implementation;
 /// Maximum number of tools that are named.
 const MAX_NAMES: usize = 8;
 
-/// What the person reads. Clients never see it, because they start servers with pipes.
+/// The text shown to the person. Clients never see it, because they start servers with pipes.
 pub(in crate::server) struct Welcome {
     identity: Implementation,
     handle: ServerHandle,
@@ -18,8 +18,8 @@ pub(in crate::server) struct Welcome {
 }
 
 impl Welcome {
-    /// Returns a welcome if standard error is a terminal and, without a URL, standard input is one too. Call this before
-    /// the transport takes both.
+    /// Returns a welcome if standard error is a terminal and, without a URL, standard input is one too. Call this
+    /// before the transport takes over both streams.
     pub(in crate::server) fn at_terminal(
         identity: &Implementation,
         handle: ServerHandle,
@@ -35,7 +35,7 @@ impl Welcome {
 
     /// Prints the welcome once the server has started.
     pub(in crate::server) fn print(&self) {
-        // Without a reader, nothing is lost.
+        // An error is ignored because it means that there is no reader.
         let _ = writeln!(io::stderr().lock(), "{self}");
     }
 }
@@ -111,7 +111,7 @@ impl fmt::Display for Welcome {
     }
 }
 
-/// Returns what the person typed to start the server.
+/// Returns the command that the person typed to start the server.
 fn program() -> String {
     // Set by `cargo run`.
     if env::var_os("CARGO_MANIFEST_DIR").is_some() {

@@ -12,7 +12,7 @@ use crate::server::command_line::check::page::{Load, OriginList, uses_of};
 
 const SOURCE: &str = "MCP Apps";
 
-/// Reads every page that is listed or that a tool names, and returns what is wrong with it.
+/// Reads every page that is listed or that a tool names, and returns the problems found.
 pub(super) async fn lint(client: &InProcessClient, surface: &Surface) -> Vec<Lint> {
     let tools = surface.items(ListRequest::Tools);
     let resources = surface.items(ListRequest::Resources).iter();
@@ -95,7 +95,7 @@ fn load_problem(load: &Load, csp: &Value) -> Option<String> {
         OriginList::BaseUri => ("baseUriDomains", "base_uri_domains"),
     };
     let Some(origin) = Origin::of_url(url) else {
-        // A script may compute a URL, and its relative ones can be data: only what is an attribute is certain.
+        // Only attributes are certain: a script may compute a URL, and relative URLs in a script may be data.
         let is_file = load.list == OriginList::Resource && is_relative(url);
         return is_file.then(|| {
             format!(
@@ -113,13 +113,14 @@ fn load_problem(load: &Load, csp: &Value) -> Option<String> {
     ))
 }
 
-/// Returns `true` if a URL is a path, and not a fragment, `data:` and the like, or put together by a template.
+/// Returns `true` if a URL is a path rather than a fragment, a `data:` URL or the like, or a URL that a template
+/// assembles.
 fn is_relative(url: &str) -> bool {
     let before_path = url.split(['/', '?', '#']).next().unwrap_or_default();
     !url.starts_with('#') && !before_path.contains(':') && !url.contains("${")
 }
 
-/// A scheme, a host and a port. As a source in a policy, the host may begin with `*.` and the port be `*`.
+/// A scheme, a host and a port. In a policy's source, the host may begin with `*.` and the port may be `*`.
 #[derive(Debug, PartialEq)]
 struct Origin {
     scheme: String,
@@ -128,7 +129,8 @@ struct Origin {
 }
 
 impl Origin {
-    /// Returns the origin of an absolute URL, or `None` for any other URL and one whose origin is put together.
+    /// Returns the origin of an absolute URL, or `None` for any other URL and for one whose origin is assembled by a
+    /// template.
     fn of_url(url: &str) -> Option<Self> {
         let (scheme, rest) = match url.strip_prefix("//") {
             Some(rest) => ("https", rest),
@@ -156,7 +158,8 @@ impl Origin {
         self.port.as_deref().unwrap_or(default)
     }
 
-    /// Returns `true` if a source in a policy allows this origin. An insecure scheme also allows its secure one.
+    /// Returns `true` if a source in a policy allows this origin. An insecure scheme also allows its secure
+    /// counterpart.
     fn allows(&self, origin: &Self) -> bool {
         let same_scheme = self.scheme == origin.scheme
             || matches!(

@@ -42,8 +42,8 @@ const MOST_TOKENS: usize = 10_000;
 const MOST_TOOLS: usize = 128;
 const LONGEST_DESCRIPTION: usize = 1_024;
 
-/// Returns all findings, in the order in which the surface lists the definitions.
-/// `costs` has the tools that clients list and models read.
+/// Returns all findings, in the order in which the surface lists the definitions. `costs` contains the tools that
+/// clients list and models read.
 pub(super) fn lint(surface: &Surface, costs: &[TokenCost<'_>]) -> Vec<Lint> {
     let mut found = Findings::default();
     for tool in surface.items(ListRequest::Tools) {

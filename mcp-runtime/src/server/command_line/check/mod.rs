@@ -56,7 +56,7 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> CommandResult {
     let surface = Surface::of(&session.client).await?;
-    // With a search, clients list only a part of the tools.
+    // If the server has a tool search, clients list only some of the tools.
     let listed = session.client.fetch_list(ListRequest::Tools).await?;
     let costs = tokens::token_costs(&listed);
     let mut findings = lint::lint(&surface, &costs);
@@ -81,7 +81,7 @@ pub(super) async fn run(session: &CommandSession, matches: &ArgMatches) -> Comma
     }
     let is_fine =
         |finding: &Lint| finding.severity == Severity::Advice && !matches.get_flag("strict");
-    // Saving the surface accepts its changes.
+    // Saving the surface accepts the changes.
     let breaks = !saves && differences.iter().any(|change| change.is_breaking);
     Ok(findings.iter().all(is_fine) && !breaks)
 }
@@ -105,7 +105,7 @@ fn compare_with_file(
     }
 }
 
-/// Maximum number of tools whose tokens are printed. JSON has them all.
+/// Maximum number of tools whose tokens are printed. The JSON output contains all of them.
 const MAX_COSTS: usize = 10;
 
 fn text_report(

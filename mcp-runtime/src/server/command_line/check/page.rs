@@ -1,12 +1,12 @@
-//! Finds in the source of a page what it loads and which tools it calls.
+//! Finds the files that a page loads and the tools that it calls by reading its source.
 //!
-//! It reads tags, attributes and the usual calls with literal arguments; what a script puts together while it runs is not
-//! found. Findings are compared with the page's policy in `apps`.
+//! It reads tags, attributes and the usual calls with literal arguments; it does not find URLs and names that a script
+//! assembles at run time. Findings are compared with the page's policy in `apps`.
 
 /// The files that a page loads and the tools that it calls.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PageUses {
-    /// The files, in order, each once.
+    /// The files, in order and without duplicates.
     pub(super) loads: Vec<Load>,
     /// The names of the tools that it calls through the bridge.
     pub(super) tools: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct Load {
     pub(super) url: String,
 }
 
-/// The list of origins in a policy that allows to load something.
+/// The list in a policy that contains the origins from which a kind of file may be loaded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum OriginList {
     Connect,
@@ -28,7 +28,7 @@ pub(super) enum OriginList {
     BaseUri,
 }
 
-/// Finds what a page uses.
+/// Finds the files and tools that a page uses.
 pub(super) fn uses_of(html: &str) -> PageUses {
     let mut uses = PageUses::default();
     let mut rest = html;
@@ -56,7 +56,7 @@ pub(super) fn uses_of(html: &str) -> PageUses {
 
 /// The beginning of an element.
 struct Tag {
-    /// The name in lower case, or an empty string for anything that is not the beginning of an element.
+    /// The name in lower case, or an empty string if the tag does not begin an element.
     name: String,
     attributes: Vec<(String, String)>,
 }
@@ -69,7 +69,7 @@ impl Tag {
     }
 }
 
-/// Reads a tag after its `<`, and returns the text after it.
+/// Reads a tag after its `<`. Also returns the text after the tag.
 fn read_tag(text: &str) -> (Tag, &str) {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
@@ -86,7 +86,7 @@ fn read_tag(text: &str) -> (Tag, &str) {
         if rest.is_empty() || rest.starts_with('>') {
             return (tag, rest.strip_prefix('>').unwrap_or(rest));
         }
-        // A name has at least one character, so that every step goes forward.
+        // A name has at least one character, so every step makes progress.
         let first = rest.chars().next().map_or(1, char::len_utf8);
         let is_end = |c: char| c.is_ascii_whitespace() || matches!(c, '=' | '>' | '/');
         let end = rest[first..]
@@ -110,7 +110,7 @@ fn read_tag(text: &str) -> (Tag, &str) {
     }
 }
 
-/// Reads the value of an attribute, and returns the text after it.
+/// Reads an attribute's value. Also returns the text after the value.
 fn read_value(text: &str) -> (&str, &str) {
     for quote in ['"', '\''] {
         if let Some(value) = text.strip_prefix(quote) {
@@ -199,7 +199,8 @@ impl PageUses {
         }
         for start in ["import(", "import ", " from ", "importScripts(", "Worker("] {
             for (_, after) in occurrences(script, start) {
-                // Prose has ` from "…"` too, and the name of a module is either a URL or begins with one of these.
+                // Prose can contain ` from "…"` too, whereas a module's name is either a URL or begins with one of
+                // these.
                 if let Some((url, _)) = literal(after)
                     && (url.contains("://") || url.starts_with(['.', '/']))
                 {

@@ -1,8 +1,8 @@
 //! Pairs of tools that models easily mistake for each other.
 //!
 //! Rule: two tools are similar if their names consist of the same words, in any order, or if their descriptions have at
-//! least 80 % of their different words in common, of at least four. Words are compared as searches do: without
-//! case, and without the ending of a plural. `docs/many-tools.md` tells authors.
+//! least four different words and share at least 80 % of them. Words are compared in the same way as in searches:
+//! ignoring case and plural endings. `docs/many-tools.md` explains this to authors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::registry::words;
 use crate::server::command_line::check::tokens::is_for_models;
 
-/// The smallest share of words that similar descriptions have in common, as a percentage.
+/// Minimum percentage of words that similar descriptions have in common.
 const SHARE: usize = 80;
-/// The number of different words from which descriptions are compared.
+/// Minimum number of different words for descriptions to be compared.
 const FEWEST_WORDS: usize = 4;
 /// Maximum number of pairs that are reported.
 pub(super) const MAX_PAIRS: usize = 20;
@@ -36,7 +36,7 @@ pub(super) enum Reason {
 }
 
 impl SimilarPair<'_> {
-    /// Returns what to report.
+    /// Returns the text to report.
     pub(super) fn text(&self) -> String {
         let (one, other) = (self.one, self.other);
         match self.reason {
@@ -51,7 +51,7 @@ impl SimilarPair<'_> {
     }
 }
 
-/// A tool's words, as numbers, which are quicker to compare.
+/// A tool's words, represented by numbers because these are faster to compare.
 struct ToolWords<'t> {
     name: &'t str,
     in_name: BTreeSet<usize>,
@@ -103,7 +103,7 @@ fn reason(one: &ToolWords<'_>, other: &ToolWords<'_>) -> Option<Reason> {
     }
     let words = [one.in_description.len(), other.in_description.len()];
     let (fewer, more) = (words[0].min(words[1]), words[0].max(words[1]));
-    // Most pairs differ so much in length that their words need not be compared.
+    // Most pairs differ so much in length that there is no need to compare their words.
     if more < FEWEST_WORDS || fewer * 100 < more * SHARE {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The tokens that tools use in a model's context. `docs/many-tools.md` tells authors how they are estimated.
+//! The tokens that tools use in a model's context. `docs/many-tools.md` explains to authors how they are estimated.
 
 use std::cmp::Reverse;
 
@@ -31,12 +31,12 @@ pub(super) fn token_costs<'t>(tools: &'t [Value]) -> Vec<TokenCost<'t>> {
     costs
 }
 
-/// Returns the tokens of all these tools together.
+/// Returns the total number of tokens for these tools.
 pub(super) fn total(costs: &[TokenCost<'_>]) -> usize {
     costs.iter().map(|cost| cost.tokens).sum()
 }
 
-/// Returns `true` unless only the pages of apps call the tool. Hosts hide such a tool from models.
+/// Returns `true` unless only app pages call the tool. Hosts hide such a tool from models.
 pub(super) fn is_for_models(tool: &Value) -> bool {
     let users = tool["_meta"]["ui"]["visibility"].as_array();
     users.is_none_or(|users| users.iter().any(|user| user == "model"))

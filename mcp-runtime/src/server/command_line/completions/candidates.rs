@@ -1,4 +1,4 @@
-//! The texts that may stand at the cursor.
+//! Finds the texts that can be inserted at the cursor.
 
 use clap::{Arg, ArgMatches, Command};
 
@@ -10,7 +10,7 @@ use crate::server::command_line::completions::values;
 use crate::server::command_line::outcome::CommandError;
 use crate::server::command_line::session::CommandSession;
 
-/// A text that may stand at the cursor.
+/// A text that can be inserted at the cursor.
 #[derive(Debug, PartialEq)]
 pub(super) struct Candidate {
     /// The whole word.
@@ -27,7 +27,7 @@ impl Candidate {
     }
 }
 
-/// The candidates, or `None` for the names of files.
+/// The candidates, or `None` if file names should be completed.
 pub(super) type Found = Option<Vec<Candidate>>;
 
 /// Returns the candidates for the word at the cursor.
@@ -105,7 +105,7 @@ pub(super) async fn candidates(
     }
 }
 
-/// Starts the server, which needs no values of its settings to say what it has.
+/// Starts the server. It can list its definitions without values for its settings.
 async fn start(
     mut server: Server,
     program: &Command,

@@ -1,4 +1,5 @@
-//! The words of a command line that is being typed: the words of a line of bash, and which command and arguments they are.
+//! Parses a command line that is being typed: splits a bash line into words and determines the command and arguments
+//! that they form.
 
 use clap::{Arg, Command};
 
@@ -24,14 +25,14 @@ impl LastWord {
         }
     }
 
-    /// Returns the part of a candidate that bash should put at the cursor, with all that its grammar needs.
+    /// Returns the part of a candidate that bash should insert at the cursor, with the required quotes and escapes.
     pub(super) fn rest_of(&self, candidate: &str) -> Option<String> {
         let rest = candidate.get(self.kept..)?;
         let is_plain = |c: char| c.is_alphanumeric() || "_./:=@%+,-".contains(c);
         let mut text = String::new();
         for character in rest.chars() {
             let escapes = match self.quote {
-                // Nothing can be escaped there.
+                // Within single quotes, no character can be escaped.
                 Some('\'') if character == '\'' => return None,
                 Some('\'') => false,
                 Some(_) => "\"\\$`".contains(character),
@@ -49,8 +50,8 @@ impl LastWord {
     }
 }
 
-/// Splits a line of bash into the words after the program, and the word at its end. `breaks` are the characters at which
-/// bash begins a word of its own for completion.
+/// Splits a bash line into the words after the program and the word at its end. `breaks` are the characters at which
+/// bash begins a new word for completion.
 pub(super) fn parse(line: &str, breaks: &str) -> (Vec<String>, LastWord) {
     let mut words = Vec::new();
     let mut word: Option<LastWord> = None;
@@ -71,7 +72,7 @@ pub(super) fn parse(line: &str, breaks: &str) -> (Vec<String>, LastWord) {
             }
             (other, _) => {
                 word.text.push(other);
-                // A word that begins with `@` could be a host, so bash keeps it whole.
+                // A word that begins with `@` could be a host name, so bash does not split it.
                 if quote.is_none() && other != '@' && breaks.contains(other) {
                     word.kept = word.text.len();
                 }
@@ -81,13 +82,13 @@ pub(super) fn parse(line: &str, breaks: &str) -> (Vec<String>, LastWord) {
     let mut last = word.unwrap_or_default();
     last.is_in_bash = true;
     if !words.is_empty() {
-        // The program.
+        // The first word is the program.
         words.remove(0);
     }
     (words, last)
 }
 
-/// The words before the cursor, as the command line understands them.
+/// The words before the cursor, parsed as a command line.
 pub(super) struct CommandLine<'c> {
     /// The command, or the program if there is none yet.
     pub(super) command: &'c Command,

@@ -1,9 +1,9 @@
 //! `completions`: a script that completes command lines in a shell, and the hidden command that the script calls back
 //! with the words typed so far.
 //!
-//! The scripts are short and know only how their shell takes words and gives candidates, so that they stay valid when the
-//! server changes. Words to complete are found here (`line.rs`, `candidates.rs`), names and values in the server
-//! (`values.rs`, `uri.rs`).
+//! The scripts are short and know only how their shell passes words and accepts candidates, so they remain valid when
+//! the server changes. The words to complete are determined here (`line.rs`, `candidates.rs`), whereas names and values
+//! come from the server (`values.rs`, `uri.rs`).
 
 mod candidates;
 mod line;
@@ -24,7 +24,7 @@ use crate::server::command_line::print;
 use candidates::{Candidate, candidates};
 use line::{CommandLine, LastWord};
 
-/// The command that scripts call. It exits with 1 if the shell should complete the name of a file instead.
+/// The command that scripts call. It exits with 1 if the shell should complete a file name instead.
 const CALLBACK: &str = "__complete";
 
 /// The shells and their scripts.
@@ -89,7 +89,7 @@ pub(super) async fn run(
     let mut found = match candidates(server, grammar, &line, &last.text).await {
         Ok(Some(found)) => found,
         Ok(None) => return Ok(false),
-        // A server that cannot start has no candidates, and names of files would be wrong.
+        // A server that cannot start has no candidates, and completing file names would be wrong.
         Err(_) => return Ok(true),
     };
     found.retain(|candidate| {
@@ -124,7 +124,7 @@ fn script(shell: &str, program: &str) -> Result<String, String> {
         .replace("PROGRAM", program))
 }
 
-/// Returns a candidate and its description, in the form of the scripts for zsh and fish.
+/// Returns a candidate and its description in the form that the zsh and fish scripts expect.
 fn described(candidate: &Candidate) -> String {
     let about = print::first_line(&candidate.about);
     let about: String = about.chars().filter(|c| !c.is_control()).collect();

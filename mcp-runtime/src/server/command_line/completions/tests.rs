@@ -1,4 +1,4 @@
-//! Lines that are being typed, and the scripts.
+//! Tests for lines that are being typed, and for the scripts.
 
 use clap::Command;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! URIs that match the templates of a server, completed one variable after another.
+//! Completes URIs that match a server's templates, one variable at a time.
 
 use mcp_schema::template::percent_encode;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::server::command_line::completions::values::suggested;
 use crate::server::command_line::outcome::CommandError;
 use crate::server::command_line::session::CommandSession;
 
-/// Returns the URIs that go on from `typed`.
+/// Returns the URIs that continue `typed`.
 pub(super) async fn candidates(
     session: &CommandSession,
     typed: &str,
@@ -47,7 +47,7 @@ pub(super) async fn candidates(
 /// The part of a template at which a URI that is being typed ends.
 #[derive(Debug, PartialEq)]
 enum Reached<'t> {
-    /// A literal, which is as far as the URI can be completed.
+    /// The text up to the next variable: the URI can be completed only this far.
     Literal(String),
     Variable(Place<'t>),
 }
@@ -59,13 +59,13 @@ struct Place<'t> {
     before: &'t str,
     name: &'t str,
     partial: &'t str,
-    /// The literal behind the value.
+    /// The literal after the value.
     after: &'t str,
-    /// The variables before.
+    /// The preceding variables and their values.
     earlier: Map<String, Value>,
 }
 
-/// Finds where in a template the URI ends. Only plain variables, such as `{id}`, can be completed.
+/// Finds the part of a template at which the URI ends. Only plain variables, such as `{id}`, can be completed.
 fn reached<'t>(template: &'t str, typed: &'t str) -> Option<Reached<'t>> {
     let mut earlier = Map::new();
     let (mut template, mut rest) = (template, typed);

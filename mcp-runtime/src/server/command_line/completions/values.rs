@@ -1,4 +1,5 @@
-//! Arguments of tools and prompts, written as `name=value`, and the values that their schemas and completers suggest.
+//! Completes arguments of tools and prompts, written as `name=value`, with the values that schemas and completers
+//! suggest.
 
 use mcp_schema::format::{self, BASE64};
 use serde_json::{Map, Value, json};
@@ -9,10 +10,10 @@ use crate::server::command_line::completions::candidates::{Candidate, Found};
 use crate::server::command_line::outcome::CommandError;
 use crate::server::command_line::session::CommandSession;
 
-/// Returns the arguments of a tool that are not given yet, or the values of the one at the cursor.
+/// Returns a tool's arguments that have not been given yet, or the values of the argument at the cursor.
 pub(super) fn of_tool(schema: &Value, given: &[String], typed: &str) -> Found {
     if typed.starts_with('@') {
-        // A file with all arguments.
+        // The word names a file with all arguments.
         return None;
     }
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -42,7 +43,8 @@ pub(super) fn of_tool(schema: &Value, given: &[String], typed: &str) -> Found {
     )
 }
 
-/// Returns the arguments of a prompt that are not given yet, or what the server suggests for the one at the cursor.
+/// Returns a prompt's arguments that have not been given yet, or the server's suggestions for the argument at the
+/// cursor.
 pub(super) async fn of_prompt(
     session: &CommandSession,
     prompt: &str,
@@ -66,7 +68,7 @@ pub(super) async fn of_prompt(
     ))
 }
 
-/// Returns the values that a completer of the server suggests.
+/// Returns the values suggested by one of the server's completers.
 pub(super) async fn suggested(
     session: &CommandSession,
     reference: Value,
@@ -96,7 +98,7 @@ pub(super) fn prompt_arguments(prompt: &Value) -> impl Iterator<Item = (&str, &s
     })
 }
 
-/// Returns the arguments that are not given yet, each as `name=`.
+/// Returns the arguments that have not been given yet, each as `name=`.
 fn open_arguments(
     arguments: impl Iterator<Item = (String, String)>,
     given: &[String],
@@ -120,7 +122,8 @@ fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
         .unwrap_or(schema)
 }
 
-/// Collects the values that a schema lists, with their descriptions. References that lead in circles end at a depth.
+/// Collects the values that a schema lists, with their descriptions. Circular references are followed only to a maximum
+/// depth.
 fn push_values(root: &Value, schema: &Value, texts: &mut Vec<(String, String)>, depth: usize) {
     const MAX_DEPTH: usize = 8;
     let schema = resolved(root, schema);

@@ -1,4 +1,4 @@
-//! `install`: adds the server to the configuration of a client.
+//! `install`: adds the server to a client's configuration.
 
 use std::ffi::OsString;
 use std::path::Path;

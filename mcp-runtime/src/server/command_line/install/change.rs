@@ -1,4 +1,4 @@
-//! The changes that enter a server into a configuration, whatever the format of the file.
+//! The changes that add a server to a configuration, independent of the file's format.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ const OF_LOCAL_SERVERS: [&str; 5] = ["command", "args", "env", "environment", "c
 /// Members of entries that belong to servers that the client connects to.
 const OF_REMOTE_SERVERS: [&str; 5] = ["url", "serverUrl", "httpUrl", "headers", "http_headers"];
 
-/// A member to be set or removed. Objects that are missing along the path are created.
+/// A member to set or remove. Missing objects along the path are created.
 #[derive(Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) path: Vec<String>,
@@ -26,8 +26,8 @@ impl Change {
         }
     }
 
-    /// Returns the changes that enter a server. Members that the user added to an entry that exists are kept, but for
-    /// those that would leave the client two ways to reach the server.
+    /// Returns the changes that add a server. Members that the user added to an existing entry are kept, except those
+    /// that would give the client two ways to reach the server.
     pub(super) fn to_enter(
         servers: &str,
         name: &str,
@@ -43,7 +43,7 @@ impl Change {
         for (member, value) in &entry.members {
             match (value, present.get(member)) {
                 (_, Some(old)) if old == value => {}
-                // The user may have allowed only some.
+                // The user may have allowed only some tools.
                 (_, Some(_)) if member == "tools" => {}
                 (_, Some(Value::Array(_))) if member == "args" && entry.keeps_arguments => {}
                 (Value::Array(new), Some(Value::Array(old)))
@@ -86,8 +86,8 @@ impl Change {
         changes
     }
 
-    /// Returns descriptions of what an entry of this name has that is not from `entry` and stays in place: names only of
-    /// environment variables and headers, whose values may be secret.
+    /// Describes the parts of an existing entry with this name that do not come from `entry` and are kept. Environment
+    /// variables and headers are described only by name, because their values may be secret.
     pub(super) fn kept(
         servers: &str,
         name: &str,

@@ -1,4 +1,4 @@
-//! Edits JSON with comments and trailing commas, and keeps both.
+//! Edits JSON with comments and trailing commas, preserving both.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
@@ -9,7 +9,7 @@ use crate::server::command_line::install::change::{Change, NO_OBJECT};
 pub(super) fn parse_json(text: &str) -> Result<Value, String> {
     let root = root_of(text)?;
     if root.value().is_none() {
-        // A file of comments.
+        // The file contains only comments.
         return Ok(Map::new().into());
     }
     root.to_serde_value()

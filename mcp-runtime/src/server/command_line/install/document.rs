@@ -1,4 +1,4 @@
-//! Edits the text of a configuration file in its format, and makes sure that nothing else changes.
+//! Edits a configuration file's text in its format, and ensures that nothing else changes.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(super) enum ConfigFormat {
 }
 
 impl ConfigFormat {
-    /// Returns the reason that this program cannot read files of this format, if it cannot.
+    /// Returns the reason why this program cannot read files in this format, if it cannot.
     pub(super) fn unreadable(self) -> Option<&'static str> {
         match self {
             #[cfg(not(feature = "ship"))]
@@ -55,8 +55,8 @@ impl ConfigFormat {
         }
     }
 
-    /// Returns the text with these changes. Everything else stays as it is, down to the byte order mark and the line
-    /// ends.
+    /// Returns the text with these changes. Everything else is preserved, including the byte order mark and the line
+    /// endings.
     pub(super) fn edit(self, text: &str, changes: &[Change]) -> Result<String, String> {
         let (mark, plain) = match text.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) => (BYTE_ORDER_MARK, rest),
@@ -71,10 +71,10 @@ impl ConfigFormat {
             Self::Json => edit_json(plain, changes)?,
             #[cfg(feature = "ship")]
             Self::Toml => edit_toml(plain, changes)?,
-            // `parse` has refused these.
+            // `parse` has already rejected these formats.
             _ => return Err("cannot be edited".to_owned()),
         };
-        // A name that occurs twice or is written with escapes could lead the edit astray.
+        // A name that occurs twice or contains escapes could cause the wrong member to be edited.
         if without_empty(self.parse(&edited)?) != without_empty(expected) {
             return Err("cannot be edited without changing something else".to_owned());
         }
@@ -108,7 +108,7 @@ impl ConfigFormat {
                 };
                 format!("[{servers}.{key}]\n{}", lines(" = ").join("\n"))
             }
-            // JSON is YAML.
+            // JSON is also valid YAML.
             Self::Yaml => {
                 let key = Value::from(name);
                 let name = std::iter::once(format!("name: {key}"));
@@ -119,7 +119,7 @@ impl ConfigFormat {
     }
 }
 
-/// Removes empty members, because a table of TOML is gone with the last table in it.
+/// Removes empty members, because a TOML table disappears along with the last table in it.
 fn without_empty(mut document: Value) -> Value {
     if let Value::Object(members) = &mut document {
         members.retain(|_, value| value.as_object().is_none_or(|inner| !inner.is_empty()));

@@ -1,4 +1,4 @@
-//! The entry for a server in the configuration of a client, and the forms that clients share.
+//! The entry for a server in a client's configuration, and the forms that several clients share.
 
 use serde_json::{Map, Value};
 
@@ -19,10 +19,10 @@ pub(super) struct RemoteServer {
     pub(super) headers: EntryMembers,
 }
 
-/// The entry to be written.
+/// The entry to write.
 pub(super) struct ServerEntry {
     pub(super) members: EntryMembers,
-    /// `true` if the arguments of an entry that exists are kept, because none are given.
+    /// `true` if an existing entry's arguments are kept because none were given.
     pub(super) keeps_arguments: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn remote(server: &RemoteServer, url: &str, headers: &str) -> EntryMe
     members
 }
 
-/// Puts a member before the others.
+/// Inserts a member before the others.
 pub(super) fn with_first(name: &str, value: Value, members: EntryMembers) -> EntryMembers {
     let first = std::iter::once((name.to_owned(), value));
     first.chain(members).collect()

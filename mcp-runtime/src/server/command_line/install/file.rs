@@ -1,4 +1,4 @@
-//! Reads and replaces a configuration file: whole or not at all, with a backup next to it.
+//! Reads and replaces a configuration file. It is replaced entirely or not at all, and a backup is saved next to it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -9,7 +9,7 @@ const MAX_BYTES: u64 = 16 << 20;
 
 /// A configuration file as it was read.
 pub(super) struct ConfigFile {
-    /// The path with symbolic links resolved, so that links stay links.
+    /// The path with symbolic links resolved, so that links are not replaced by files.
     path: PathBuf,
     /// The text, or `None` if the file does not exist.
     text: Option<String>,
@@ -34,7 +34,7 @@ impl ConfigFile {
             }
             Err(error) => return Err(describe(error)),
         };
-        // A pipe or a device may never end.
+        // Reading a pipe or a device may never end.
         if !fs::metadata(&target).map_err(describe)?.is_file() {
             return Err(format!("{} is not a file", path.display()));
         }
@@ -63,7 +63,7 @@ impl ConfigFile {
         self.text.as_deref().unwrap_or_default()
     }
 
-    /// Replaces the file, unless it has changed since it was read. Returns the path to the backup of a file that existed.
+    /// Replaces the file unless it has changed since it was read. If the file existed, returns the path to its backup.
     pub(super) fn replace(&self, text: &str) -> Result<Option<PathBuf>, String> {
         let describe = |error: io::Error| format!("{}: {error}", self.path.display());
         let directory = match self.path.parent() {
@@ -94,7 +94,7 @@ impl ConfigFile {
             }
             None => None,
         };
-        // Checked last, so that a client that saves its settings now is noticed.
+        // This is checked last, to detect a client that is saving its settings right now.
         let present = Self::read(&self.path)?;
         let changed = || {
             format!(
@@ -114,7 +114,7 @@ impl ConfigFile {
         Ok(kept.map(NewFile::keep))
     }
 
-    /// Returns the texts of the backups of this file, the newest first.
+    /// Returns the contents of this file's backups, newest first.
     pub(super) fn backups(&self) -> impl Iterator<Item = String> {
         let paths = (1..).map(|number| numbered(&self.path, BACKUP, number));
         let paths: Vec<_> = paths.take_while(|path| path.is_file()).collect();
@@ -123,10 +123,10 @@ impl ConfigFile {
     }
 }
 
-/// The ending of the names of backups.
+/// The suffix for names of backups.
 const BACKUP: &str = ".backup";
 
-/// A file next to the one that it is to replace or to keep. Dropping it removes it.
+/// A file next to the file that it replaces or backs up. Dropping it removes the file.
 struct NewFile {
     path: PathBuf,
     file: File,
@@ -157,8 +157,8 @@ impl NewFile {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Writes the text, and gives the file the owner and permissions of the one that it replaces. Without one, only the
-    /// user can read it, because it may hold keys.
+    /// Writes the text and gives the file the owner and permissions of the file that it replaces. If there is no such
+    /// file, only the user can read the new one, because it may contain keys.
     fn fill(&self, text: &str, replaced: Option<&fs::Metadata>) -> io::Result<()> {
         if let Some(replaced) = replaced {
             give_owner(&self.file, replaced)?;
@@ -168,11 +168,11 @@ impl NewFile {
         self.file.sync_all()
     }
 
-    /// Gives the file its name. Unless it replaces another, it fails if there is one.
+    /// Moves the file to its final name. Unless `replaces` is `true`, this fails if a file with that name exists.
     fn put_at(self, place: &Path, replaces: bool) -> io::Result<()> {
         if !replaces {
             match fs::hard_link(&self.path, place) {
-                // Some file systems have no links.
+                // Some file systems do not support links.
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
                 linked => return linked,
             }
@@ -206,7 +206,7 @@ fn numbered(path: &Path, ending: &str, number: u32) -> PathBuf {
     beside.into()
 }
 
-/// Gives the new file the owner and group of the other one, as an administrator may do.
+/// Gives the new file the owner and group of the replaced one, so far as the user is permitted to.
 #[cfg(unix)]
 fn give_owner(new: &File, replaced: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
@@ -214,7 +214,7 @@ fn give_owner(new: &File, replaced: &fs::Metadata) -> io::Result<()> {
     let own = new.metadata()?;
     if own.uid() == replaced.uid() {
         if own.gid() != replaced.gid() {
-            // A group that the user has left cannot be kept.
+            // The group cannot be kept if the user is no longer a member of it.
             drop(fchown(new, None, Some(replaced.gid())));
         }
         return Ok(());
@@ -232,7 +232,7 @@ fn give_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A directory of its own for a test.
+    /// Creates a separate directory for a test.
     fn directory(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("mcp-file-{name}-{}", std::process::id()));
         drop(fs::remove_dir_all(&path));
@@ -320,7 +320,7 @@ mod tests {
         fs::remove_dir_all(directory).unwrap();
     }
 
-    /// Only root can give files away, so the owner is checked by root only.
+    /// Only root can change a file's owner, so the owner is checked only when running as root.
     #[cfg(unix)]
     #[test]
     fn copies_are_readable_by_those_who_could_read_the_file() {
@@ -328,7 +328,7 @@ mod tests {
 
         let directory = directory("owner");
         let path = directory.join("mcp.json");
-        // A new file may hold keys.
+        // A new file may contain keys.
         ConfigFile::read(&path).unwrap().replace("1").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();

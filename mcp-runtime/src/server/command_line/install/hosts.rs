@@ -18,11 +18,11 @@ pub(super) struct HostApplication {
     pub(super) format: ConfigFormat,
     /// The configuration member that holds the server entries.
     pub(super) servers: &'static str,
-    /// `true` if names of entries consist of letters, digits, `-` and `_` only.
+    /// `true` if entry names may contain only letters, digits, `-` and `_`.
     pub(super) has_bare_names: bool,
-    /// Returns the entry of a server that the client starts.
+    /// Returns the entry for a server that the client starts.
     pub(super) local: fn(&LocalServer) -> EntryMembers,
-    /// Returns the entry of a server that the client connects to, if the file may have such entries.
+    /// Returns the entry for a server that the client connects to, if the file can contain such entries.
     pub(super) remote: Option<fn(&RemoteServer) -> EntryMembers>,
     /// Returns the path to the configuration file, or `None` if it is unknown on this system.
     pub(super) file: fn(&Directories) -> Option<PathBuf>,
@@ -294,7 +294,7 @@ impl Directories {
         Some(path)
     }
 
-    /// Returns the client's own directory, which an environment variable may move out of the home.
+    /// Returns the client's own directory, which an environment variable may place outside the home directory.
     fn own(&self, name: &str, in_home: &str) -> Option<PathBuf> {
         variable(name).or_else(|| self.in_home(&[in_home]))
     }

@@ -1,6 +1,6 @@
-//! `install`, `uninstall` and `installed`: the server in the configurations of clients.
+//! `install`, `uninstall` and `installed`: manage the server's entries in client configurations.
 //!
-//! Everything else in a file stays as it is, and a backup of the old file is saved next to it.
+//! Everything else in a file is preserved, and a backup of the old file is saved next to it.
 
 mod add;
 mod change;
@@ -27,7 +27,7 @@ use crate::server::command_line::outcome::CommandResult;
 use crate::types::Implementation;
 use options::Place;
 
-/// Adds the commands for the configurations of clients.
+/// Adds the commands for client configurations.
 pub(super) fn with_commands(command: Command) -> Command {
     command
         .subcommand(add::command())

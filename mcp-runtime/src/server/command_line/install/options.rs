@@ -1,4 +1,4 @@
-//! The options of the commands: the client, the file and name of the entry, and the entry itself.
+//! Options for the commands: the client, the entry's file and name, and the entry itself.
 
 use std::env;
 use std::ffi::OsString;
@@ -46,7 +46,7 @@ pub(super) fn flag(name: &'static str, help: &'static str) -> Arg {
         .help(help)
 }
 
-/// An entry in the configuration of a client.
+/// An entry in a client's configuration.
 pub(super) struct Place<'a> {
     pub(super) host: &'static HostApplication,
     /// The configuration file given on the command line, if any.
@@ -138,7 +138,7 @@ pub(super) fn server_entry(
 pub(super) fn executable() -> Result<String, String> {
     let path = env::current_exe().map_err(|error| format!("executable path: {error}"))?;
     if !path.exists() {
-        // A build that has replaced it, for example.
+        // A new build may have replaced it, for example.
         return Err(format!(
             "{} no longer exists, perhaps because it was rebuilt; run the command again",
             path.display()
@@ -147,7 +147,7 @@ pub(super) fn executable() -> Result<String, String> {
     unicode(&path)
 }
 
-/// Returns a path as configuration files hold it.
+/// Returns a path in the form used in configuration files.
 fn unicode(path: &Path) -> Result<String, String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         format!(
@@ -157,7 +157,7 @@ fn unicode(path: &Path) -> Result<String, String> {
     })
 }
 
-/// Returns the absolute path to an executable that exists.
+/// Returns the absolute path to an existing executable.
 fn absolute(path: &Path) -> Result<String, String> {
     let describe = |error: std::io::Error| format!("{}: {error}", path.display());
     let absolute = std::path::absolute(path).map_err(describe)?;

@@ -1,5 +1,5 @@
-//! Edits JSON without comments, for programs that are built without feature `ship`. The text of everything outside of the
-//! path to a change is kept.
+//! Edits JSON without comments, for programs that are built without feature `ship`. All text outside the path to a
+//! change is preserved.
 
 use std::fmt;
 

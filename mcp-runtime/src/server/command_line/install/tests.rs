@@ -1,4 +1,5 @@
-//! Every client's file, written as people write them: with comments, trailing commas, CRLF and a byte order mark.
+//! Tests with every client's file in the form that people write: with comments, trailing commas, CRLF and a byte order
+//! mark.
 
 use serde_json::{Value, json};
 
@@ -51,7 +52,7 @@ mod with_comments {
     use super::*;
     use crate::server::command_line::install::document::ConfigFormat;
 
-    /// A file of the client's format, with comments and all that the format allows.
+    /// Returns a file in the client's format, with comments and everything else that the format allows.
     fn file_of(host: &HostApplication) -> String {
         let servers = host.servers;
         match host.format {
@@ -115,15 +116,15 @@ mod with_comments {
                     Value::Object(entry.members.clone()),
                     "{after}"
                 );
-                // Again: nothing changes. Without arguments: those of the entry stay.
+                // Adding the entry again changes nothing. If no arguments are given, the entry's arguments are kept.
                 assert_eq!(enter(host, &after, &entry).unwrap(), after);
                 assert_eq!(enter(host, &after, &local(host, &[])).unwrap(), after);
-                // Removed: as it was.
+                // Removing the entry restores the original text.
                 assert_eq!(remove(host, &after), before, "{}", host.name);
                 let Some(remote) = remote(host) else {
                     continue;
                 };
-                // The other kind of server: nothing is left of the first.
+                // For the other kind of server, nothing remains of the first entry.
                 let moved = enter(host, &after, &remote).unwrap();
                 assert_keeps_lines(host, &before, &moved);
                 assert_eq!(
@@ -171,7 +172,7 @@ mod with_comments {
         }
     }
 
-    /// The file goes back to its last byte, whatever had to be created for the entry.
+    /// The file is restored byte for byte, whatever had to be created for the entry.
     #[test]
     fn what_is_installed_into_any_file_is_uninstalled() {
         for host in edited_hosts() {
@@ -203,7 +204,7 @@ mod with_comments {
                     let backups = ["{".to_owned(), (*before).to_owned()];
                     let removed = without_entry(host, "garden", &after, backups.into_iter());
                     assert_eq!(removed.unwrap(), *before, "{}: {after:?}", host.name);
-                    // Without its backup, the entry goes all the same.
+                    // The entry is also removed if there is no backup.
                     let removed = without_entry(host, "garden", &after, [].into_iter()).unwrap();
                     assert_eq!(entry_in(host, &removed), Value::Null);
                 }
@@ -211,7 +212,7 @@ mod with_comments {
         }
     }
 
-    /// A backup brings nothing back that the user has changed since.
+    /// A backup does not undo anything that the user has changed since.
     #[test]
     fn later_changes_stay() {
         let host = HOSTS.iter().find(|host| host.name == "zed").unwrap();
@@ -222,7 +223,7 @@ mod with_comments {
         assert!(removed.contains("\"a\": 2"), "{removed}");
     }
 
-    /// A comment says something about the lines around it, so it stays where it is.
+    /// A comment refers to the lines around it, so it stays in place.
     #[test]
     fn comments_at_the_end_stay_with_their_table() {
         let host = HOSTS.iter().find(|host| host.name == "codex").unwrap();
@@ -322,7 +323,7 @@ mod with_comments {
                     "{} {}".to_owned(),
                     format!("{{\"{servers}\": []}}"),
                     format!("{{\"{servers}\": null}}"),
-                    // Which of the two would the client read?
+                    // It is unknown which of the two the client would read.
                     format!("{{\"{servers}\": {{\"a\": 1}}, \"{servers}\": {{\"b\": 2}}}}"),
                 ],
             };

@@ -1,4 +1,4 @@
-//! Edits TOML and keeps its comments, order and line ends.
+//! Edits TOML, preserving comments, order and line endings.
 
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
@@ -26,8 +26,8 @@ pub(super) fn edit_toml(text: &str, changes: &[Change]) -> Result<String, String
     Ok(with_original_lines(text, &document.to_string()))
 }
 
-/// Makes a change that sets a value. Comments at the end of the document belong to its last table, so a new one comes
-/// behind them.
+/// Makes a change that sets a value. Comments at the end of the document belong to its last table, so a new table is
+/// inserted after them.
 fn with_change(mut document: DocumentMut, change: &Change) -> Result<DocumentMut, String> {
     let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
     if !trailing.contains('#') {
@@ -51,7 +51,7 @@ fn with_change(mut document: DocumentMut, change: &Change) -> Result<DocumentMut
     }
 }
 
-/// Returns the comments above a table, which may belong to the one before, and the table's position.
+/// Returns the table's position and the comments above it, which may belong to the preceding table.
 fn comments_above(document: &DocumentMut, path: &[String]) -> Option<(isize, String)> {
     let [parent, name] = path else {
         return None;
@@ -61,9 +61,9 @@ fn comments_above(document: &DocumentMut, path: &[String]) -> Option<(isize, Str
         .as_table_like()?
         .get(name)?
         .as_table()?;
-    // The ends of lines are restored in the end.
+    // Line endings are restored at the end.
     let comments = table.decor().prefix()?.as_str()?.replace("\r\n", "\n");
-    // The empty line between the table and what is above goes with it.
+    // The empty line above the table is removed with it.
     let comments = match comments.strip_suffix("\n\n") {
         Some(lines) => format!("{lines}\n"),
         None => comments,
@@ -72,7 +72,7 @@ fn comments_above(document: &DocumentMut, path: &[String]) -> Option<(isize, Str
     comments.contains('#').then_some((position, comments))
 }
 
-/// Puts comments before the first table behind this position, or at the end of the document.
+/// Inserts comments before the first table after this position, or at the end of the document.
 fn put_behind(document: &mut DocumentMut, position: isize, comments: &str) {
     let mut positions = Vec::new();
     visit_tables(document.as_table_mut(), &mut |table| {
@@ -95,7 +95,7 @@ fn put_behind(document: &mut DocumentMut, position: isize, comments: &str) {
     });
 }
 
-/// Visits all tables that have a header of their own.
+/// Visits all tables that have their own header.
 fn visit_tables(table: &mut Table, visit: &mut dyn FnMut(&mut Table)) {
     for (_, item) in table.iter_mut() {
         match item {
@@ -124,7 +124,7 @@ fn make(change: &Change, top: &mut dyn TableLike) -> Result<(), String> {
     for (depth, name) in parents.iter().enumerate() {
         let item = table.entry(name).or_insert_with(|| {
             let mut new = Table::new();
-            // `[mcp_servers]` says nothing if only `[mcp_servers.x]` follows.
+            // `[mcp_servers]` is redundant if only `[mcp_servers.x]` follows.
             new.set_implicit(depth == 0);
             Item::Table(new)
         });
@@ -139,7 +139,7 @@ fn make(change: &Change, top: &mut dyn TableLike) -> Result<(), String> {
                 Item::Value(toml_value(new))
             };
             match table.get_mut(last) {
-                // The comment behind the old value is part of its decoration.
+                // The comment after the old value is part of its decoration.
                 Some(Item::Value(old)) => {
                     let decor = old.decor().clone();
                     item.make_value();
@@ -160,8 +160,8 @@ fn document_of(text: &str) -> Result<DocumentMut, String> {
         .map_err(|error: toml_edit::TomlError| format!("is not valid TOML: {error}"))
 }
 
-/// Gives the lines at the start and the end that the edit did not change their original ends, and all others the end of
-/// the first line.
+/// Restores the original line endings of the unchanged lines at the start and the end, and gives all other lines the
+/// ending of the first line.
 fn with_original_lines(before: &str, after: &str) -> String {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
@@ -195,7 +195,7 @@ fn with_original_lines(before: &str, after: &str) -> String {
     )
 }
 
-/// Returns the line without its end.
+/// Returns the line without its ending.
 fn bare(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
@@ -211,7 +211,7 @@ fn table_of(value: &Value) -> Table {
 
 fn toml_value(value: &Value) -> toml_edit::Value {
     match value {
-        // TOML has no null, and no entry has one.
+        // TOML has no null, and no entry contains one.
         Value::Null => "".into(),
         Value::Bool(value) => (*value).into(),
         Value::Number(number) => match number.as_i64() {

@@ -1,4 +1,4 @@
-//! `uninstall`: removes the server from the configuration of a client.
+//! `uninstall`: removes the server from a client's configuration.
 
 use clap::{ArgMatches, Command};
 use serde_json::Value;
@@ -63,8 +63,8 @@ pub(super) fn run(place: &Place<'_>, matches: &ArgMatches) -> CommandResult {
     Ok(true)
 }
 
-/// Returns the text of a file without an entry. If the file is what `install` made of a backup, that is the backup, down to
-/// the last byte; otherwise an object that had to be created for the entry stays, empty.
+/// Returns a file's text without an entry. If `install` created the file's current text from a backup, the result is
+/// exactly that backup; otherwise, an object that had to be created for the entry remains and is empty.
 pub(super) fn without_entry(
     host: &HostApplication,
     name: &str,

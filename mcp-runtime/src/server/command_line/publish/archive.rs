@@ -1,6 +1,7 @@
-//! Writes a ZIP archive whose bytes depend on nothing but the files in it: no times, no owners, sorted by name.
+//! Writes a ZIP archive whose bytes depend only on the files in it: it contains no times or owners, and files are
+//! sorted by name.
 //!
-//! Files are read and compressed piece by piece, so that the size of a program does not matter.
+//! Files are read and compressed in pieces, so that memory use does not depend on a program's size.
 //!
 //! Source: PKWARE, `APPNOTE.TXT` 6.3.10. Archives of 4 GiB and more are refused.
 
@@ -15,14 +16,14 @@ use flate2::{Compression, CrcReader};
 /// A file in an archive.
 pub(super) struct ArchivedFile {
     pub(super) contents: Contents,
-    /// `true` if users may run it.
+    /// `true` if users may execute the file.
     pub(super) is_executable: bool,
 }
 
 /// The contents of a file.
 pub(super) enum Contents {
     Bytes(Vec<u8>),
-    /// Those of a file elsewhere.
+    /// Read from this file when the archive is written.
     File(PathBuf),
 }
 
@@ -37,16 +38,16 @@ impl Contents {
 
 /// Version 2.0 of the format: directories and deflate.
 const VERSION: u16 = 20;
-/// Names are in UTF-8.
+/// Flag: names are in UTF-8.
 const FLAGS: u16 = 1 << 11;
 const DEFLATED: u16 = 8;
-/// The first time that the format knows, midnight of 1 January 1980.
+/// The earliest time that the format can represent, midnight on 1 January 1980.
 const TIME: u16 = 0;
 const DATE: u16 = (1 << 5) | 1;
-/// The system whose permissions the archive has: Unix.
+/// The system whose permissions the archive contains: Unix.
 const UNIX: u16 = 3 << 8;
 
-/// Writes an archive with these files, which have their paths in it as names. `archive` is empty.
+/// Writes an archive with these files, whose names are their paths in it. `archive` must be empty.
 ///
 /// # Errors
 ///

@@ -52,7 +52,7 @@ pub(super) async fn run(
     let programs = programs(&server, matches)?;
     let mut manifest = about(&server, matches)?;
     let variables = std::mem::take(&mut server.environment.variables);
-    // A description of the server needs no values of its settings.
+    // The server can be described without values for its settings.
     server.environment.faults.clear();
     if let Some(name) = shared_setting(&variables) {
         return Err(format!(
@@ -75,7 +75,7 @@ pub(super) async fn run(
         tools(&session.list(ListRequest::Tools).await?),
     );
     if !session.list(ListRequest::Prompts).await?.is_empty() {
-        // The format has no prompts without their text, which the server writes.
+        // The format requires a text for each prompt, but only the server can generate it.
         manifest.insert("prompts_generated".into(), true.into());
     }
     manifest.insert("compatibility".into(), bundled.compatibility());
@@ -137,7 +137,7 @@ pub(super) async fn run(
     Ok(true)
 }
 
-/// Returns the members of the manifest that say what the server is.
+/// Returns the members of the manifest that describe the server.
 fn about(server: &Server, matches: &ArgMatches) -> Result<Map<String, Value>, String> {
     let identity = &server.identity;
     let mut manifest = Map::new();
@@ -164,11 +164,11 @@ fn about(server: &Server, matches: &ArgMatches) -> Result<Map<String, Value>, St
 
 /// An executable that goes into the bundle.
 struct Program {
-    /// The platform in the words of the format.
+    /// The format's name for the platform.
     platform: &'static str,
     /// The path in the bundle.
     place: String,
-    /// The file here.
+    /// The file on this machine.
     path: PathBuf,
 }
 
@@ -215,7 +215,7 @@ fn programs(server: &Server, matches: &ArgMatches) -> Result<Vec<Program>, Strin
     programs.collect()
 }
 
-/// Returns the platform in the words of the format, which are those of Node.js.
+/// Returns the format's name for the platform, which is the same as in Node.js.
 fn platform(name: &str) -> Option<&'static str> {
     match name {
         "linux" => Some("linux"),
@@ -225,12 +225,12 @@ fn platform(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns `true` if the file begins as executables of the platform do.
+/// Returns `true` if the file begins in the same way as executables for the platform.
 fn runs_on(platform: &str, start: &[u8]) -> bool {
     let starts: &[&[u8]] = match platform {
         "linux" => &[b"\x7fELF"],
         "win32" => &[b"MZ"],
-        // For one processor, and for several.
+        // Executables for one processor, and for several.
         _ => &[
             b"\xcf\xfa\xed\xfe",
             b"\xca\xfe\xba\xbe",
@@ -249,8 +249,8 @@ fn default_output(server: &Server, programs: &[Program]) -> PathBuf {
     }
 }
 
-/// Returns the text with everything replaced that a file name should not have. It names a file wherever it stands, so it
-/// is neither empty nor begins with a dot, as `..` does.
+/// Returns the text with all characters replaced that a file name should not contain. To be a safe name for a file
+/// anywhere, it is not empty and does not begin with a dot, as `..` does.
 fn file_name(text: &str) -> String {
     let name = text.replace(
         |c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c),
@@ -262,7 +262,7 @@ fn file_name(text: &str) -> String {
     }
 }
 
-/// Returns the first four bytes of a file, and zeros behind its end.
+/// Returns the first four bytes of a file, padded with zeros if it is shorter.
 fn start(path: &Path) -> Result<[u8; 4], String> {
     let mut bytes = Vec::new();
     let read = open(path)?.take(4).read_to_end(&mut bytes);

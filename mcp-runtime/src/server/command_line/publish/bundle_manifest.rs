@@ -1,4 +1,5 @@
-//! The `manifest.json` of a bundle: what the server has, how it is started, and the settings that hosts ask users for.
+//! A bundle's `manifest.json`: the server's definitions, the command that starts it, and the settings that hosts ask
+//! users for.
 //!
 //! Source: repository modelcontextprotocol/mcpb, `MANIFEST.md`, version 0.3.
 
@@ -10,13 +11,13 @@ use crate::environment::DeclaredVariable;
 
 /// The programs in a bundle, by platform.
 pub(super) struct BundledPrograms {
-    /// The platform in the words of the format, and the program's path in the bundle.
+    /// The format's name for each platform, and the program's path in the bundle.
     pub(super) paths: Vec<(&'static str, String)>,
     pub(super) arguments: Vec<String>,
 }
 
 impl BundledPrograms {
-    /// Returns the member `server`: the first program, and the others as exceptions to it.
+    /// Returns the member `server`, which contains the first program, and the others as exceptions.
     pub(super) fn server(&self, variables: &[DeclaredVariable]) -> Value {
         let mut paths = self.paths.iter();
         let path = paths.next().map_or("", |(_, path)| path.as_str());
@@ -65,7 +66,7 @@ pub(super) fn user_config(variables: &[DeclaredVariable]) -> Value {
     settings.collect::<Map<_, _>>().into()
 }
 
-/// Returns the name of a setting that would stand for two variables, if there is one.
+/// Returns the name of the first setting that two variables would share, if any.
 pub(super) fn shared_setting(variables: &[DeclaredVariable]) -> Option<String> {
     let mut names = BTreeSet::new();
     let mut keys = variables.iter().map(key);

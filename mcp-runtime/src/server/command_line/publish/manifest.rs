@@ -65,7 +65,7 @@ pub(super) fn run(server: &Server, matches: &ArgMatches) -> CommandResult {
     Ok(true)
 }
 
-/// Returns the name in the registry, where the namespace of a GitHub user is `io.github.USER`.
+/// Returns the server's name in the registry, where a GitHub user's namespace is `io.github.USER`.
 fn registry_name(server: &Server, matches: &ArgMatches) -> Result<String, String> {
     if let Some(name) = text(matches, "name") {
         return Ok(name.to_owned());
@@ -173,7 +173,7 @@ fn packages(server: &Server, matches: &ArgMatches) -> Result<Vec<Value>, String>
     Ok(packages)
 }
 
-/// Describes a bundle that is given as `URL=FILE`.
+/// Describes a bundle given as `URL=FILE`.
 fn bundle_package(bundle: &str, version: &str) -> Result<Value, String> {
     let Some((url, file)) = bundle.rsplit_once('=') else {
         return Err(format!(
@@ -195,7 +195,7 @@ fn bundle_package(bundle: &str, version: &str) -> Result<Value, String> {
     Ok(json!({"registryType": "mcpb", "identifier": url, "version": version, "fileSha256": digest}))
 }
 
-/// Returns the SHA-256 digest in hexadecimal of all that can be read.
+/// Returns the hexadecimal SHA-256 digest of all data from the reader.
 pub(super) fn sha256(mut reader: impl Read) -> io::Result<String> {
     let mut digest = Sha256::new();
     let mut bytes = vec![0; 1 << 16];

@@ -1,6 +1,7 @@
-//! `manifest`, `bundle` and `recipe`: the server as the MCP registry, hosts and operators expect it. Needs feature `ship`.
+//! `manifest`, `bundle` and `recipe`: write files about the server for the MCP registry, hosts and operators. Requires
+//! feature `ship`.
 //!
-//! Nothing is sent anywhere; publishing is left to the tools of the registry.
+//! Nothing is sent anywhere; publishing is left to the registry's tools.
 
 mod archive;
 mod bundle;

@@ -1,4 +1,4 @@
-//! Options that the commands share, and files that they name.
+//! Options that the commands share, and the files specified with them.
 
 use std::fs::File;
 use std::path::Path;
@@ -62,7 +62,7 @@ pub(in crate::server::command_line::publish) fn texts<'m>(
     values.into_iter().flatten().map(String::as_str)
 }
 
-/// Returns the description of the server: the option, or what the program says.
+/// Returns the server's description, taken from the option or else from the program.
 pub(in crate::server::command_line::publish) fn description<'a>(
     server: &'a Server,
     matches: &'a ArgMatches,

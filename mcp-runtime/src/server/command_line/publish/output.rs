@@ -1,10 +1,10 @@
-//! Writes a file that does not exist yet, or replaces one if that is asked for.
+//! Writes a file that does not exist yet, or replaces an existing one on request.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Writes the file with `fill`, which gets an empty one. It never holds less than all bytes under its own name.
+/// Writes the file by passing an empty one to `fill`. The file gets its name only when it is complete.
 ///
 /// # Errors
 ///
@@ -50,15 +50,15 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::ErrorKind::StorageFull.into())
 }
 
-/// Gives a file its name.
+/// Moves a file to its final name.
 fn put(new: &Path, path: &Path, replaces: bool) -> io::Result<()> {
     if replaces {
         return fs::rename(new, path);
     }
-    // Unlike `rename`, this fails if the path has come to exist meanwhile.
+    // Unlike `rename`, this fails if the path has been created in the meantime.
     fs::hard_link(new, path).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Err(error),
-        // Some file systems have no links.
+        // Some file systems do not support links.
         _ => fs::rename(new, path),
     })
 }

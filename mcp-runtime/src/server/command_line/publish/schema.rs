@@ -1,6 +1,7 @@
-//! The schemas of the files that are written, and checking against them.
+//! The schemas for the files, and a check of files against them.
 //!
-//! They are the official ones without what is only for readers: descriptions, examples, defaults, formats.
+//! These are the official schemas without the parts meant only for readers: descriptions, examples, defaults and
+//! formats.
 //!
 //! Sources: `server-2025-12-11.json`: repository modelcontextprotocol/registry,
 //! `internal/validators/schemas/2025-12-11.json`; `mcpb-manifest-0.3.json`: repository modelcontextprotocol/mcpb,
@@ -9,13 +10,13 @@
 use mcp_schema::check::Validator;
 use serde_json::Value;
 
-/// The schema of `server.json`.
+/// The schema for `server.json`.
 pub(super) const SERVER: &str = include_str!("schema/server-2025-12-11.json");
 
-/// The schema of a bundle's `manifest.json`.
+/// The schema for a bundle's `manifest.json`.
 pub(super) const BUNDLE: &str = include_str!("schema/mcpb-manifest-0.3.json");
 
-/// Checks a file that is to be written.
+/// Checks a file before it is written.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Archives, and files that would be invalid.
+//! Tests for archives, and for files that would be invalid.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;

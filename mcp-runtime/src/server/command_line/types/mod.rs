@@ -1,5 +1,5 @@
-//! `types`: prints TypeScript declarations of the tools' arguments and structured results, and of the script that connects a
-//! page to its host, for the editors of pages.
+//! `types`: prints TypeScript declarations for the tools' arguments and structured results, and for the script that
+//! connects a page to its host, so that code editors can assist the authors of pages.
 
 mod typescript;
 
@@ -73,8 +73,8 @@ fn declarations(tools: &[Value]) -> String {
     text
 }
 
-/// Returns `true` if the host shows a page when the model calls the tool. Results of other tools reach a page only where it
-/// calls them.
+/// Returns `true` if the host shows a page when the model calls the tool. A page receives the results of other tools
+/// only if it calls them.
 fn opens_page(tool: &Value) -> bool {
     let ui = &tool["_meta"]["ui"];
     let visibility = ui["visibility"].as_array();

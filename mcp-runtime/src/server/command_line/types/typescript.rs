@@ -1,18 +1,19 @@
-//! Converts JSON Schemas to types of TypeScript. A schema that has no such type becomes a wider one, at worst `unknown`.
+//! Converts JSON Schemas to TypeScript types. A schema without an exact type becomes a wider type, in the worst case
+//! `unknown`.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// Depth at which a type ends with `unknown`, because a schema may refer to itself.
+/// Depth at which nested types are replaced by `unknown`, because a schema may refer to itself.
 const DEEPEST: usize = 12;
 
-/// Returns the type for a whole schema. `indent` is the number of steps by which the lines after its first are indented.
+/// Returns the type for a whole schema. `indent` is the number of steps by which all lines but the first are indented.
 pub(super) fn type_of(schema: &Value, indent: usize) -> String {
     Converter { root: schema }.convert(schema, indent, 0)
 }
 
-/// Returns the description of a schema or definition as a comment on lines of their own, or an empty string.
+/// Returns the description of a schema or definition as a comment on separate lines, or an empty string.
 pub(super) fn comment(described: &Value, indent: usize) -> String {
     let text = described["description"].as_str().unwrap_or_default();
     let text = text.replace("*/", "*\\/");
@@ -144,7 +145,7 @@ impl Converter<'_> {
     }
 }
 
-/// Returns alternatives, each once.
+/// Returns a union of the alternatives without duplicates.
 fn union(parts: impl Iterator<Item = String>) -> String {
     let mut alternatives: Vec<String> = Vec::new();
     for part in parts {

@@ -1,11 +1,12 @@
-//! Links in the Markdown of a skill.
+//! Finds links in a skill's Markdown.
 
 use std::collections::BTreeSet;
 
 use mcp_schema::template::decode;
 use pulldown_cmark::{Event, LinkType, Parser, Tag};
 
-/// Returns the relative links and images of a Markdown file, in their order, each once. Links within the file are left out.
+/// Returns the relative links and images in a Markdown file, in order and without duplicates. Links within the file are
+/// left out.
 pub(super) fn relative_links(markdown: &str) -> Vec<String> {
     let mut links: Vec<String> = Vec::new();
     for event in Parser::new(markdown) {
@@ -45,8 +46,8 @@ fn is_relative(link: &str) -> bool {
     !(link.is_empty() || link.starts_with(['#', '?']) || link.starts_with("//") || has_scheme)
 }
 
-/// Returns the URI that a relative link in the file at `base` leads to, without its escapes, or `None` if it leads out of
-/// all skills.
+/// Returns the unescaped URI to which a relative link in the file at `base` leads, or `None` if it leads outside all
+/// skills.
 pub(super) fn target(base: &str, link: &str) -> Option<String> {
     let path = link.split(['#', '?']).next().unwrap_or_default();
     let (scheme, base) = base.split_once("://")?;
@@ -65,7 +66,7 @@ pub(super) fn target(base: &str, link: &str) -> Option<String> {
     decode(&format!("{scheme}://{}", parts.join("/")))
 }
 
-/// Returns `true` if the URI, without its escapes, is that of a file or of a directory with files.
+/// Returns `true` if the unescaped URI identifies a file or a directory that contains files.
 pub(super) fn exists(uri: &str, known: &BTreeSet<String>) -> bool {
     let mut known = known.iter().filter_map(|known| decode(known));
     known.any(|known| {

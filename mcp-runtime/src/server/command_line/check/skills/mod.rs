@@ -1,4 +1,4 @@
-//! Rules for skills. They are applied to the skills as clients read them, so they find what middleware changes, too.
+//! Rules for skills. They are applied to skills as clients read them, so they also cover changes made by middleware.
 //!
 //! A server does not start with a skill that breaks a rule of the extension, but a function can return any skill, and a
 //! sanitizer can change the text of any file.
@@ -27,7 +27,7 @@ struct ReadSkill {
     files: BTreeMap<String, Result<Vec<u8>, String>>,
 }
 
-/// Returns all findings about the skills of a server, in the order of its list.
+/// Returns all findings about a server's skills, in the order of its list.
 pub(super) async fn lint(client: &InProcessClient) -> Result<Vec<Lint>, Failure> {
     let mut found = Findings::default();
     if !client.extensions().contains_key(ID) {
@@ -43,7 +43,7 @@ pub(super) async fn lint(client: &InProcessClient) -> Result<Vec<Lint>, Failure>
     Ok(found.all)
 }
 
-/// Returns the URIs of all files in an entry, beginning with that of `SKILL.md`.
+/// Returns the URIs of all files in an entry, starting with `SKILL.md`.
 fn uris(entry: &Value) -> Vec<String> {
     let resources = entry["resources"].as_array();
     let resources = resources.into_iter().flatten();

@@ -29,15 +29,15 @@ const MEMBERS: [&str; 6] = [
     "metadata",
     "allowed-tools",
 ];
-/// Length below which a description cannot say what a skill does and when to use it, in characters.
+/// Length in characters below which a description is too short to explain a skill's purpose and when to use it.
 const SHORTEST_DESCRIPTION: usize = 20;
 const LONGEST_COMPATIBILITY: usize = 500;
 /// Number of lines in `SKILL.md` above which the rest belongs in other files.
 const MOST_LINES: usize = 500;
 /// Number of tokens in `SKILL.md` above which the rest belongs in other files.
 const MOST_TOKENS: usize = 5_000;
-/// Number of tokens of all names and descriptions, which hosts show to the model in every conversation, above which they
-/// are reported as too large.
+/// Total number of tokens above which all names and descriptions together are reported as too large, because hosts show
+/// them to the model in every conversation.
 const MOST_LISTED_TOKENS: usize = 10_000;
 
 /// Checks a skill. `known` are the URIs of the files of all skills.

@@ -1,4 +1,4 @@
-//! Every rule for skills.
+//! Tests for every rule for skills.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::server::command_line::check::lint::{Findings, Lint};
 
 const GOOD: &str = "name: good\ndescription: Does something well. Use it always.\n";
 
-/// A skill with this front matter and body, and other files, as a client that nothing disturbs reads it.
+/// Returns a skill with this front matter, body and other files, as a client reads it if no middleware changes it.
 fn skill(front_matter: &str, body: &str, others: &[(&str, &str)]) -> ReadSkill {
     let text = format!("---\n{front_matter}---\n{body}");
     let all = [("SKILL.md", &*text)];

@@ -20,9 +20,9 @@ pub(super) fn dockerfile(recipe: &Recipe<'_>) -> String {
             let _ = writeln!(settings, "#   {}: {}", variable.name, about(variable));
         }
     }
-    // The image has no other program that speaks HTTP.
+    // The image contains no other program that can make HTTP requests.
     let health = recipe.probes.map_or_else(String::new, |(live, _)| {
-        // It is part of a format of `printf`.
+        // The path is part of a `printf` format string.
         let live = live.replace('%', "%%");
         format!(
             "HEALTHCHECK --interval=10s --timeout=5s CMD [\"bash\", \"-c\", \"exec 3<>/dev/tcp/127.0.0.1/$PORT && \

@@ -1,4 +1,4 @@
-//! The facts about a server that files state.
+//! The facts about a server that the files contain.
 
 use std::time::Duration;
 
@@ -9,25 +9,25 @@ use crate::environment::DeclaredVariable;
 use crate::server::Server;
 use crate::server::command_line::publish::options::text;
 
-/// The port that `--http` takes if there is no other.
+/// The port that `--http` uses by default.
 const DEFAULT_PORT: u16 = 8000;
 
-/// The host in files of servers that allow none yet.
+/// The host in files for servers that do not allow any hosts yet.
 const DEFAULT_HOST: &str = "mcp.example.com";
 
-/// The time that a process may take to exit after its calls have ended.
+/// Maximum time for a process to exit after its calls have ended.
 const EXIT_TIME: Duration = Duration::from_secs(5);
 
-/// All that files say about a server. Names are plain, so that no format has to quote them.
+/// Everything that the files contain about a server. Names are plain, so that no format has to quote them.
 pub(super) struct Recipe<'s> {
     /// The name of the executable.
     pub(super) program: &'s str,
-    /// The name of objects of Kubernetes and services of Compose.
+    /// The name for Kubernetes objects and Compose services.
     pub(super) label: String,
     pub(super) image: String,
     pub(super) host: String,
     pub(super) port: u16,
-    /// The paths of the probes for liveness and readiness, if they are answered.
+    /// The paths of the liveness and readiness probes, if the server answers them.
     pub(super) probes: Option<(&'s str, &'s str)>,
     /// Seconds between the first signal and the end of the process.
     pub(super) stop_seconds: u64,
@@ -71,20 +71,20 @@ impl<'s> Recipe<'s> {
             label,
             port: matches.get_one("port").copied().unwrap_or(DEFAULT_PORT),
             probes,
-            // Rounded up.
+            // Rounded up to whole seconds.
             stop_seconds: stop.as_secs() + u64::from(stop.subsec_nanos() > 0),
             variables: &server.environment.variables,
         })
     }
 
-    /// Returns the command that serves HTTP, in JSON, which YAML and Dockerfiles take too.
+    /// Returns the command that serves HTTP as JSON, which is also valid in YAML and Dockerfiles.
     pub(super) fn command(&self) -> String {
         let words = [self.program, "--http", "--allow-host", &self.host];
         Value::from(words.as_slice()).to_string()
     }
 }
 
-/// Returns a name that Kubernetes takes (RFC 1123): lower-case letters, digits and hyphens, at most 63.
+/// Returns a name that Kubernetes accepts (RFC 1123): lower-case letters, digits and hyphens, at most 63.
 pub(super) fn label(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
@@ -95,7 +95,7 @@ pub(super) fn label(name: &str) -> String {
     }
 }
 
-/// Returns a version as the tag of an image.
+/// Returns a version as an image tag.
 pub(super) fn plain_tag(version: &str) -> String {
     let tag = version.replace(
         |c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c),
@@ -105,7 +105,7 @@ pub(super) fn plain_tag(version: &str) -> String {
     if tag.is_empty() { "latest" } else { tag }.to_owned()
 }
 
-/// Returns what a comment says about a variable, in one line.
+/// Returns the text of a one-line comment about a variable.
 pub(super) fn about(variable: &DeclaredVariable) -> String {
     let text = variable.to_string();
     let text: String = text

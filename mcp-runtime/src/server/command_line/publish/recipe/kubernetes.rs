@@ -1,4 +1,4 @@
-//! A Deployment and a Service of Kubernetes.
+//! A Kubernetes Deployment and Service.
 //!
 //! Source: Kubernetes API, `apps/v1` and `v1`.
 
@@ -66,7 +66,7 @@ spec:
     )
 }
 
-/// Returns a comment that says how to make the objects that variables refer to.
+/// Returns a comment that explains how to create the objects that variables refer to.
 fn preparation(recipe: &Recipe<'_>) -> String {
     let label = &recipe.label;
     let has = |is_secret: bool| {

@@ -1,7 +1,8 @@
-//! `recipe`: files for places where the server runs, filled in with what the server says about itself. Needs features
-//! `ship` and `http`.
+//! `recipe`: writes files for running the server in various environments, filled in with facts from the server itself.
+//! Requires features `ship` and `http`.
 //!
-//! Values of settings are never written, only references to them, so that the files can be shared.
+//! The files contain only references to the values of settings, never the values themselves, so that they can be
+//! shared.
 
 mod container;
 mod facts;
@@ -23,7 +24,7 @@ use crate::server::command_line::publish::options::{flag, option, text};
 use crate::server::command_line::publish::output;
 use crate::server::command_line::publish::recipe::facts::Recipe;
 
-/// Makes the text of a file.
+/// Creates the text of a file.
 type MakeFile = fn(&Recipe<'_>) -> String;
 
 /// The kinds of files.

@@ -1,4 +1,4 @@
-//! A unit of systemd.
+//! A systemd unit.
 //!
 //! Sources: `systemd.service(5)`, `systemd.exec(5)`.
 

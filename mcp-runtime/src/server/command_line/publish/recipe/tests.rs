@@ -1,4 +1,5 @@
-//! Names and times, and the variables that files refer to. Parsers of the formats read the files in `tests/`.
+//! Tests for names and times, and for the variables that files refer to. In `tests/`, parsers for the formats read the
+//! files.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use super::facts::{Recipe, label, plain_tag};
 use crate::Server;
 use crate::http::HttpOptions;
 
-/// Settings with a text that no file should take as its own.
+/// Settings with a text that no file should interpret as its own syntax.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[allow(dead_code, reason = "only their schema matters")]
 struct Settings {
@@ -30,7 +31,7 @@ fn files(server: &Server, arguments: &[&str]) -> Result<Vec<(&'static str, Strin
         .collect())
 }
 
-/// `%` starts a directive in a format of `printf`.
+/// `%` starts a directive in a `printf` format string.
 #[test]
 fn a_probe_path_is_asked_for_as_it_is() {
     let server = Server::new("x", "1").http(HttpOptions::new().live_path("/a%20b"));
@@ -86,7 +87,7 @@ fn files_have_what_the_server_says() {
         assert!(comment.trim_start().starts_with('#'), "{comment}");
         assert!(comment.contains("Key: # \"it\" and more"), "{comment}");
     }
-    // No probes: none are asked for. No settings: none are named.
+    // If there are no probes, none are requested. If there are no settings, none are named.
     let server = Server::new("x", "1").http(HttpOptions::new().health(false));
     for (kind, text) in files(&server, &[]).unwrap() {
         assert!(
