@@ -317,7 +317,7 @@ def away(page):
 
     before = ended()
     page.run("away(true)")
-    page.find("#notice", "cannot be reached")
+    page.find("#notice", "Lost the connection")
     end = time.monotonic() + 60
     while ended() == before:
         assert time.monotonic() < end, "the call"
