@@ -666,7 +666,7 @@ def between():
         source.write_text(text.replace("#[mcp_runtime::main]", "/// Feeds the fish.\n#[tool]\nfn feed_fish() {}\n\n#[mcp_runtime::main]"))
         for host, meta in [(legacy, {}), (modern, {"_meta": MODERN})]:
             error = host.response("late")["error"]
-            assert "was built again" in error["message"], error
+            assert "was rebuilt" in error["message"], error
             host.told(changed)
             assert "feed_fish" in names(host.ask(2, "tools/list", **meta))
             # A server that dies is started again when it is needed.

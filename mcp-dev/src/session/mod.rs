@@ -170,7 +170,9 @@ impl Session {
         headers: Vec<(String, String)>,
     ) -> Result<Pending, String> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let params = handshake::claim(self.era, self.tasks, params);
+        // Only a call can become a task. Lists are those of a client that supports tasks, as pages are.
+        let tasks = self.tasks || method != "tools/call";
+        let params = handshake::claim(self.era, tasks, params);
         let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
         if let Some(params) = &params {
             message["params"] = params.clone();
