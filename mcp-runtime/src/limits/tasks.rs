@@ -41,7 +41,7 @@ pub struct TaskLimits {
     pub poll_interval: Duration,
     /// Time for which a client that does not know tasks waits for a call to a tool with the option `task`. Default 45 s. A
     /// call that takes longer goes on in the background, and is answered with a handle for the tools `job_status` and
-    /// `job_cancel`. A `patience` option on the tool takes precedence. With [`Duration::MAX`], clients wait for as long as
+    /// `job_cancel`. A `patience` option on the tool takes precedence. With `Duration::MAX`, clients wait for as long as
     /// each call takes, whatever its tool says, and the server does not have these two tools.
     pub patience: Duration,
 }
