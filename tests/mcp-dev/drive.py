@@ -502,6 +502,10 @@ def typescript():
         page.find('button[data-id="echo"]', seconds=60)
         for name in ["completable-prompt", "demo://resource/static/document/features.md", "demo://resource/dynamic/text/{resourceId}"]:
             page.find(f'button[data-id="{name}"]')
+        # The server asks a moment after it has started, and the question takes the focus.
+        page.find(".question", "roots/list")
+        page.click(".question button", "Answer")
+        page.gone(".question")
         pick(page, "echo")
         page.type(page.field("message"), "hello")
         call(page)
